@@ -1,0 +1,86 @@
+# Everything starts with `make chat` or `make test`; both set up .venv when it is missing or old.
+# Needs Python 3.11 or newer (with venv and pip) and make. `make help` lists the rest.
+
+PYTHON ?= python3
+UV_VERSION := 0.13.7
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+LOG := $(VENV)/setup.log
+LOCKER := .venv-lock
+COMPILE = $(LOCKER)/bin/uv --no-config pip compile pyproject.toml --quiet --universal \
+	--python-version 3.11 --generate-hashes --no-header --no-annotate \
+	$(if $(UPGRADE),--upgrade)
+
+# A person's own pip and Python settings must not send the packages elsewhere.
+unexport PYTHONHOME PYTHONPATH PIP_PREFIX PIP_TARGET
+export PIP_USER := 0
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help chat test check fix bench torture docs lock clean python
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+
+help: ## list what make can do
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
+
+chat: $(READY) ## talk with Co
+	@if $(BIN)/co chat --help >/dev/null 2>&1; then exec $(BIN)/co chat; else exec $(BIN)/co --help; fi
+
+test: $(READY) ## run the whole test suite
+	@$(BIN)/python -m pytest -q -n 2
+
+check: $(READY) ## format, lint, types, tests with coverage, docs: what must pass before a commit
+	@$(BIN)/ruff format --check --quiet
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/mypy $(wildcard co_cli tests scripts bench)
+	@$(BIN)/python -m pytest -q -n 2 --cov --cov-report=term-missing:skip-covered
+	@$(BIN)/python scripts/docs.py --check
+
+fix: $(READY) ## mend the format and what the linter can mend
+	@$(BIN)/ruff format
+	@$(BIN)/ruff check --fix
+
+bench: $(READY) ## measure speed
+	@$(BIN)/python bench/run.py
+
+torture: $(READY) ## kill writers at every point and look for lost notes
+	@$(BIN)/python bench/torture.py
+
+docs: $(READY) ## write the generated pages
+	@$(BIN)/python scripts/docs.py
+
+lock: python ## pin the packages again (UPGRADE=1 takes the newest releases)
+	@$(PYTHON) -m venv --clear $(LOCKER)
+	@$(LOCKER)/bin/python -m pip install -q -q -q uv==$(UV_VERSION)
+	@$(COMPILE) -o requirements/base.lock
+	@$(COMPILE) -o requirements/dev.lock --group dev -c requirements/base.lock
+	@rm -rf $(LOCKER)
+
+clean: ## remove the environment and everything the tools left behind
+	@rm -rf $(VENV) $(LOCKER) .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
+	@find co_cli tests scripts bench -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+
+python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "Co needs Python 3.11 or newer, and '$(PYTHON)' is not one."; \
+		echo "If you have one by another name, say so: make PYTHON=python3.12 ..."; \
+		exit 1; } >&2
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo "This Python cannot make an environment: its venv or ensurepip module is missing."; \
+		echo "On Debian and Ubuntu, install the package python3-venv, then try again."; \
+		exit 1; } >&2
+
+# An environment that still works is brought up to date in place; any other is made anew.
+$(READY): requirements/base.lock requirements/dev.lock pyproject.toml
+	@$(MAKE) --no-print-directory python
+	@echo "Setting up $(VENV) (about a minute the first time)" >&2
+	@$(BIN)/python -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+		|| $(PYTHON) -m venv --clear $(VENV)
+	@{ $(BIN)/python -m pip install --require-hashes -r requirements/dev.lock \
+		&& $(BIN)/python -m pip install --no-deps --no-build-isolation -e . ; } >$(LOG) 2>&1 \
+		|| { cat $(LOG) >&2; exit 1; }
+	@$(BIN)/python -m compileall -qq co_cli || true # only speed: a broken file is for the tests to tell
+	@touch $@

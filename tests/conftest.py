@@ -1,0 +1,71 @@
+"""The fence: no test sees the real home, the real settings, or a network beyond this machine."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# Two test processes share two cores: a slow example is the machine's fault, not the code's.
+settings.register_profile(
+    "co", settings.get_profile(settings.get_current_profile_name()), deadline=None
+)
+settings.load_profile("co")
+
+REMOVED = (
+    "EDITOR",
+    "NO_COLOR",
+    "VISUAL",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+)
+
+REACHING = ("socket.connect", "socket.sendmsg", "socket.sendto")
+LOOKING_UP = ("socket.getaddrinfo", "socket.gethostbyname")
+
+
+class OutsideFence(BaseException):
+    """A test reached for the network; not an Exception, so that no handler can swallow it."""
+
+
+def _is_local(address: object) -> bool:
+    if not isinstance(address, tuple):
+        return True  # a unix socket: a path
+    host = address[0]
+    if host in ("", "localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _fence_sockets(event: str, args: tuple[object, ...]) -> None:
+    if event in REACHING and not _is_local(args[1]):
+        raise OutsideFence(f"a test tried to reach {args[1]!r}")
+    if event in LOOKING_UP and not _is_local((args[0] or "",)):
+        raise OutsideFence(f"a test tried to look up {args[0]!r}")
+
+
+# Audit hooks see every socket of the process, whoever opens it, and cannot be removed.
+# They do not see the processes a test starts.
+sys.addaudithook(_fence_sockets)
+
+
+@pytest.fixture(autouse=True)
+def fence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the test a home and a working folder of its own, and no settings from outside."""
+    home = tmp_path / "home"
+    work = tmp_path / "work"
+    home.mkdir()
+    work.mkdir()
+    for name in [*REMOVED, *(name for name in os.environ if name.startswith("CO_CLI_"))]:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(work)

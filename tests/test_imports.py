@@ -1,0 +1,273 @@
+"""Imports have a direction: read from the source, never by importing it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+# Each part may import itself and the parts above it. A name stands for a module or a package.
+ORDER = [
+    "errors",
+    "knowledge",
+    "config",
+    "trust",
+    "deps",
+    "display",
+    "tools",
+    "commands",
+    "main",
+    "__main__",
+]
+
+# The same inside co_cli/knowledge, whose own face (`__init__`) may import all of it.
+CORE_ORDER = [
+    "folders",
+    "disk",
+    "visible",
+    "frontmatter",
+    "note",
+    "refuse",
+    "sameness",
+    "change",
+    "lifecycle",
+    "scan",
+    "context",
+    "notebook",
+    "shelf",
+    "legacy",
+    "__init__",
+]
+
+# The core knows files, SQLite and arithmetic: no terminal, no model, no network.
+CORE_NEVER = {
+    "aiohttp",
+    "asyncio",
+    "click",
+    "http",
+    "httpx",
+    "openai",
+    "prompt_toolkit",
+    "pydantic",
+    "pydantic_ai",
+    "requests",
+    "rich",
+    "socket",
+    "ssl",
+    "typer",
+    "urllib.request",
+}
+
+LATE_IMPORTS_ALLOWED = ["main", "knowledge.frontmatter", "commands"]
+BROAD_EXCEPT_ALLOWED = ["main"]  # tidying up and raising again is no catch
+
+ROOT = Path(__file__).resolve().parent.parent / "co_cli"
+
+
+@dataclass(frozen=True)
+class Import:
+    """One name that a module imports: `target` is dotted and absolute."""
+
+    module: str
+    line: int
+    target: str
+    late: bool
+
+    def __str__(self) -> str:
+        return f"{self.module}:{self.line} imports {self.target}"
+
+
+def _name(path: Path) -> str:
+    """The dotted name of a file below co_cli; a package's own file is `package.__init__`."""
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
+
+
+MODULES = {
+    _name(path): ast.parse(path.read_bytes(), filename=str(path))
+    for path in sorted(ROOT.rglob("*.py"))
+}
+
+
+def _within(name: str, part: str) -> bool:
+    return name == part or name.startswith(part + ".")
+
+
+def _head(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def _targets(node: ast.AST, module: str) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if not isinstance(node, ast.ImportFrom):
+        return []
+    base = node.module or ""
+    if node.level:
+        package = ["co_cli", *module.split(".")][: -node.level]
+        base = ".".join([*package, *([base] if base else [])])
+    return [f"{base}.{alias.name}" for alias in node.names]
+
+
+def _imports(module: str, tree: ast.AST, late: bool = False) -> Iterator[Import]:
+    for node in ast.iter_child_nodes(tree):
+        for target in _targets(node, module):
+            yield Import(module, getattr(node, "lineno", 0), target, late)
+        inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        yield from _imports(module, node, late or inside)
+
+
+IMPORTS = [found for name, tree in MODULES.items() for found in _imports(name, tree)]
+
+
+def _against(order: list[str], imports: list[tuple[Import, str, str]]) -> list[str]:
+    """The imports that point down the order; each comes as (import, importer, imported)."""
+    return [
+        str(found)
+        for found, importer, imported in imports
+        if _head(imported) in order and order.index(_head(importer)) < order.index(_head(imported))
+    ]
+
+
+def _own(found: Import) -> str:
+    """What is imported from co_cli, without that prefix; empty for everything else."""
+    return found.target.removeprefix("co_cli.") if _within(found.target, "co_cli") else ""
+
+
+def _core_name(name: str) -> str:
+    """A name inside the core, without its prefix; what the core's face exports is `__init__`."""
+    inner = name.removeprefix("knowledge").removeprefix(".")
+    return inner if _head(inner) in CORE_ORDER else "__init__"
+
+
+def test_every_module_has_a_place_in_the_order() -> None:
+    assert [name for name in MODULES if name != "__init__" and _head(name) not in ORDER] == []
+    core = [name.split(".")[1] for name in MODULES if _within(name, "knowledge")]
+    assert sorted(set(core) - set(CORE_ORDER)) == []
+
+
+def test_the_package_itself_imports_nothing_of_its_own() -> None:
+    assert [str(found) for found in IMPORTS if found.module == "__init__" and _own(found)] == []
+
+
+def test_parts_import_only_the_parts_above_them() -> None:
+    assert (
+        _against(
+            ORDER,
+            [
+                (found, found.module, _own(found))
+                for found in IMPORTS
+                if _head(found.module) in ORDER
+            ],
+        )
+        == []
+    )
+
+
+def test_inside_the_core_modules_import_only_those_above_them() -> None:
+    assert (
+        _against(
+            CORE_ORDER,
+            [
+                (found, _core_name(found.module), _core_name(_own(found)))
+                for found in IMPORTS
+                if _within(found.module, "knowledge") and _within(_own(found), "knowledge")
+            ],
+        )
+        == []
+    )
+
+
+@pytest.mark.parametrize("never", sorted(CORE_NEVER))
+def test_the_core_knows_no_terminal_no_model_and_no_network(never: str) -> None:
+    assert [
+        str(found)
+        for found in IMPORTS
+        if _within(found.module, "knowledge") and _within(found.target, never)
+    ] == []
+
+
+def test_late_imports_are_only_where_start_up_is_paid_for() -> None:
+    assert [
+        str(found)
+        for found in IMPORTS
+        if found.late and not any(_within(found.module, part) for part in LATE_IMPORTS_ALLOWED)
+    ] == []
+
+
+def _is_broad(handler: ast.ExceptHandler) -> bool:
+    caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(
+        kind is None or ast.unparse(kind).split(".")[-1] in ("BaseException", "Exception")
+        for kind in caught
+    )
+
+
+def _raises_again(handler: ast.ExceptHandler) -> bool:
+    """Whether every way through the handler ends in its bare `raise`."""
+    last = handler.body[-1]
+    leaves = (ast.Return, ast.Break, ast.Continue)
+    return (
+        isinstance(last, ast.Raise)
+        and last.exc is None
+        and not any(isinstance(node, leaves) for node in ast.walk(handler))
+    )
+
+
+def _swallows(handler: ast.ExceptHandler) -> bool:
+    return _is_broad(handler) and not _raises_again(handler)
+
+
+def test_only_the_top_level_handler_catches_everything() -> None:
+    assert [
+        f"{name}:{node.lineno}"
+        for name, tree in MODULES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ExceptHandler) and _swallows(node)
+        if not any(_within(name, part) for part in BROAD_EXCEPT_ALLOWED)
+    ] == []
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "target"),
+    [
+        ("knowledge.note", "from .disk import write", "co_cli.knowledge.disk.write"),
+        ("knowledge.note", "from . import disk", "co_cli.knowledge.disk"),
+        ("knowledge.note", "from ..errors import CoError", "co_cli.errors.CoError"),
+        ("knowledge.__init__", "from .note import Note", "co_cli.knowledge.note.Note"),
+        ("main", "import co_cli.config", "co_cli.config"),
+        ("main", "if True:\n    import urllib.request", "urllib.request"),
+        ("main", "from urllib import request", "urllib.request"),
+    ],
+)
+def test_every_way_of_writing_an_import_is_seen(module: str, line: str, target: str) -> None:
+    assert [found.target for found in _imports(module, ast.parse(line))] == [target]
+
+
+def test_an_import_against_the_order_is_seen() -> None:
+    wrong = Import("errors", 1, "co_cli.knowledge.note.Note", late=False)
+    assert _against(ORDER, [(wrong, wrong.module, _own(wrong))]) == [str(wrong)]
+    through_the_face = Import("knowledge.disk", 1, "co_cli.knowledge.Note", late=False)
+    names = (_core_name(through_the_face.module), _core_name(_own(through_the_face)))
+    assert _against(CORE_ORDER, [(through_the_face, *names)]) == [str(through_the_face)]
+
+
+@pytest.mark.parametrize(
+    ("clause", "swallows"),
+    [
+        ("except: pass", True),
+        ("except Exception: pass", True),
+        ("except (OSError, BaseException) as error: pass", True),
+        ("except builtins.Exception: pass", True),
+        ("except Exception as error: raise ValueError from error", True),
+        ("except BaseException:\n    if True: return\n    raise", True),
+        ("except BaseException:\n    tidy()\n    raise", False),
+        ("except OSError: pass", False),
+    ],
+)
+def test_every_way_of_catching_everything_is_seen(clause: str, swallows: bool) -> None:
+    (statement,) = ast.parse(f"try: pass\n{clause}").body
+    assert isinstance(statement, ast.Try)
+    assert [_swallows(handler) for handler in statement.handlers] == [swallows]
