@@ -1,0 +1,249 @@
+"""Settings: one table, read from two files and the environment. Knows no notes and no models."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from co_cli.errors import CoError, FormatError, SettingsError
+from co_cli.knowledge import disk, folders
+from co_cli.knowledge.note import decode
+from co_cli.knowledge.visible import visible
+
+MOST_WARNINGS = 10
+
+_ENV_PREFIX = "CO_CLI_MEMORY_"
+_WHOLE = re.compile(r"[-+]?[0-9]{1,18}\Z")
+_NUMBER = re.compile(
+    r"[-+]?(?:[0-9]{1,300}\.?[0-9]{0,300}|\.[0-9]{1,300})(?:[eE][-+]?[0-9]{1,3})?\Z"
+)
+_WORD = re.compile(r"[a-z0-9]+|[A-Z][a-z0-9]*")
+_USER_ONLY = frozenset(
+    "auth base credential credentials endpoint host key keys model models password provider "
+    "providers proxy secret secrets server token tokens uri url urls".split()
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a person can set; `warnings` says what was found and not used."""
+
+    memory_max_count: int = 200
+    memory_dedup_window_days: int = 7
+    memory_dedup_threshold: int = 85
+    memory_decay_strategy: str = "summarize"
+    memory_decay_percentage: float = 0.2
+    warnings: tuple[str, ...] = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One row of the table: the kind of value, what is allowed, and what it is for."""
+
+    name: str
+    kind: type[int] | type[float] | type[str]
+    allowed: str
+    help: str
+    low: float = 0
+    high: float = 0
+    choices: tuple[str, ...] = ()
+    project_may_set: bool = True
+
+    @property
+    def env(self) -> str:
+        """The variable that overrides the files."""
+        return f"CO_CLI_{self.name.upper()}"
+
+    @property
+    def default(self) -> int | float | str:
+        """The value when nobody says otherwise."""
+        return getattr(Settings, self.name)  # type: ignore[no-any-return]
+
+    def accept(self, value: object) -> int | float | str | None:
+        """The value as this setting holds it, or None when it is not allowed."""
+        if self.kind is str:
+            return value if isinstance(value, str) and value in self.choices else None
+        if type(value) is int or (type(value) is float and self.kind is float):
+            return self.kind(value) if self.low <= value <= self.high else None
+        return None
+
+    def accept_text(self, text: str) -> int | float | str | None:
+        """The same for a variable's text."""
+        if self.kind is str:
+            return self.accept(text)
+        if self.kind is int:
+            return self.accept(int(text)) if _WHOLE.match(text) else None
+        return self.accept(float(text)) if _NUMBER.match(text) else None
+
+
+TABLE = (
+    Setting(
+        "memory_max_count", int, "a whole number from 1 to 1000000",
+        "How many memories a notebook holds before the oldest decay.", 1, 1_000_000,
+    ),
+    Setting(
+        "memory_dedup_window_days", int, "a whole number of days from 0 to 36500",
+        "How many days back a new memory is compared with older ones.", 0, 36_500,
+    ),
+    Setting(
+        "memory_dedup_threshold", int, "a whole number from 0 to 100",
+        "How similar, in percent, two memories must be for Co to ask about them.", 0, 100,
+    ),
+    Setting(
+        "memory_decay_strategy", str, '"summarize" or "cut"',
+        "What happens to the oldest: joined into one note, or archived only.",
+        choices=("summarize", "cut"),
+    ),
+    Setting(
+        "memory_decay_percentage", float, "a number from 0.0 to 1.0",
+        "Which part of the limit decays at once.", 0, 1,
+    ),
+)  # fmt: skip
+
+
+def describe() -> list[dict[str, Any]]:
+    """The table as plain values, for the page that documents it."""
+    columns = ("name", "env", "default", "allowed", "help", "project_may_set")
+    return [
+        {name: getattr(row, name) for name in columns} | {"type": row.kind.__name__}
+        for row in TABLE
+    ]
+
+
+def load_settings(
+    *,
+    user_file: Path | None = None,
+    project_file: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    use_project: bool = True,
+) -> Settings:
+    """The settings in force here: variables over the project's file over the person's own.
+
+    A project's file never governs the person's own notebook: that one asks without `use_project`.
+    """
+    warnings: list[str] = []
+    found = _from_file(user_file or folders.user_folder() / "settings.json", False, warnings)
+    if use_project:
+        found |= _from_file(project_file or _project_file(), True, warnings)
+    found |= _from_env(os.environ if env is None else env, warnings)
+    return Settings(**found, warnings=tuple(warnings))
+
+
+def _project_file() -> Path:
+    try:
+        return folders.project_file(folders.project_folder(), folders.SETTINGS)
+    except CoError as error:
+        raise SettingsError(str(error), hint=error.hint) from error
+
+
+def _from_file(path: Path, of_project: bool, warnings: list[str]) -> dict[str, Any]:
+    shown = visible(folders.short(path), keep="")
+    rows = {row.name: row for row in TABLE}
+    found: dict[str, Any] = {}
+    unused = 0
+    for name, value in _read(path, shown).items():
+        row = rows.get(name)
+        barred = of_project and _user_only(name, row)
+        if row and not barred:
+            found[name] = _accepted(row.accept(value), f"{shown}: {name}", row, value)
+            continue
+        unused += 1
+        if unused <= MOST_WARNINGS and barred:
+            warnings.append(f"{shown}: a project may not set {_quoted(name)}; it was ignored")
+        elif unused <= MOST_WARNINGS:
+            warnings.append(f"{shown}: unknown setting {_quoted(name)}{_nearest(name, rows)}")
+    if unused > MOST_WARNINGS:
+        warnings.append(f"{shown}: {unused - MOST_WARNINGS} more settings were ignored")
+    return found
+
+
+def _from_env(env: Mapping[str, str], warnings: list[str]) -> dict[str, Any]:
+    """What the variables say; an empty one says nothing."""
+    rows = {row.env: row for row in TABLE}
+    for name in sorted(env):
+        if name.startswith(_ENV_PREFIX) and name not in rows:
+            warnings.append(f"unknown variable {_quoted(name)}{_nearest(name, rows)}")
+    return {
+        row.name: _accepted(row.accept_text(text), row.env, row, text)
+        for row in TABLE
+        if (text := env.get(row.env, "").strip())
+    }
+
+
+def _accepted(value: int | float | str | None, where: str, row: Setting, given: object) -> Any:
+    if value is None:
+        raise SettingsError(f"{where} must be {row.allowed}, not {_shown(given)}")
+    return value
+
+
+def _read(path: Path, shown: str) -> dict[str, Any]:
+    """A settings file as it is written; nothing when there is none."""
+    try:
+        found = json.loads(
+            decode(disk.read_if_any(str(path)) or b"{}").removeprefix("\ufeff"),
+            object_pairs_hook=_no_twins,
+            parse_int=lambda text: int(text) if _WHOLE.match(text) else text,
+            parse_constant=str,
+        )
+    except json.JSONDecodeError as error:
+        raise SettingsError(
+            f"{shown}: line {error.lineno}, column {error.colno}: not JSON: {error.msg}"
+        ) from error
+    except FormatError as error:
+        line = f": line {error.line}:" if error.line else ""
+        raise SettingsError(f"{shown}{line} {error}") from error
+    except RecursionError as error:
+        raise SettingsError(f"{shown} is nested too deeply") from error
+    if not isinstance(found, dict):
+        raise SettingsError(f'{shown} must be an object such as {{"memory_max_count": 200}}')
+    return found
+
+
+def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise FormatError(f"sets {_quoted(name)} twice")
+        found[name] = value
+    return found
+
+
+def _user_only(name: str, row: Setting | None) -> bool:
+    """Whether no project may set this; also by its words: api_key, apiKey, API-KEY."""
+    if row is not None:
+        return not row.project_may_set
+    words = {word.lower() for word in [*_WORD.findall(name), *_WORD.findall(name.lower())]}
+    return not words.isdisjoint(_USER_ONLY)
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    near = get_close_matches(name[:64], known, n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _quoted(name: str) -> str:
+    return "'" + visible(name[:64], keep="") + "'"
+
+
+def _shown(value: object) -> str:
+    """A value in an error: short, and never what is inside a list or an object."""
+    kinds = {list: "a list", dict: "an object"}
+    text = kinds.get(type(value)) or json.dumps(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+if TYPE_CHECKING:
+    settings: Settings
+else:
+
+    def __getattr__(name: str) -> Settings:
+        """`settings`: the settings in force at the moment somebody asks for them by that name."""
+        if name == "settings":
+            return load_settings()
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,78 @@
+"""Everything Co raises on purpose.
+
+CoError                  expected: shown as one line, exit code 1
+├── FormatError          a file that cannot be read as what it should be (also a ValueError)
+├── RefusedText          a text or tag that will not be stored (also a ValueError)
+├── NotFound             no note, change or folder by that name
+├── Ambiguous            several notes by that name
+├── Protected            the note is protected
+├── MovedOn              a file changed since it was read
+├── DiskTrouble          the disk or the folder said no; nothing was acknowledged
+└── SettingsError        a settings file or variable that cannot be used
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "Ambiguous",
+    "CoError",
+    "DiskTrouble",
+    "FormatError",
+    "MovedOn",
+    "NotFound",
+    "Protected",
+    "RefusedText",
+    "SettingsError",
+]
+
+
+class CoError(Exception):
+    """An expected error: what happened and where, and in `hint` what to do about it."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class FormatError(CoError, ValueError):
+    """A file or header that cannot be read; `line` is 1-based, 0 when no line is to blame."""
+
+    def __init__(self, message: str, *, line: int = 0, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.line = line
+
+
+class RefusedText(CoError, ValueError):
+    """A text that will not be stored; `rule` names the rule that refused it."""
+
+    def __init__(self, message: str, *, rule: str, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.rule = rule
+
+
+class NotFound(CoError):
+    """No note, change or folder by that name."""
+
+
+class Ambiguous(CoError):
+    """Several notes by that name; `choices` are the references that tell them apart."""
+
+    def __init__(self, message: str, *, choices: list[str], hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.choices = choices
+
+
+class Protected(CoError):
+    """The note is protected from what was asked."""
+
+
+class MovedOn(CoError):
+    """A file changed since it was read."""
+
+
+class DiskTrouble(CoError):
+    """The disk or the folder said no; nothing was acknowledged."""
+
+
+class SettingsError(CoError):
+    """A settings file or variable that cannot be used."""

@@ -1,0 +1,244 @@
+"""The context files: what is loaded at the start of every session, and the receipt for it.
+
+Knows nothing of trust or of the prompt's envelope; the text is what the files hold.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from co_cli.errors import CoError, FormatError
+from co_cli.knowledge import disk, folders
+from co_cli.knowledge.frontmatter import parse_frontmatter, split, validate_context_frontmatter
+from co_cli.knowledge.note import decode
+from co_cli.knowledge.visible import visible
+
+SIZE_TARGET = 10 * 1024
+SIZE_LIMIT = 20 * 1024
+GLOBAL_BUDGET = 3 * 1024
+PROJECT_BUDGET = 7 * 1024
+
+_TITLE = "## Internal Knowledge"
+
+
+class Skipped(NamedTuple):
+    """A file that was left out, the line to blame (0: none) and why."""
+
+    path: Path
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContextFile:
+    """What one file gave: its size, and how much of its text (without header) was used and cut."""
+
+    title: str
+    path: Path
+    bytes_in_file: int
+    bytes_loaded: int
+    bytes_cut: int
+    budget: int
+    over_budget: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What was loaded, cut and skipped; `size` is the combined text's before anything was cut."""
+
+    files: tuple[ContextFile, ...]
+    skipped: tuple[Skipped, ...]
+    size: int
+
+    def line(self) -> str:
+        """The whole receipt in a few words."""
+        used = [file for file in self.files if file.bytes_loaded]
+        words = [f"{len(used) or 'no'} context file{'' if len(used) == 1 else 's'}"]
+        if used:
+            words.append(_amount(sum(file.bytes_loaded for file in used)))
+        if cut := sum(file.bytes_cut for file in self.files):
+            words.append(f"{_amount(cut)} cut")
+        words += [
+            f"{file.title.split()[0].lower()} over its {file.budget // 1024} KiB budget"
+            for file in self.files
+            if file.over_budget
+        ]
+        if self.skipped:
+            words.append(f"{len(self.skipped)} skipped")
+        return ", ".join(words)
+
+    def warnings(self) -> list[str]:
+        """What a person should be told, a line each; nothing when all is well."""
+        lines = []
+        for path, line, reason in self.skipped:
+            where = f"{path}, line {line}" if line else str(path)
+            lines.append(f"WARNING: context file skipped: {where}: {reason}")
+        if self.size > SIZE_LIMIT:
+            cut = sum(file.bytes_cut for file in self.files)
+            lines.append(
+                f"ERROR: knowledge of {self.size} bytes exceeds {SIZE_LIMIT} bytes; "
+                f"{cut} bytes were left out. Shorten the context.md files."
+            )
+        elif self.size > SIZE_TARGET:
+            lines.append(
+                f"WARNING: knowledge of {self.size} bytes exceeds {SIZE_TARGET} bytes. "
+                "Consider shortening the context.md files."
+            )
+        return [visible(line, keep="") for line in lines]
+
+    def as_json(self) -> dict[str, Any]:
+        """The receipt as plain values."""
+        return {
+            "files": [{**asdict(file), "path": str(file.path)} for file in self.files],
+            "skipped": [{**skip._asdict(), "path": str(skip.path)} for skip in self.skipped],
+            "size": self.size,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The text for the prompt, None when there is none, and its receipt."""
+
+    text: str | None
+    receipt: Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    title: str
+    path: Path
+    budget: int
+    bytes_in_file: int
+    body: str
+
+    def used(self, loaded: int) -> ContextFile:
+        size, budget = _size(self.body), self.budget
+        return ContextFile(
+            self.title, self.path, self.bytes_in_file, loaded, size - loaded, budget, size > budget
+        )
+
+
+def read_context(user_file: Path | None, project_file: Path | None) -> Loaded:
+    """Read the context files into one text of at most SIZE_LIMIT bytes; silent, never raises."""
+    skipped: list[Skipped] = []
+    sources = []
+    for title, path, budget in (
+        ("Global Context", user_file, GLOBAL_BUDGET),
+        ("Project Context", project_file, PROJECT_BUDGET),
+    ):
+        if path is None:
+            continue
+        try:
+            sources.append(_read(title, path, budget))
+        except FileNotFoundError:
+            continue
+        except CoError as error:
+            line = error.line if isinstance(error, FormatError) else 0
+            skipped.append(Skipped(path, line, str(error)))
+    size = _size(_join([(source.title, source.body) for source in sources if source.body]))
+    texts, kept = _fit(sources)
+    files = [source.used(loaded) for source, loaded in zip(sources, kept, strict=True)]
+    return Loaded(_join(texts) or None, Receipt(tuple(files), tuple(skipped), size))
+
+
+def load_internal_knowledge() -> str | None:
+    """The context of the person and of the project they are in; what is wrong goes to stderr."""
+    lost: list[Skipped] = []
+    user = _place(folders.user_knowledge, lost)
+    project = _place(lambda: folders.knowledge_folder(folders.project_folder()), lost)
+    loaded = read_context(user, project)
+    lines = Receipt((), tuple(lost), 0).warnings() + loaded.receipt.warnings()
+    with suppress(OSError, ValueError):  # nobody to tell is no reason to stop a session
+        for line in lines:
+            print(line, file=sys.stderr)  # noqa: T201
+    return loaded.text
+
+
+def _place(find: Callable[[], Path], lost: list[Skipped]) -> Path | None:
+    try:
+        return find() / "context.md"
+    except CoError as error:
+        lost.append(Skipped(Path("context.md"), 0, str(error)))
+        return None
+
+
+def _read(title: str, path: Path, budget: int) -> _Source:
+    raw = disk.read_bytes(str(path))
+    text = decode(raw).removeprefix("\ufeff")
+    body = text
+    if (where := split(text)) is not None:
+        header, body = parse_frontmatter(text)
+        try:
+            validate_context_frontmatter(header)
+        except FormatError as error:
+            raise FormatError(str(error), line=_line_of(text[: where[1]], error)) from None
+    return _Source(title, path, budget, len(raw), body.strip())
+
+
+def _line_of(header: str, error: FormatError) -> int:
+    """The header line that sets the field the error is about, else the first."""
+    for number, line in enumerate(header.split("\n"), 1):
+        name = line.partition(":")[0]
+        if name in ("version", "updated") and name in str(error):
+            return number
+    return 1
+
+
+def _join(sections: list[tuple[str, str]]) -> str:
+    parts = [f"### {title}\n\n{body}" for title, body in sections]
+    return "\n\n".join([_TITLE, *parts]) if parts else ""
+
+
+def _size(text: str) -> int:
+    return len(text.encode())
+
+
+def _fit(sources: list[_Source]) -> tuple[list[tuple[str, str]], list[int]]:
+    """Texts that fit together, in order, and how many bytes of each body are in them.
+
+    Room is given from the last file to the first: the project's text survives, and once some of
+    it must go, nothing of the person's own file stays.
+    """
+    texts: list[tuple[str, str]] = []
+    kept: list[int] = []
+    starved = False
+    for source in reversed(sources):
+        room = SIZE_LIMIT - _size(_join([(source.title, ""), *texts]))
+        text, loaded = _cut(source, room, starved)
+        starved = loaded < _size(source.body)
+        if text:
+            texts.insert(0, (source.title, text))
+        kept.insert(0, loaded)
+    return texts, kept
+
+
+def _cut(source: _Source, room: int, starved: bool) -> tuple[str, int]:
+    """As much of a body as the room holds, a line in place of the rest, and the bytes kept."""
+    data = source.body.encode()
+    if len(data) <= room and not starved:
+        return source.body, len(data)
+    room -= _size(_notice(source.path, len(data))) + 1
+    if room < 0 or not data:
+        return "", 0
+    room = 0 if starved else room
+    end = data.rfind(b"\n", 0, room + 1)
+    line_end = data.find(b"\n", end + 1)
+    if (len(data) if line_end < 0 else line_end) - end - 1 > room:
+        end = room  # a line that no room could hold: break it rather than lose it
+    text = data[:end].decode("utf-8", "ignore").rstrip()
+    notice = _notice(source.path, len(data) - _size(text))
+    return f"{text}\n{notice}" if text else notice, _size(text)
+
+
+def _notice(path: Path, left_out: int) -> str:
+    where = visible(str(path), keep="")
+    return f"[cut here: {left_out:,} bytes of {where} left out; shorten the file]"
+
+
+def _amount(size: int) -> str:
+    return f"{size} byte{'' if size == 1 else 's'}" if size < 1024 else f"{size / 1024:.1f} KiB"

@@ -1,0 +1,254 @@
+"""Durable files and the lock: all that differs between systems. Knows bytes, not notes."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import os
+import stat
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+
+from co_cli.errors import DiskTrouble, FormatError
+
+MAX_FILE = 8 * 1024 * 1024
+LOCK_PATIENCE = 30.0
+TEMP_PREFIX, TEMP_SUFFIX = ".co-", ".tmp"
+
+_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+_OUT_OF_ROOM = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+_READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+
+Signature = tuple[int, int, int, int]
+
+
+def digest(data: bytes | None) -> str | None:
+    """The sha256 that stands for these bytes in the journal; None stands for no file."""
+    return None if data is None else hashlib.sha256(data).hexdigest()
+
+
+def signature(info: os.stat_result) -> Signature:
+    """What changes whenever a file's content may have changed."""
+    return info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino
+
+
+def read_signed(path: str) -> tuple[bytes, Signature]:
+    """A plain file's bytes and signature; never blocks, follows no link, reads at most MAX_FILE.
+
+    Raises FileNotFoundError when there is nothing, FormatError when it is not a file Co reads.
+    """
+    try:
+        fd = os.open(path, _READ_FLAGS)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise _unreadable(error) from error
+    try:
+        info = os.fstat(fd)
+        if not stat.S_ISREG(info.st_mode):
+            kind = _KINDS.get(stat.S_IFMT(info.st_mode), "a device")
+            raise FormatError(f"is {kind}, not a file")
+        if info.st_size > MAX_FILE:
+            raise FormatError(f"is larger than {MAX_FILE // 1024 // 1024} MiB")
+        data = os.read(fd, info.st_size + 1)
+        while len(data) < info.st_size and (more := os.read(fd, info.st_size - len(data))):
+            data += more
+        return data, signature(info)
+    except OSError as error:
+        raise _unreadable(error) from error
+    finally:
+        os.close(fd)
+
+
+def read_bytes(path: str) -> bytes:
+    """A plain file's bytes, with the care of `read_signed`."""
+    return read_signed(path)[0]
+
+
+def read_if_any(path: str) -> bytes | None:
+    """A plain file's bytes, or None when nothing is there."""
+    try:
+        return read_signed(path)[0]
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _unreadable(error: OSError) -> FormatError | DiskTrouble:
+    if error.errno in _OUT_OF_ROOM:
+        return trouble(error)
+    if error.errno == errno.ELOOP:
+        return FormatError("is a symbolic link; Co reads only real files here")
+    return FormatError(f"cannot be read: {os.strerror(error.errno or 0)}")
+
+
+def trouble(error: OSError) -> DiskTrouble:
+    """The disk's refusal in words, with the file and what to do."""
+    where = f": {error.filename}" if error.filename else ""
+    hint = {
+        errno.ENOSPC: "Free some space and try again; nothing was changed.",
+        errno.EROFS: "The folder is read-only; nothing was changed.",
+        errno.EACCES: "Check who owns the folder; nothing was changed.",
+        errno.EMFILE: "Too many files are open; close some programs and try again.",
+    }.get(error.errno or 0, "Nothing was acknowledged; try again.")
+    return DiskTrouble(f"{os.strerror(error.errno or 0)}{where}", hint=hint)
+
+
+def stage(folder: str, data: bytes, mode: int = 0o666) -> str:
+    """Write bytes durably under a temporary name in the folder, and return that name."""
+    temp = os.path.join(folder, f"{TEMP_PREFIX}{os.urandom(8).hex()}{TEMP_SUFFIX}")
+    fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        try:
+            write_all(fd, data)
+            sync_file(fd)
+        finally:
+            os.close(fd)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temp)
+        raise
+    return temp
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write every byte, however often the system takes only some."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def sync_file(fd: int) -> None:
+    """Ask that the file's bytes survive a power cut, also where fsync alone does not promise it."""
+    full = getattr(fcntl, "F_FULLFSYNC", None)
+    if full is not None:
+        fcntl.fcntl(fd, full)
+    else:
+        os.fsync(fd)
+
+
+def create(path: str, data: bytes) -> None:
+    """Put a new file in place whole; FileExistsError when the name is taken."""
+    temp = stage(os.path.dirname(path), data)
+    try:
+        _link(temp, path)
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(temp)
+
+
+def replace(path: str, data: bytes) -> None:
+    """Swap a file's content in one step, keeping its mode."""
+    mode = stat.S_IMODE(os.stat(path, follow_symlinks=False).st_mode)
+    temp = stage(os.path.dirname(path), data, mode)
+    try:
+        os.chmod(temp, mode)
+        os.replace(temp, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temp)
+        raise
+
+
+def put(path: str, data: bytes) -> None:
+    """Create or replace a file durably, folder included."""
+    if os.path.lexists(path):
+        replace(path, data)
+    else:
+        create(path, data)
+    sync_folder(os.path.dirname(path))
+
+
+def keep(path: str, kept: str) -> None:
+    """Give a file's present bytes a second name, so that replacing the first loses nothing."""
+    with suppress(FileNotFoundError):
+        os.unlink(kept)
+    _link(path, kept)
+
+
+def _link(path: str, new: str) -> None:
+    try:
+        os.link(path, new)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        try:
+            write_all(fd, read_bytes(path))
+            sync_file(fd)
+        finally:
+            os.close(fd)
+
+
+def sync_folder(folder: str) -> None:
+    """Make the folder's entries durable."""
+    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def make_folder(folder: str, mode: int = 0o777) -> None:
+    """Make a folder and its parents, durably; one that is there is left as it is."""
+    if os.path.isdir(folder):
+        return
+    parent = os.path.dirname(folder)
+    make_folder(parent)
+    with suppress(FileExistsError):
+        os.mkdir(folder, mode)
+        sync_folder(parent)
+
+
+def sweep_temps(folders: Iterable[str]) -> None:
+    """Remove temporary files of writers that died; only while holding the lock."""
+    for folder in folders:
+        for name in list_names(folder):
+            if name.startswith(TEMP_PREFIX) and name.endswith(TEMP_SUFFIX):
+                with suppress(FileNotFoundError):
+                    os.unlink(os.path.join(folder, name))
+
+
+def list_names(folder: str) -> list[str]:
+    """The names in a folder; none when there is no such folder."""
+    try:
+        return os.listdir(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+@contextmanager
+def locked(path: str) -> Iterator[None]:
+    """Hold the kernel's lock on this file; a holder that dies lets go at once."""
+    deadline = time.monotonic() + LOCK_PATIENCE
+    pause = 0.0005
+    while (fd := _take(path)) is None:
+        if time.monotonic() > deadline:
+            raise DiskTrouble(
+                f"another Co process has held {path} for {LOCK_PATIENCE:.0f} seconds",
+                hint="Nothing was changed. Look for a stopped `co` process and end it.",
+            )
+        time.sleep(pause)
+        pause = min(pause * 1.5, 0.02)
+    try:
+        yield
+    finally:
+        os.close(fd)
+
+
+def _take(path: str) -> int | None:
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Somebody may have removed the file we locked; then the lock is nobody's.
+        if os.path.samestat(os.fstat(fd), os.stat(path, follow_symlinks=False)):
+            return fd
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    except BaseException:
+        os.close(fd)
+        raise
+    os.close(fd)
+    return None

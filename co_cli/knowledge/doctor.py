@@ -1,0 +1,104 @@
+"""What is wrong with a notebook, file by file, in words. Looks, and changes nothing."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+
+from co_cli.knowledge import disk
+from co_cli.knowledge.change import FOLDERS
+from co_cli.knowledge.note import Note, has_conflict
+from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.reader import Problem
+
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+def diagnose(book: Notebook) -> list[Problem]:
+    """Every problem, each with the file, the line where one is to blame, and the reason."""
+    notes = book.notes()
+    return [
+        *book.problems,
+        *_twins(book, notes),
+        *(problem for note in notes for problem in _odd(note)),
+        *_links(book, notes),
+        *_journal(book),
+        *_strays(book),
+    ]
+
+
+def _twins(book: Notebook, notes: list[Note]) -> list[Problem]:
+    by_number: dict[int, list[Note]] = defaultdict(list)
+    for note in notes:
+        by_number[note.id].append(note)
+    return [
+        Problem(
+            note.path,
+            f"has the same number ({note.id}) as {len(twins) - 1} other file(s); both are kept. "
+            f"Give one a new `id`, or name it in full: {book.prefix}{note.name[:-3]}",
+        )
+        for twins in by_number.values()
+        if len(twins) > 1
+        for note in twins
+    ]
+
+
+def _odd(note: Note) -> list[Problem]:
+    found = []
+    if line := has_conflict(note.raw.decode()):
+        found.append(Problem(note.path, "holds an unresolved merge conflict", line))
+    expires = note.meta.get("expires")
+    if expires and not _DATE.match(str(expires)):
+        found.append(Problem(note.path, f"`expires` is not a date: {expires}"))
+    return found
+
+
+def _links(book: Notebook, notes: list[Note]) -> list[Problem]:
+    """Links that lead nowhere, live or archived."""
+    wanted = {
+        (note.path, str(link))
+        for note in notes
+        for name in ("related", "supersedes")
+        for link in _as_list(note.meta.get(name))
+    }
+    if not wanted:
+        return []
+    known = {key for note in notes for key in (note.uid, str(note.id))}
+    known |= {key for _, note in book.archived() for key in (note.uid, str(note.id))}
+    return [
+        Problem(path, f"links to {link}, which is neither here nor in the archive")
+        for path, link in sorted(wanted)
+        if link not in known
+    ]
+
+
+def _as_list(value: object) -> list[object]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _journal(book: Notebook) -> list[Problem]:
+    journal = book.journal
+    found = [
+        Problem(journal.path, "a line cannot be read and is passed over", line)
+        for line in journal.unreadable_lines()
+    ]
+    if journal.tail().state == "intent":
+        found.append(Problem(journal.path, "a change is unfinished; the next save settles it"))
+    for entry in journal.entries():
+        for file in entry.files if entry.state == "done" else ():
+            path = journal.kept_path(entry.n, file["path"])
+            if file["before"] not in (None, "purged") and not os.path.lexists(path):
+                found.append(Problem(path, f"change {entry.n} can no longer be undone: it is gone"))
+    return found
+
+
+def _strays(book: Notebook) -> list[Problem]:
+    folders = [book.root, book.journal.archive]
+    folders += [os.path.join(book.root, name) for name in FOLDERS]
+    return [
+        Problem(os.path.join(folder, name), "was left by a writer that died; it may be deleted")
+        for folder in folders
+        for name in disk.list_names(folder)
+        if name.startswith(disk.TEMP_PREFIX) and name.endswith(disk.TEMP_SUFFIX)
+    ]

@@ -1,0 +1,135 @@
+"""A change being put together, and what it will have done. Decides nothing by itself."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from dataclasses import dataclass, field
+from typing import Any
+
+from co_cli.errors import Protected
+from co_cli.knowledge import lifecycle
+from co_cli.knowledge.change import Change, Edit
+from co_cli.knowledge.note import Note, file_name, parse, render, rewrite, timestamp
+from co_cli.knowledge.reader import Problem, Reader
+
+
+@dataclass(slots=True)
+class Saved:
+    """What a save did."""
+
+    action: str
+    note: Note
+    ref: str
+    similar: list[tuple[Note, float]] = field(default_factory=list)
+    decayed: list[Note] = field(default_factory=list)
+    summary: Note | None = None
+    replaced: Note | None = None
+    over: int = 0
+    change: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A text from elsewhere that could become a note, and where it came from."""
+
+    text: str
+    origin: str
+    tags: tuple[str, ...] = ()
+    created: str = ""
+    fields: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(slots=True)
+class Intake:
+    """What an import would do: the change, the new notes, what is known, what is refused."""
+
+    change: Change | None
+    added: list[Note]
+    known: list[Item]
+    refused: list[Problem]
+    context: bytes | None = None
+
+
+@dataclass(slots=True)
+class Plan:
+    """A change and what will be true once it is carried out; None when nothing would differ."""
+
+    change: Change | None
+    saved: Saved
+
+
+def protected(ref: str) -> Protected:
+    return Protected(
+        f"memory {ref} is protected", hint=f"`co knowledge unprotect {ref}` first, if you mean it."
+    )
+
+
+class Draft:
+    """A change being put together."""
+
+    def __init__(self, book: Reader, notes: list[Note], actor: str, call: str = "") -> None:
+        self.book = book
+        self.basis = book.basis
+        self.actor = actor
+        self.call = call
+        self.at = timestamp(book.clock())
+        self.edits: list[Edit] = []
+        self.over = self.basis.over
+        self.notes = notes
+        self.high = 0
+
+    def add(self, text: str, tags: list[str], fields: dict[str, Any]) -> Note:
+        """A new note with the next number."""
+        number = self.high = self.high + 1 if self.high else self.book.next_id(self.notes)
+        meta: dict[str, Any] = {
+            "id": number,
+            "uid": secrets.token_hex(8),
+            "created": self.at,
+            "tags": tags,
+            "source": lifecycle.detect_source(tags),
+            "auto_category": lifecycle.detect_category(tags),
+            **fields,
+        }
+        kept = {name: value for name, value in meta.items() if value not in (None, [], "", False)}
+        raw = render(kept, text)
+        name = file_name(number, text)
+        self.edits.append(Edit(f"memories/{name}", None, raw))
+        return parse(os.path.join(self.book.memories, name), raw)
+
+    def edit(self, note: Note, changes: dict[str, Any], text: str | None = None) -> Note:
+        """The note with these fields changed and nothing else."""
+        raw = rewrite(note.raw, changes, text)
+        self.edits.append(Edit(f"memories/{note.name}", note.raw, raw))
+        return parse(note.path, raw)
+
+    def remove(self, note: Note) -> None:
+        """The note goes to the archive; a protected one does not."""
+        if note.protected:
+            raise protected(self.book.ref(note))
+        self.edits.append(Edit(f"memories/{note.name}", note.raw, None))
+
+    def decay(self, notes: list[Note]) -> tuple[list[Note], Note | None]:
+        """The oldest notes leave; with `summarize` one new note holds all their texts."""
+        policy = self.book.policy
+        picked = lifecycle.pick_decay(notes, policy)
+        summary = None
+        if picked and policy.strategy == "summarize":
+            fields = {
+                "created": min(note.created for note in picked),
+                "updated": self.at,
+                "source": "auto_decay",
+                "supersedes": [note.uid for note in picked],
+            }
+            tags = list(lifecycle.DECAY_TAGS)
+            summary = self.add(lifecycle.decay_text(picked), tags, fields)
+        for note in picked:
+            self.remove(note)
+        return picked, summary
+
+    def change(self, op: str) -> Change:
+        """The finished change."""
+        return Change(
+            op, self.actor, self.at, self.basis.n, tuple(self.edits),
+            high=self.high, call=self.call, over=self.over,
+        )  # fmt: skip

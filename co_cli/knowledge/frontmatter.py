@@ -1,0 +1,304 @@
+"""The header of a note: text to mapping, and what a header must hold. Knows no files.
+
+Two readers share one meaning. Lines as Co and most people write them are read by a small
+scanner; anything richer goes through PyYAML's event parser. Neither lets YAML decide types:
+scalars are resolved here, so `no` stays text in a tag list, `010` is ten and a date is a string.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+
+from co_cli.errors import FormatError
+
+MAX_HEADER: Final = 16 * 1024
+MAX_DEPTH: Final = 8
+MAX_ID: Final = 999_999_999
+
+Value = Any
+
+# Always text, whatever they look like; only an empty value, `~` and `null` mean nothing.
+_TEXT_KEYS = frozenset(
+    "tags created updated fetched expires verified uid supersedes related language".split()
+)
+_NOTHING = {"", "~", "null"}
+_INTEGER = re.compile(r"[-+]?[0-9]{1,18}\Z")
+_FLOAT = re.compile(r"[-+]?(?:[0-9]{1,300}\.[0-9]{0,300}|\.[0-9]{1,300})(?:[eE][-+]?[0-9]{1,3})?\Z")
+_WORDS = {"": None, "~": None, "null": None, "true": True, "false": False}
+_TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}")
+
+_KEY_LINE = re.compile(r"([A-Za-z_][A-Za-z0-9_-]{0,127}):(?: +(.*))?\Z")
+_ITEM_LINE = re.compile(r"( *)- +(.*)\Z")
+_PLAIN = re.compile(r"(?:[\w/(.+$^;~]|-(?=[0-9]))[^#:]*(?::[^\s#:][^#:]*)*\Z")
+_QUOTED = re.compile(r"\"[^\"\\]*\"\Z|'[^']*'\Z")
+_FLOW = re.compile(r"\[[^\[\]{}\"'#&*!|>%@`:\\?]*\]\Z")
+
+
+def split(content: str) -> tuple[int, int, int] | None:
+    """Where the header is: (start of its text, end of its text, start of the body), or None.
+
+    A header opens with `---` on the first line (after a byte-order mark) and ends at the next
+    line that is `---`; white space after the dashes does not matter.
+    """
+    top = 1 if content.startswith("\ufeff") else 0
+    if not content.startswith("---", top):
+        return None
+    end = content.find("\n", top)
+    if end < 0 or content[top + 3 : end].strip():
+        return None
+    start = end + 1
+    at = start
+    while content.startswith("---", at) or (at := content.find("\n---", at) + 1) > 0:
+        end = content.find("\n", at)
+        stop = len(content) if end < 0 else end
+        if not content[at + 3 : stop].strip():
+            return start, at, min(stop + 1, len(content))
+        if end < 0:
+            return None
+        at = end
+    return None
+
+
+def parse_frontmatter(content: str) -> tuple[dict[str, Value], str]:
+    """Split markdown into its header's mapping and its body; ({}, content) without a header.
+
+    Raises ValueError ("Invalid YAML ...") when the header is not a mapping Co can read.
+    """
+    where = split(content)
+    if where is None:
+        return {}, content
+    start, end, body = where
+    return read_header(content[start:end]), content[body:]
+
+
+def strip_frontmatter(content: str) -> str:
+    """The body alone."""
+    return parse_frontmatter(content)[1]
+
+
+def read_header(header: str) -> dict[str, Value]:
+    """A header's text as a mapping; linear in its length and never larger than it."""
+    if len(header) > MAX_HEADER:
+        raise _invalid(f"header longer than {MAX_HEADER // 1024} KiB", 1)
+    simple = _read_simple(header)
+    return _read_yaml(header) if simple is None else simple
+
+
+def resolve(text: str, key: str = "") -> Value:
+    """A plain scalar's value by Co's own schema."""
+    if key in _TEXT_KEYS:
+        return None if text in _NOTHING else text
+    lowered = text.lower()
+    if lowered in _WORDS and text in (lowered, lowered.capitalize(), lowered.upper()):
+        return _WORDS[lowered]
+    if _INTEGER.match(text):
+        return int(text)
+    if _FLOAT.match(text):
+        return float(text)
+    return text
+
+
+def _read_simple(header: str) -> dict[str, Value] | None:
+    """Read `key: value` lines and lists of plain items; None when there is more to it."""
+    found: dict[str, Value] = {}
+    items: list[Value] | None = None
+    key, indent = "", ""
+    for number, full in enumerate(header.split("\n"), 2):
+        line = full.removesuffix("\r").rstrip(" ")
+        if not line or line.lstrip(" ").startswith("#"):
+            continue
+        if not line.isprintable():
+            return None
+        value: Value = _RICHER
+        if match := _KEY_LINE.match(line):
+            key, raw = match.groups()
+            if key in found:
+                raise _invalid(f"'{key}' appears twice", number)
+            items = None if raw else []
+            value = found[key] = _simple_value(raw.strip(" "), key) if raw else None
+        elif items is not None and (match := _ITEM_LINE.match(line)):
+            spaces, raw = match.groups()
+            value = (
+                _simple_scalar(raw.strip(" "), key) if not items or spaces == indent else _RICHER
+            )
+            indent, found[key] = spaces, items
+            items.append(value)
+        if value is _RICHER:
+            return None
+    return found
+
+
+_RICHER: Final = object()
+
+
+def _simple_value(raw: str, key: str) -> Value:
+    if raw[0] != "[":
+        return _simple_scalar(raw, key)
+    if not _FLOW.match(raw):
+        return _RICHER
+    inside = raw[1:-1].strip(" ")
+    if not inside:
+        return []
+    items = [_simple_scalar(item.strip(" "), key) for item in inside.split(",")]
+    return _RICHER if any(item is _RICHER for item in items) else items
+
+
+def _simple_scalar(raw: str, key: str) -> Value:
+    if _PLAIN.match(raw) and not raw.endswith(":"):
+        return resolve(raw, key)
+    if _QUOTED.match(raw):
+        return raw[1:-1]
+    return _RICHER
+
+
+def _invalid(reason: str, line: int) -> FormatError:
+    return FormatError(f"Invalid YAML in frontmatter: line {line}: {reason}", line=line)
+
+
+def _read_yaml(header: str) -> dict[str, Value]:
+    """Read any YAML mapping, without its aliases, tags, types or duplicate keys."""
+    value = _Builder(events(header)).document()
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise _invalid("the header must be a mapping of names to values", 2)
+    return value
+
+
+class Event(NamedTuple):
+    """A piece of YAML and where it stands; lines and columns from 0, the end exclusive."""
+
+    kind: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    value: str = ""
+    style: str = ""
+    flow: bool = False
+    anchor: bool = False
+    tag: str = ""
+
+
+def events(header: str) -> list[Event]:
+    """PyYAML's events for a header; a FormatError when it is not YAML."""
+    import yaml  # a third of the start-up time, and most headers never need it
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        return [_event(event) for event in yaml.parse(header.replace("\r\n", "\n"), Loader=loader)]
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        reason = getattr(error, "problem", None) or "unreadable characters"
+        raise _invalid(str(reason), mark.line + 2 if mark else 2) from error
+
+
+def _event(event: Any) -> Event:
+    start, end = event.start_mark, event.end_mark
+    return Event(
+        type(event).__name__.removesuffix("Event"),
+        *(start.line, start.column, end.line, end.column),
+        getattr(event, "value", ""),
+        getattr(event, "style", None) or "",
+        bool(getattr(event, "flow_style", False)),
+        getattr(event, "anchor", None) is not None,
+        getattr(event, "tag", None) or "",
+    )
+
+
+class _Builder:
+    """Turns events into plain values, refusing what could surprise."""
+
+    def __init__(self, found: Iterable[Event]) -> None:
+        self._events = iter(found)
+
+    def document(self) -> Value:
+        value: Value = None
+        documents = 0
+        for event in self._events:
+            if event.kind == "DocumentStart":
+                documents += 1
+                if documents > 1:
+                    raise _invalid("more than one YAML document", event.line + 2)
+                value = self._node(next(self._events), "", 0)
+        return value
+
+    def _node(self, event: Event, key: str, depth: int) -> Value:
+        if event.kind == "Alias" or event.anchor:
+            raise _invalid("anchors and aliases are not allowed", event.line + 2)
+        if event.tag and event.tag != "!":
+            raise _invalid("YAML tags (!) are not allowed", event.line + 2)
+        if depth > MAX_DEPTH:
+            raise _invalid(f"nested deeper than {MAX_DEPTH} levels", event.line + 2)
+        if event.kind == "Scalar":
+            return event.value if event.style or event.tag else resolve(event.value, key)
+        if event.kind == "SequenceStart":
+            return self._sequence(key, depth)
+        return self._mapping(depth)
+
+    def _sequence(self, key: str, depth: int) -> list[Value]:
+        items = []
+        while (event := next(self._events)).kind != "SequenceEnd":
+            items.append(self._node(event, key, depth + 1))
+        return items
+
+    def _mapping(self, depth: int) -> dict[str, Value]:
+        found: dict[str, Value] = {}
+        while (event := next(self._events)).kind != "MappingEnd":
+            name = event.value
+            if event.kind != "Scalar" or event.anchor:
+                raise _invalid("a name must be plain text", event.line + 2)
+            if name == "<<":
+                raise _invalid("merge keys are not allowed", event.line + 2)
+            if name in found:
+                raise _invalid(f"'{name}' appears twice", event.line + 2)
+            found[name] = self._node(next(self._events), name, depth + 1)
+        return found
+
+
+def validate_context_frontmatter(fm: dict[str, Value]) -> None:
+    """Raise ValueError naming the field when a context header is not version 1 with `updated`."""
+    if "version" not in fm:
+        raise FormatError("Missing required field: version")
+    if type(fm["version"]) is not int or fm["version"] != 1:
+        raise FormatError(f"Unsupported version: {fm['version']!r:.40} (expected 1)")
+    _require_timestamp(fm, "updated")
+
+
+def validate_memory_frontmatter(fm: dict[str, Value]) -> None:
+    """Raise ValueError naming the field when a memory header is not what docs/format.md says."""
+    if "id" not in fm:
+        raise FormatError("Missing required field: id")
+    if type(fm["id"]) is not int:
+        raise FormatError("Field 'id' must be integer")
+    if not 1 <= fm["id"] <= MAX_ID:
+        raise FormatError(f"Field 'id' must be integer from 1 to {MAX_ID}")
+    _require_timestamp(fm, "created")
+    tags = fm.get("tags")
+    if not isinstance(tags, list | None):
+        raise FormatError("Field 'tags' must be list")
+    if not all(isinstance(tag, str) for tag in tags or ()):
+        raise FormatError("All tags must be strings")
+    for names, kind, said in _OPTIONAL:
+        for name in names:
+            if not isinstance(fm.get(name), kind | None):
+                raise FormatError(f"Field '{name}' must be {said}")
+
+
+_OPTIONAL = (
+    ("source auto_category uid scope language updated expires".split(), str, "string"),
+    ("decay_protected pinned sensitive".split(), bool, "true or false"),
+)
+
+
+def _require_timestamp(fm: dict[str, Value], name: str) -> None:
+    if name not in fm:
+        raise FormatError(f"Missing required field: {name}")
+    if not isinstance(fm[name], str):
+        raise FormatError(f"Field '{name}' must be string")
+    if not _TIMESTAMP.match(fm[name]):
+        raise FormatError(
+            f"Field '{name}' must be ISO8601 format (2026-02-09T14:30:00Z): {fm[name]:.40}"
+        )

@@ -1,0 +1,176 @@
+"""What should happen to notes: collisions, merging, decay, expiry. Pure; touches no file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+
+from rapidfuzz import fuzz
+
+from co_cli.errors import RefusedText
+from co_cli.knowledge.note import Note, timestamp
+from co_cli.knowledge.sameness import longest_word, same
+
+SIGNALS = ("preference", "correction", "decision", "context", "pattern")
+DECAY_TAGS = ["_consolidated", "_auto_decay"]
+MAX_SUMMARY = 4 * 1024 * 1024
+_WINDOW_LIMIT = 10
+_HEADING = re.compile(r"^## Memory (\d{1,9}) \((\d{4}-\d{2}-\d{2}[^)\n]*)\)\n", re.MULTILINE)
+_SPAN = re.compile(r"(\d{1,5})([dwmy])\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The rules a notebook lives by; settings fill it."""
+
+    max_count: int = 200
+    window_days: int = 7
+    threshold: int = 85
+    strategy: str = "summarize"
+    percentage: float = 0.2
+
+
+@dataclass(slots=True)
+class Verdict:
+    """How a text stands to the notes there are: *same* as one, *similar* to some, or *distinct*."""
+
+    kind: str
+    match: Note | None = None
+    similar: list[tuple[Note, float]] = field(default_factory=list)
+
+
+def judge(text: str, notes: Sequence[Note], policy: Policy, now: datetime) -> Verdict:
+    """Decide same, similar or distinct; similarity never merges anything by itself."""
+    match = find_same(text, notes)
+    if match is not None:
+        return Verdict("same", match)
+    similar = collisions(text, recent(notes, policy, now), policy.threshold)
+    return Verdict("similar" if similar else "distinct", similar=similar)
+
+
+def find_same(text: str, notes: Iterable[Note]) -> Note | None:
+    """The first note that says the same to the word."""
+    longest = longest_word(text)
+    ascii_only = longest.isascii()
+    for note in notes:
+        body = note.body
+        if body.isascii() and not (ascii_only and longest in body.lower()):
+            continue
+        if same(body, text):
+            return note
+    return None
+
+
+def similarity(old: str, new: str) -> float:
+    """RapidFuzz's token_sort_ratio of the lower-cased texts, 0 to 100."""
+    return fuzz.token_sort_ratio(old.lower(), new.lower())
+
+
+def collisions(text: str, notes: Iterable[Note], threshold: float) -> list[tuple[Note, float]]:
+    """The notes at or above the threshold, closest first."""
+    scored = [(note, similarity(note.body, text)) for note in notes]
+    return sorted((pair for pair in scored if pair[1] >= threshold), key=lambda pair: -pair[1])
+
+
+def recent(notes: Iterable[Note], policy: Policy, now: datetime) -> list[Note]:
+    """At most ten notes of the last days, newest first."""
+    since = timestamp(now - timedelta(days=min(policy.window_days, 36500)))[:19]
+    fresh = [note for note in notes if note.created[:19] >= since and not note.consolidated]
+    return sorted(fresh, key=lambda note: -note.id)[:_WINDOW_LIMIT]
+
+
+def union(old: Iterable[str], new: Iterable[str]) -> list[str]:
+    """Both lists of tags, each tag once, in order."""
+    return list(dict.fromkeys((*old, *new)))
+
+
+def detect_source(tags: Iterable[str] | None) -> str:
+    """`detected` when a tag names a signal, else `user-told`."""
+    return "detected" if detect_category(tags) else "user-told"
+
+
+def detect_category(tags: Iterable[str] | None) -> str | None:
+    """The first tag that names a signal."""
+    return next((tag for tag in tags or () if tag in SIGNALS), None)
+
+
+def crosses_limit(count: int, policy: Policy) -> bool:
+    """Whether one more note takes the notebook over its limit now, and not before."""
+    return count == policy.max_count
+
+
+def pick_decay(notes: Iterable[Note], policy: Policy) -> list[Note]:
+    """The oldest notes that may decay; the oldest is the one with the lowest number.
+
+    Numbers only grow, so a clock that jumps cannot make a new note look old.
+    """
+    able = [note for note in notes if not (note.protected or note.pinned or note.consolidated)]
+    able.sort(key=lambda note: (note.id, note.name))
+    least = 2 if policy.strategy == "summarize" else 1
+    count = max(least, int(policy.max_count * policy.percentage)) if policy.percentage else 0
+    picked, size = [], 0
+    for note in able[:count]:
+        size += len(note.raw)
+        if size > MAX_SUMMARY:
+            break
+        picked.append(note)
+    return picked if len(picked) >= least else []
+
+
+def decay_text(notes: Sequence[Note]) -> str:
+    """Every original in its own words, under a heading with its number and date."""
+    first, last = min(n.created for n in notes)[:10], max(n.created for n in notes)[:10]
+    parts = [f"{len(notes)} older memories, {first} to {last}, in their own words."]
+    for note in notes:
+        tags = f"Tags: {', '.join(note.tags)}\n\n" if note.tags else ""
+        parts.append(f"## Memory {note.id} ({note.created[:10]})\n\n{tags}{note.body}")
+    return "\n\n".join(parts)
+
+
+def sections(note: Note) -> dict[int, str]:
+    """The originals inside a consolidated note, by their old number."""
+    if not note.consolidated:
+        return {}
+    heads = list(_HEADING.finditer(note.body.replace("\r\n", "\n")))
+    body = note.body.replace("\r\n", "\n")
+    ends = [*(head.start() for head in heads[1:]), len(body)]
+    return {
+        int(head.group(1)): body[head.start() : end].strip()
+        for head, end in zip(heads, ends, strict=True)
+    }
+
+
+def without_section(note: Note, number: int) -> str:
+    """A consolidated note's text without one original."""
+    parts = sections(note)
+    gone = parts[number]
+    return note.body.replace("\r\n", "\n").replace(gone, "", 1).replace("\n\n\n\n", "\n\n").strip()
+
+
+def joined(texts: Iterable[str]) -> str:
+    """Several texts in one note: each once, in order, an empty line between."""
+    kept: list[str] = []
+    for text in texts:
+        if not any(same(text, other) for other in kept):
+            kept.append(text)
+    return "\n\n".join(kept)
+
+
+def parse_expiry(text: str, today: date) -> str:
+    """A date such as 2026-12-31, or a span such as 30d, 2w, 6m, 1y from today, as an ISO date."""
+    if match := _SPAN.match(text.strip().lower()):
+        days = int(match.group(1)) * {"d": 1, "w": 7, "m": 30, "y": 365}[match.group(2)]
+        if days <= 36500:
+            return (today + timedelta(days=days)).isoformat()
+    else:
+        try:
+            return date.fromisoformat(text.strip()).isoformat()
+        except ValueError:
+            pass
+    raise RefusedText(
+        f"cannot read the expiry {text!r:.40}",
+        rule="expiry",
+        hint="Use a date (2026-12-31) or a span (30d, 2w, 6m, 1y).",
+    )

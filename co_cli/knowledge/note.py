@@ -1,0 +1,291 @@
+"""One markdown file: its header, its text, and how to change one field and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from co_cli.errors import FormatError
+from co_cli.knowledge.frontmatter import (
+    Event,
+    events,
+    parse_frontmatter,
+    read_header,
+    split,
+    validate_memory_frontmatter,
+)
+
+_SLUG_GAPS = re.compile(r"[^a-z0-9]+")
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_ ./+-]*\Z")
+_OTHER_YAML = frozenset("y n yes no on off true false null".split())  # what other readers retype
+_CONFLICT = re.compile(r"^<{7} .*$[\s\S]*?^={7}$[\s\S]*?^>{7} ", re.MULTILINE)
+
+
+@dataclass(slots=True, eq=False)
+class Note:
+    """A memory as its file holds it; `raw` is the file, everything else is read from it."""
+
+    path: str
+    raw: bytes
+    meta: dict[str, Any]
+    body: str
+    id: int
+    created: str
+    tags: list[str]
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return os.path.basename(self.path)
+
+    @property
+    def uid(self) -> str:
+        """What links hold: the random uid, or the number for a note written by hand."""
+        return self.meta.get("uid") or str(self.id)
+
+    @property
+    def protected(self) -> bool:
+        """Whether forget refuses it and decay passes it by."""
+        return self.meta.get("decay_protected") is True
+
+    @property
+    def pinned(self) -> bool:
+        """Whether decay passes it by."""
+        return self.meta.get("pinned") is True
+
+    @property
+    def consolidated(self) -> bool:
+        """Whether decay wrote it, from several older notes."""
+        return "_consolidated" in self.tags
+
+    @property
+    def summary(self) -> str:
+        """The first line, at most 80 characters."""
+        line = self.body.split("\n", 1)[0].rstrip()
+        return line if len(line) <= 80 else line[:77] + "..."
+
+    def expired(self, today: str) -> bool:
+        """Whether `expires` lies before today (both ISO dates)."""
+        return bool(self.meta.get("expires")) and str(self.meta["expires"])[:10] < today
+
+
+def parse(path: str, raw: bytes) -> Note:
+    """Read a memory's bytes, or raise FormatError with the line and the reason."""
+    text = decode(raw)
+    meta, body = parse_frontmatter(text)
+    if not meta:
+        if split(text) is None and text.lstrip("\ufeff").startswith("---"):
+            raise FormatError("the header is not closed: no second --- line", line=1)
+        raise FormatError("there is no header between --- lines", line=1)
+    try:
+        validate_memory_frontmatter(meta)
+    except FormatError as error:
+        raise FormatError(str(error), line=_line_of(text, str(error))) from None
+    return Note(path, raw, meta, body.strip(), meta["id"], meta["created"], meta.get("tags") or [])
+
+
+def decode(raw: bytes) -> str:
+    """The text of a file that must be UTF-8 without NUL bytes."""
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            raise FormatError("is UTF-16, not UTF-8", line=line) from error
+        raise FormatError("is not UTF-8", line=line) from error
+    if "\0" in text:
+        raise FormatError("holds a NUL character", line=text.count("\n", 0, text.index("\0")) + 1)
+    return text
+
+
+def has_conflict(text: str) -> int:
+    """The line where an unresolved merge conflict starts, or 0."""
+    found = _CONFLICT.search(text) if "<<<<<<< " in text and ">>>>>>> " in text else None
+    return text.count("\n", 0, found.start()) + 1 if found else 0
+
+
+def _line_of(text: str, message: str) -> int:
+    """The header line whose name the message mentions, else the first."""
+    for number, line in enumerate(text.split("\n", 200)[:200], 1):
+        name = line.split(":", 1)[0].strip()
+        if name and f"'{name}'" in message:
+            return number
+    return 1
+
+
+def slugify(text: str) -> str:
+    """The part of a file name that comes from the text."""
+    return _SLUG_GAPS.sub("-", text[:50].lower()).strip("-") or "note"
+
+
+def file_name(note_id: int, text: str) -> str:
+    """A memory's file name."""
+    return f"{note_id:03d}-{slugify(text)}.md"
+
+
+def now() -> datetime:
+    """The clock; the one place that reads it."""
+    return datetime.now(UTC)
+
+
+def timestamp(moment: datetime) -> str:
+    """A moment as Co writes it: ISO 8601, UTC, whole seconds."""
+    return moment.astimezone(UTC).replace(microsecond=0).isoformat()
+
+
+def render(meta: dict[str, Any], body: str) -> bytes:
+    """A new file: the header in this order, an empty line, the text."""
+    lines = [line for name, value in meta.items() for line in _entry(name, value)]
+    return "\n".join(["---", *lines, "---", "", body, ""]).encode()
+
+
+def _entry(name: str, value: Any) -> list[str]:
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [f"{name}:", *(f"- {_scalar(str(item))}" for item in value)] if value else []
+    return [f"{name}: {_scalar(value)}"]
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    text = str(value)
+    if _PLAIN.match(text) and not text.endswith(" ") and text.lower() not in _OTHER_YAML:
+        return text
+    return json.dumps(text, ensure_ascii=False)
+
+
+def rewrite(raw: bytes, changes: dict[str, Any], body: str | None = None) -> bytes:
+    """The file with these header fields set (None removes one) and, if given, a new body.
+
+    Every other byte stays. A list may only grow: its new items are added to the old ones.
+    """
+    text = decode(raw)
+    where = split(text)
+    if where is None:
+        raise FormatError("there is no header to change")
+    start, end, body_start = where
+    header, newline = text[start:end], "\r\n" if text[:start].endswith("\r\n") else "\n"
+    old = read_header(header)
+    changed = {name: value for name, value in changes.items() if value != old.get(name)}
+    header = _edit(header, changed, newline)
+    if not _holds(header, old | changes):
+        raise FormatError("the header is written in a way Co cannot change line by line")
+    if body is not None:
+        text = text[:body_start] + _new_body(text[body_start:], body, newline)
+    return (text[:start] + header + text[end:]).encode()
+
+
+def _holds(header: str, wanted: dict[str, Any]) -> bool:
+    """Whether a header reads as what was wanted; nothing and an empty list are the same."""
+    try:
+        found = read_header(header)
+    except FormatError:
+        return False
+    return {name: value for name, value in found.items() if value not in (None, [])} == {
+        name: value for name, value in wanted.items() if value not in (None, [])
+    }
+
+
+def _new_body(old: str, body: str, newline: str) -> str:
+    lead = old[: len(old) - len(old.lstrip("\r\n"))] if old.strip() else newline
+    tail = old[len(old.rstrip("\r\n")) :] or newline
+    return lead + body.replace("\r\n", "\n").replace("\n", newline) + tail
+
+
+@dataclass(slots=True)
+class _Field:
+    """Where one top-level field stands in the header: lines and columns, end exclusive."""
+
+    name: str
+    line: int
+    value: Event
+    last: Event
+    items: int = 0
+
+    @property
+    def end_line(self) -> int:
+        last = self.last
+        return max(last.end_line + (last.end_column > 0), self.line + 1)
+
+
+def _fields(header: str) -> dict[str, _Field]:
+    """Each top-level field of a block mapping, by name."""
+    found: dict[str, _Field] = {}
+    depth, field, name = 0, None, None
+    for event in events(header):
+        opens, closes = event.kind.endswith("Start"), event.kind.endswith("End")
+        if event.kind.startswith(("Stream", "Document")):
+            continue
+        depth += opens - closes
+        if depth == 1 and event.kind == "MappingStart":
+            continue
+        if field is not None:
+            field.items += event.kind == "Scalar"
+            if not closes or field.value.flow:
+                field.last = event
+        elif not closes and name is None:
+            name = event
+            continue
+        elif not closes and name is not None:
+            field = found[name.value] = _Field(name.value, name.line, event, event)
+        if depth == 1:
+            field, name = None, None
+    return found
+
+
+def _edit(header: str, changes: dict[str, Any], newline: str) -> str:
+    lines = header.split("\n")
+    ends = "\r" if newline == "\r\n" else ""
+    fields = _fields(header)
+    known = [fields[name] for name in changes if name in fields]
+    for field in sorted(known, key=lambda field: -field.line):
+        value = changes[field.name]
+        if value is None:
+            del lines[field.line : field.end_line]
+        elif isinstance(value, list) and field.value.kind == "SequenceStart":
+            _grow(lines, field, value[field.items :], ends)
+        else:
+            _set(lines, field, value, ends)
+    new = [line for name in changes if name not in fields for line in _new_lines(name, changes)]
+    lines[-1:] = [line + ends for line in new] + lines[-1:]
+    return "\n".join(lines)
+
+
+def _new_lines(name: str, changes: dict[str, Any]) -> list[str]:
+    return [] if changes[name] is None else _entry(name, changes[name])
+
+
+def _set(lines: list[str], field: _Field, value: Any, ends: str) -> None:
+    at = field.value
+    inline = at.kind == "Scalar" and at.line == at.end_line == field.line
+    if isinstance(value, list) or not inline:
+        lines[field.line : field.end_line] = [line + ends for line in _entry(field.name, value)]
+        return
+    text = _scalar(value)
+    if at.style and isinstance(value, str) and not {at.style, "\\", "\n"} & set(value):
+        text = f"{at.style}{value}{at.style}"
+    line = lines[field.line]
+    gap = " " if at.column == at.end_column and not line[: at.column].endswith(" ") else ""
+    lines[field.line] = line[: at.column] + gap + text + line[at.end_column :]
+
+
+def _grow(lines: list[str], field: _Field, items: list[str], ends: str) -> None:
+    """Add items to a list in the style it is written in."""
+    if not field.value.flow:
+        first = lines[field.value.line]
+        dash = first[: first.index("-")]
+        at = field.end_line
+        lines[at:at] = [f"{dash}- {_scalar(item)}{ends}" for item in items]
+        return
+    end = field.last.end_column - 1
+    line = lines[field.last.end_line]
+    more = ", ".join(_scalar(item) for item in items)
+    comma = ", " if field.items else ""
+    lines[field.last.end_line] = line[:end].rstrip(" ") + comma + more + line[end:]

@@ -1,0 +1,322 @@
+"""A folder of notes and its rules; the only writer. Knows no model, terminal, network or settings.
+
+Reading goes through one scan that keeps what has not changed. Every verb plans a Change from
+what it read, and the journal carries it out or says that the notebook moved on; then the verb
+plans again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from co_cli.errors import Ambiguous, CoError, FormatError, MovedOn, NotFound, RefusedText
+from co_cli.knowledge import disk, lifecycle, refuse, sameness
+from co_cli.knowledge.change import Change, Edit, Entry
+from co_cli.knowledge.draft import Draft, Intake, Item, Plan, Saved, protected
+from co_cli.knowledge.note import Note, parse, timestamp
+from co_cli.knowledge.reader import Problem, Reader
+
+_TRIES = 5
+
+
+class Notebook(Reader):
+    """The notes of one knowledge folder and everything that may happen to them."""
+
+    # Saving
+
+    def remember(self, text: str, tags: Iterable[str] = (), **options: Any) -> Saved:
+        """Save a text; see `plan_remember` for the options."""
+        tags = list(tags)
+        done = self.journal.find_call(options.get("call", ""))
+        if done is not None:
+            return self._repeat(done)
+        return self._settle(lambda: self.plan_remember(text, tags, **options))
+
+    def plan_remember(
+        self,
+        text: str,
+        tags: Iterable[str] = (),
+        *,
+        actor: str = "cli",
+        similar: str = "keep",
+        allow_secret: bool = False,
+        call: str = "",
+        **fields: Any,
+    ) -> Plan:
+        """Decide what saving this text does: same, similar or distinct, and whether notes decay.
+
+        `similar` is the person's choice for a collision: `keep` both or `update` the old note.
+        `fields` are further header fields, such as `decay_protected`, `expires` or `source`.
+        """
+        text = refuse.check_text(text, allow_secret=allow_secret)
+        tags = refuse.clean_tags(tags)
+        notes = self.notes()
+        verdict = lifecycle.judge(text, notes, self.policy, self.clock())
+        if verdict.match is not None:
+            return self._plan_same(verdict.match, text, tags, actor, fields)
+        draft = Draft(self, notes, actor, call)
+        links: dict[str, Any] = {}
+        action = "created"
+        replaced = None
+        if verdict.similar and similar == "update":
+            replaced = verdict.similar[0][0]
+            draft.remove(replaced)
+            links["supersedes"] = [replaced.uid]
+            action = "updated"
+        elif verdict.similar:
+            links["related"] = [note.uid for note, _ in verdict.similar]
+            action = "related"
+        note = draft.add(text, tags, {**fields, **links})
+        saved = Saved(action, note, self.ref(note), verdict.similar, replaced=replaced)
+        count = len(notes) - (replaced is not None)
+        if lifecycle.crosses_limit(count, self.policy) and replaced is None:
+            saved.decayed = lifecycle.pick_decay(notes, self.policy)
+        elif count >= self.policy.max_count and not self.basis.over:
+            saved.over = count + 1
+        draft.over = count >= self.policy.max_count
+        return Plan(draft.change("save"), saved)
+
+    def _plan_same(
+        self, old: Note, text: str, tags: list[str], actor: str, fields: dict[str, Any]
+    ) -> Plan:
+        saved = Saved("consolidated", old, self.ref(old))
+        if old.protected:
+            return Plan(None, saved)
+        changes = {
+            **fields,
+            "tags": lifecycle.union(old.tags, tags),
+            "updated": timestamp(self.clock()),
+            "consolidation_reason": None,
+        }
+        draft = Draft(self, [], actor)
+        saved.note = draft.edit(old, changes, text)
+        return Plan(draft.change("consolidate"), saved)
+
+    def _repeat(self, entry: Entry) -> Saved:
+        """The answer a tool call got when it arrived the first time."""
+        path = next(file["path"] for file in entry.files if file["before"] is None)
+        note = self.find(os.path.basename(path))
+        return Saved("created", note, self.ref(note), change=entry.n)
+
+    def commit(self, plan: Plan) -> Saved:
+        """Carry out a plan that a person has seen; MovedOn when it no longer fits.
+
+        Decay is a change of its own, so that undo takes back the decay and not the save.
+        """
+        saved = plan.saved
+        if plan.change is not None:
+            saved.change = self.journal.commit(plan.change)
+        if saved.decayed and saved.action != "decayed":
+            try:
+                after = self._settle(self._plan_decay)
+                saved.decayed, saved.summary = after.decayed, after.summary
+            except CoError as error:
+                saved.decayed = []
+                self.problems.append(Problem(self.root, f"the oldest notes did not decay: {error}"))
+        return saved
+
+    def _plan_decay(self) -> Plan:
+        plan = self.plan_decay()
+        if plan is None:
+            raise NotFound("no memory may decay")
+        return plan
+
+    def _settle(self, plan: Callable[[], Plan]) -> Saved:
+        """Plan and commit until they agree; a busy notebook is planned while nobody can move it."""
+        for _ in range(_TRIES):
+            try:
+                return self.commit(plan())
+            except MovedOn:
+                continue
+        try:
+            with self.journal.locked():
+                self.journal.recover()
+                return self.commit(plan())
+        except OSError as error:
+            raise disk.trouble(error) from error
+
+    # Other verbs
+
+    def forget(self, ref: str | int, *, actor: str = "cli") -> Saved:
+        """Archive a note; a protected one is refused."""
+
+        def plan() -> Plan:
+            note = self.find(ref)
+            draft = Draft(self, [], actor)
+            draft.remove(note)
+            return Plan(draft.change("forget"), Saved("forgotten", note, self.ref(note)))
+
+        return self._settle(plan)
+
+    def protect(self, ref: str | int, *, on: bool = True, actor: str = "cli") -> Saved:
+        """Protect a note from forget and decay, or stop protecting it."""
+
+        def plan() -> Plan:
+            note = self.find(ref)
+            if note.protected == on:
+                return Plan(None, Saved("unchanged", note, self.ref(note)))
+            draft = Draft(self, [], actor)
+            note = draft.edit(note, {"decay_protected": on})
+            verb = "protect" if on else "unprotect"
+            return Plan(draft.change(verb), Saved(f"{verb}ed", note, self.ref(note)))
+
+        return self._settle(plan)
+
+    def merge(
+        self, refs: Iterable[str | int], *, keep_first: bool = False, actor: str = "cli"
+    ) -> Saved:
+        """Merge notes into the first: their texts joined, or only the first one's wording kept."""
+        refs = list(refs)
+
+        def plan() -> Plan:
+            notes = list({note.path: note for note in map(self.find, refs)}.values())
+            if len(notes) < 2:
+                raise CoError("merging takes two different memories or more")
+            first, others = notes[0], notes[1:]
+            if first.protected:
+                raise protected(self.ref(first))
+            text = first.body if keep_first else lifecycle.joined(note.body for note in notes)
+            known = first.meta.get("supersedes")
+            links = known if isinstance(known, list) else [known] if known else []
+            changes = {
+                "tags": lifecycle.union(first.tags, (tag for note in others for tag in note.tags)),
+                "supersedes": lifecycle.union(links, (note.uid for note in others)),
+                "updated": timestamp(self.clock()),
+            }
+            draft = Draft(self, [], actor)
+            merged = draft.edit(first, changes, None if text == first.body else text)
+            for note in others:
+                draft.remove(note)
+            return Plan(draft.change("merge"), Saved("merged", merged, self.ref(merged)))
+
+        return self._settle(plan)
+
+    def plan_decay(self, *, actor: str = "co") -> Plan | None:
+        """What decaying the oldest notes now would do; None when none may decay."""
+        notes = self.notes()
+        draft = Draft(self, notes, actor)
+        decayed, summary = draft.decay(notes)
+        if not decayed:
+            return None
+        draft.over = len(notes) - len(decayed) + (summary is not None) > self.policy.max_count
+        note = summary or decayed[0]
+        saved = Saved("decayed", note, self.ref(note), decayed=decayed, summary=summary)
+        return Plan(draft.change("decay"), saved)
+
+    def plan_intake(
+        self, items: Iterable[Item], *, context: bytes | None = None, actor: str = "import"
+    ) -> Intake:
+        """Plan notes for texts from elsewhere, leaving out what is here already or not storable.
+
+        `context` is the new content of context.md, when the import brings some.
+        """
+        notes = self.notes()
+        draft = Draft(self, notes, actor)
+        intake = Intake(None, [], [], [], context)
+        seen: dict[tuple[str, ...], list[str]] = {}
+        for note in notes:
+            seen.setdefault(sameness.key(note.body), []).append(note.body)
+        for item in items:
+            try:
+                text = refuse.check_text(item.text)
+                tags = refuse.clean_tags(item.tags)
+            except RefusedText as error:
+                intake.refused.append(Problem(item.origin, str(error)))
+                continue
+            known = seen.setdefault(sameness.key(text), [])
+            if any(sameness.same(other, text) for other in known):
+                intake.known.append(item)
+                continue
+            known.append(text)
+            fields = {"source": "import", **dict(item.fields)}
+            if item.created:
+                fields["created"] = item.created
+            intake.added.append(draft.add(text, tags, fields))
+        before = self.journal.read("context.md")
+        if context is not None and context != before:
+            draft.edits.append(Edit("context.md", before, context))
+        if draft.edits:
+            draft.over = len(notes) + len(intake.added) > self.policy.max_count
+            intake.change = draft.change("import")
+        return intake
+
+    def replace(self, note: Note, data: bytes, *, actor: str = "cli") -> Saved:
+        """Put a person's edited bytes in a note's place, if the file is still what they edited."""
+        basis = self.journal.tail()
+        path = f"memories/{note.name}"
+        changed = parse(note.path, data)
+        if changed.id != note.id:
+            raise FormatError(f"the number must stay {note.id}, not {changed.id}")
+        change = Change(
+            "edit", actor, timestamp(self.clock()), basis.n, (Edit(path, note.raw, data),)
+        )
+        return self.commit(Plan(change, Saved("edited", changed, self.ref(changed))))
+
+    # Going back
+
+    def restore(self, ref: str | int, *, actor: str = "cli") -> Saved:
+        """Bring an archived note back as it was."""
+        text = str(ref).strip().removesuffix(".md")
+
+        def plan() -> Plan:
+            self.basis = self.journal.tail()
+            found = [
+                note
+                for _, note in self.archived()
+                if text in (str(note.id), note.name[:-3], note.meta.get("uid"))
+            ]
+            if not found:
+                raise NotFound(
+                    f"the archive holds no memory {self.prefix}{text}",
+                    hint="`co knowledge restore` lists what can be brought back.",
+                )
+            if len(found) > 1 and len({note.raw for note in found}) > 1:
+                names = [self.prefix + note.name[:-3] for note in found]
+                raise Ambiguous(
+                    f"{len(found)} archived memories are called {text}",
+                    choices=names,
+                    hint="Say which: " + ", ".join(names),
+                )
+            note = found[0]
+            draft = Draft(self, [], actor)
+            draft.edits.append(Edit(f"memories/{note.name}", None, note.raw))
+            return Plan(draft.change("restore"), Saved("restored", note, self.ref(note)))
+
+        return self._settle(plan)
+
+    def plan_undo(self, n: int = 0, *, actor: str = "cli") -> Change:
+        """The change that takes back change `n`, or the last one that still stands."""
+        basis = self.journal.tail()
+        entries = [entry for entry in self.journal.entries() if entry.state == "done"]
+        undone = {entry.undoes for entry in entries if entry.undoes}
+        if n:
+            entry = next((entry for entry in entries if entry.n == n), None)
+        else:
+            standing = [e for e in entries if not e.undoes and e.n not in undone and e.files]
+            entry = standing[-1] if standing else None
+        if entry is None or not entry.files:
+            what = f"there is no change {n} to undo" if n else "there is nothing to undo"
+            raise NotFound(what, hint="`co knowledge log` shows what happened.")
+        if entry.n in undone and any(e.undoes == entry.n and e.n not in undone for e in entries):
+            raise MovedOn(f"change {entry.n} is undone already")
+        edits = tuple(self._undo_edit(entry, file) for file in entry.files)
+        at = timestamp(self.clock())
+        return Change("undo", actor, at, basis.n, edits, undoes=entry.n)
+
+    def _undo_edit(self, entry: Entry, file: dict[str, Any]) -> Edit:
+        present = self.journal.read(file["path"])
+        if disk.digest(present) != file["after"]:
+            raise MovedOn(
+                f"{file['path']} has changed since change {entry.n}",
+                hint="Nothing was changed. Edit the file by hand, or undo the newer change first.",
+            )
+        before = None if file["before"] is None else self.journal.kept(entry.n, file)
+        return Edit(file["path"], present, before)
+
+    def undo(self, n: int = 0, *, actor: str = "cli") -> Entry:
+        """Take a change back, by another change; refused when a file has moved on."""
+        change = self.plan_undo(n, actor=actor)
+        self.journal.commit(change)
+        return next(entry for entry in self.journal.entries() if entry.n == change.undoes)

@@ -1,0 +1,199 @@
+"""The reading half of a notebook: scan, find, the archive. Writes nothing but unfinished business.
+
+One scan serves every verb; a file that has not changed since the last one is not read again.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Self
+
+from co_cli.errors import Ambiguous, CoError, FormatError, NotFound
+from co_cli.knowledge import disk, lifecycle
+from co_cli.knowledge.change import Entry, Journal
+from co_cli.knowledge.frontmatter import MAX_ID
+from co_cli.knowledge.lifecycle import Policy
+from co_cli.knowledge.note import Note, now, parse, timestamp
+from co_cli.knowledge.scan import Hit, scan
+
+_NUMBERED = re.compile(r"(\d{1,9})-")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A file Co cannot use, or something about it a person should know."""
+
+    path: str
+    reason: str
+    line: int = 0
+
+
+class Reader:
+    """The notes of one knowledge folder, as they are now."""
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        *,
+        scope: str = "project",
+        policy: Policy | None = None,
+        clock: Callable[[], datetime] = now,
+    ) -> None:
+        self.root = os.fspath(root)
+        self.scope = scope
+        self.policy = policy or Policy()
+        self.clock = clock
+        self.memories = os.path.join(self.root, "memories")
+        self.journal = Journal(self.root)
+        self.problems: list[Problem] = []
+        self.basis = self.journal.tail()
+        self._cache: dict[str, tuple[disk.Signature, Note | FormatError]] = {}
+        self._settle_leftovers()
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str]) -> Self:
+        """The notebook in this knowledge folder, with the command's defaults."""
+        return cls(folder)
+
+    def _settle_leftovers(self) -> None:
+        """Finish what a killed process left half done, if the folder lets us."""
+        if self.basis.state == "intent":
+            try:
+                with self.journal.locked():
+                    self.journal.recover()
+            except (OSError, CoError) as error:
+                self.problems.append(Problem(self.journal.path, f"unfinished change: {error}"))
+
+    def notes(self) -> list[Note]:
+        """Every memory that can be read, by number; the others are in `problems`."""
+        self.basis = self.journal.tail()
+        if os.path.islink(self.memories):
+            raise CoError(
+                f"{self.memories} is a symbolic link",
+                hint="Co reads only real folders inside a notebook. Link the whole folder instead.",
+            )
+        cache: dict[str, tuple[disk.Signature, Note | FormatError]] = {}
+        problems: list[Problem] = []
+        for entry in self._entries():
+            found = self._read(entry)
+            if found is None:
+                continue
+            cache[entry.name] = found
+            if isinstance(found[1], FormatError):
+                problems.append(Problem(entry.path, str(found[1]), found[1].line))
+        self._cache = cache
+        self.problems = sorted(problems, key=lambda problem: problem.path)
+        notes = [found for _, found in cache.values() if isinstance(found, Note)]
+        return sorted(notes, key=lambda note: (note.id, note.name))
+
+    def _entries(self) -> list[os.DirEntry[str]]:
+        try:
+            with os.scandir(self.memories) as entries:
+                return [
+                    entry
+                    for entry in entries
+                    if entry.name.endswith(".md") and not entry.name.startswith(".")
+                ]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise disk.trouble(error) from error
+
+    def _read(self, entry: os.DirEntry[str]) -> tuple[disk.Signature, Note | FormatError] | None:
+        known = self._cache.get(entry.name)
+        try:
+            if known and known[0] == disk.signature(entry.stat(follow_symlinks=False)):
+                return known
+            raw, sign = disk.read_signed(entry.path)
+        except FileNotFoundError:
+            return None
+        except FormatError as error:
+            return (0, 0, 0, 0), error
+        except OSError as error:
+            raise disk.trouble(error) from error
+        try:
+            return sign, parse(entry.path, raw)
+        except FormatError as error:
+            return sign, error
+
+    def find(self, ref: str | int) -> Note:
+        """The note by number, file name or uid; Ambiguous when several answer to it."""
+        text = str(ref).strip().removesuffix(".md")
+        notes = self.notes()
+        if text.isdecimal() and len(text) <= 9:
+            found = [note for note in notes if note.id == int(text)]
+        else:
+            found = [note for note in notes if text in (note.name[:-3], note.meta.get("uid"))]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise Ambiguous(
+                f"{len(found)} memories are called {text}",
+                choices=[self.prefix + note.name[:-3] for note in found],
+                hint="Say which: " + ", ".join(self.prefix + note.name[:-3] for note in found),
+            )
+        raise self._missing(text)
+
+    def _missing(self, text: str) -> NotFound:
+        hint = "`co knowledge list` shows what there is."
+        if any(note.name[:-3] == text or str(note.id) == text for _, note in self.archived()):
+            hint = f"It was archived; `co knowledge restore {self.prefix}{text}` brings it back."
+        return NotFound(f"there is no memory {self.prefix}{text}", hint=hint)
+
+    def inside(self, number: int) -> tuple[Note, str] | None:
+        """The consolidated note that holds a decayed original, and the original's section."""
+        for note in self.notes():
+            if number in (parts := lifecycle.sections(note)):
+                return note, parts[number]
+        return None
+
+    def recall(self, query: str, limit: int = 10) -> list[Hit]:
+        """The notes that match, best first."""
+        return scan(query, self.notes(), today=self._today())[:limit]
+
+    @property
+    def prefix(self) -> str:
+        """What stands before a number in a reference: `g` for the user's notebook."""
+        return "g" if self.scope == "user" else ""
+
+    def ref(self, note: Note) -> str:
+        """How a person names this note."""
+        return f"{self.prefix}{note.id}"
+
+    def _today(self) -> str:
+        return timestamp(self.clock())[:10]
+
+    def next_id(self, notes: Iterable[Note]) -> int:
+        """One more than any number in use or ever given out."""
+        taken = [note.id for note in notes]
+        for problem in self.problems:
+            if match := _NUMBERED.match(os.path.basename(problem.path)):
+                taken.append(int(match.group(1)))
+        highest = max([*taken, self.basis.high])
+        if highest >= MAX_ID:
+            raise CoError(
+                f"no number is left after {highest}",
+                hint=f"A note in {self.memories} has a number near {MAX_ID}; give it a lower one.",
+            )
+        return highest + 1
+
+    def archived(self) -> list[tuple[Entry, Note]]:
+        """Notes that a change removed and that are not there now, newest first."""
+        found: dict[str, tuple[Entry, Note]] = {}
+        for entry in reversed(self.journal.entries()):
+            for file in entry.files if entry.state == "done" else ():
+                path = file["path"]
+                if file["after"] is not None or not path.startswith("memories/") or path in found:
+                    continue
+                try:
+                    raw = self.journal.kept(entry.n, file)
+                    note = parse(os.path.join(self.root, *path.split("/")), raw)
+                except CoError:
+                    continue
+                if not os.path.lexists(note.path):
+                    found[path] = entry, note
+        return list(found.values())

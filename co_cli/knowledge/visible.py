@@ -1,0 +1,57 @@
+"""Stored text made safe to look at: nothing hidden, nothing that drives a terminal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from difflib import unified_diff
+
+MOST_DIFF_LINES = 2000  # beyond this, comparing line by line could take minutes
+
+_NO_END = "\n\\ No newline at end of file"
+
+# Control characters; blanks that are letters to Unicode; zero width, bidi and format characters;
+# lone surrogates; the tag block. A variation selector is let through only after a visible one.
+_HIDDEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    "\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0d\ufeff\uffa0\ufff9-\ufffb"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+    "|(?<=[\ufe00-\ufe0f])[\ufe0e\ufe0f]"
+)
+
+
+def visible(text: str, *, keep: str = "\n\t") -> str:
+    r"""The text with control characters as \x1b and hidden ones as <U+202E>, except `keep`."""
+
+    def show(found: re.Match[str]) -> str:
+        character = found.group()
+        if character in keep:
+            return character
+        code = ord(character)
+        return f"\\x{code:02x}" if code < 0xA0 else f"<U+{code:04X}>"
+
+    return _HIDDEN.sub(show, text)
+
+
+def difference(old: bytes | None, new: bytes | None, name: str = "") -> str:
+    """Two versions of a file as a unified diff, visible; None stands for no file."""
+    old_name = "/dev/null" if old is None else f"{name} (before)".lstrip()
+    new_name = "/dev/null" if new is None else f"{name} (now)".lstrip()
+    return visible("\n".join(_compare(_lines(old), _lines(new), old_name, new_name)))
+
+
+def _compare(old: list[str], new: list[str], old_name: str, new_name: str) -> Iterator[str]:
+    if max(len(old), len(new)) <= MOST_DIFF_LINES:
+        yield from unified_diff(old, new, old_name, new_name, lineterm="")
+    elif old != new:
+        yield from (f"--- {old_name}", f"+++ {new_name}")
+        yield f"@@ -{min(len(old), 1)},{len(old)} +{min(len(new), 1)},{len(new)} @@"
+        yield from ("-" + line for line in old)
+        yield from ("+" + line for line in new)
+
+
+def _lines(data: bytes | None) -> list[str]:
+    if not data:
+        return []
+    *lines, last = data.decode("utf-8", "backslashreplace").split("\n")
+    return [*lines, last + _NO_END] if last else lines

@@ -1,0 +1,242 @@
+"""Which project folders are trusted, by real path and by the hash of each file that can steer Co.
+
+Knows what was trusted and what is there now; asking the person and printing are done elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from co_cli.errors import CoError, FormatError, MovedOn, NotFound
+from co_cli.knowledge import disk, folders
+from co_cli.knowledge.visible import difference
+
+FILES = (folders.CONTEXT, folders.INSTRUCTIONS, "AGENTS.md", "CLAUDE.md", folders.SETTINGS)
+
+_Folders = dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class TrustStatus:
+    """What is trusted of a project's files, and what has changed since.
+
+    `present` holds the hash of each file that can be read, `refused` the reason for each that
+    Co will not read, `problem` what is wrong with Co's own list.
+    """
+
+    project: Path
+    known: bool
+    trusted: bool
+    nothing_to_trust: bool
+    new: list[str]
+    changed: list[str]
+    removed: list[str]
+    usable: set[str]
+    refused: dict[str, str]
+    present: dict[str, str]
+    problem: str = ""
+
+
+def status(project: Path) -> TrustStatus:
+    """How a project stands: unknown, trusted, or changed since it was trusted."""
+    listed, problem = _load()
+    entry = listed.get(_key(project))
+    recorded: dict[str, str] = entry["files"] if entry else {}
+    texts, refused = _present(project)
+    marked = os.path.lexists(project / folders.PROJECT_MARK)
+    present = {relpath: _digest(data) for relpath, data in texts.items()}
+    new = [relpath for relpath in present if relpath not in recorded]
+    usable = {relpath for relpath in present if present[relpath] == recorded.get(relpath)}
+    changed = [relpath for relpath in present if relpath in recorded and relpath not in usable]
+    return TrustStatus(
+        project=project,
+        known=entry is not None,
+        trusted=entry is not None and not new and not changed,
+        nothing_to_trust=entry is None and not present and not marked,
+        new=new,
+        changed=changed,
+        removed=[relpath for relpath in recorded if relpath not in present],
+        usable=usable,
+        refused=refused,
+        present=present,
+        problem=problem,
+    )
+
+
+def trust(
+    project: Path,
+    at: str,
+    files: Iterable[str] | None = None,
+    *,
+    seen: Mapping[str, str] | None = None,
+) -> str:
+    """Trust a project's files as they are now, all of them or these; say what else was done.
+
+    `seen` are the hashes (`TrustStatus.present`) of what the person was shown: a file that is no
+    longer that one raises MovedOn, and nothing is trusted.
+    """
+    with _editing() as (listed, problem):
+        texts, refused = _present(project)
+        chosen = list(texts) if files is None else list(files)
+        for relpath in chosen:
+            if relpath not in texts:
+                raise NotFound(f"{project / relpath} {refused.get(relpath, 'is not there')}")
+            if seen is not None and seen.get(relpath) != _digest(texts[relpath]):
+                raise MovedOn(f"{project / relpath} changed since it was shown")
+        entry = listed.setdefault(_key(project), {"since": at, "files": {}})
+        if files is None:
+            entry["files"] = {}
+        for relpath in chosen:
+            entry["files"][relpath] = _keep(texts[relpath])
+        return _save(listed, problem)
+
+
+def distrust(project: Path) -> bool:
+    """Forget that a project was trusted; whether it was."""
+    with _editing() as (listed, problem):
+        if listed.pop(_key(project), None) is None:
+            return False
+        _save(listed, problem)
+        return True
+
+
+def wrote(project: Path, relpath: str, data: bytes, at: str, *, fresh: bool = False) -> str:
+    """Note that Co itself just wrote this file here; say what else was done.
+
+    An unknown folder becomes known only when it is `fresh`: Co has just made its `.co-cli`.
+    """
+    if relpath not in FILES and not fresh:
+        return ""
+    with _editing() as (listed, problem):
+        if _key(project) not in listed and not fresh:
+            return ""
+        entry = listed.setdefault(_key(project), {"since": at, "files": {}})
+        if relpath in FILES:
+            entry["files"][relpath] = _keep(data)
+        return _save(listed, problem)
+
+
+def diff(project: Path, relpath: str) -> str:
+    """What changed in a file since it was trusted, safe to print; all of it when it never was."""
+    texts, refused = _present(project)
+    if relpath in refused:
+        raise FormatError(f"{project / relpath} {refused[relpath]}")
+    entry = _load()[0].get(_key(project))
+    old = _kept(entry["files"].get(relpath, "")) if entry else None
+    return difference(old, texts.get(relpath), relpath)
+
+
+def _present(project: Path) -> tuple[dict[str, bytes], dict[str, str]]:
+    """The files that matter, as far as they are there and Co reads such files; else why not."""
+    texts: dict[str, bytes] = {}
+    refused: dict[str, str] = {}
+    for relpath in FILES:
+        try:
+            texts[relpath] = disk.read_bytes(str(folders.project_file(project, relpath)))
+        except FileNotFoundError:
+            continue
+        except FormatError as error:
+            refused[relpath] = str(error)
+        except CoError as error:
+            refused[relpath] = f"is out of reach: {error}"
+    return texts, refused
+
+
+def _key(project: Path) -> str:
+    return os.path.realpath(project)
+
+
+def _digest(data: bytes) -> str:
+    return str(disk.digest(data))
+
+
+def _store() -> str:
+    return str(folders.user_folder() / "trust.json")
+
+
+def _load() -> tuple[_Folders, str]:
+    """The list, and what is wrong with it: a list that cannot be read trusts nothing."""
+    path = _store()
+    try:
+        data = disk.read_if_any(path)
+        return ({} if data is None else _checked(json.loads(data))), ""
+    except FormatError as error:
+        reason = str(error)
+    except (ValueError, RecursionError):
+        reason = "is not a list of trusted folders"
+    return {}, f"{path} {reason}; no project counts as trusted"
+
+
+def _checked(found: Any) -> _Folders:
+    entries = found.get("folders") if isinstance(found, dict) else None
+    if not isinstance(entries, dict) or found.get("version") != 1:
+        raise FormatError("is not a list of trusted folders that this Co can read")
+    for entry in entries.values():
+        files = entry.get("files") if isinstance(entry, dict) else None
+        texts = [entry.get("since"), *files.values()] if isinstance(files, dict) else [None]
+        if not all(isinstance(text, str) for text in texts):
+            raise FormatError("is damaged")
+    return entries
+
+
+@contextmanager
+def _editing() -> Iterator[tuple[_Folders, str]]:
+    """Hold the list's lock; the disk's refusals come out in words."""
+    try:
+        disk.make_folder(_kept_folder(), 0o700)
+        with disk.locked(str(folders.user_folder() / ".trust.lock")):
+            yield _load()
+    except OSError as error:
+        raise disk.trouble(error) from error
+
+
+def _save(listed: _Folders, problem: str) -> str:
+    """Write the list, after moving one that could not be read out of the way; say so."""
+    path, notice = _store(), ""
+    if problem:
+        count = 1
+        while os.path.lexists(aside := f"{path}.broken-{count}"):
+            count += 1
+        os.rename(path, aside)
+        notice = f"{problem}; it was kept as {aside} and a new one begun"
+    data = json.dumps({"version": 1, "folders": listed}, indent=1, sort_keys=True)
+    _put_private(path, data.encode() + b"\n")
+    used = {sha for entry in listed.values() for sha in entry["files"].values()}
+    for name in disk.list_names(_kept_folder()):
+        if name not in used:
+            with suppress(OSError):
+                os.unlink(os.path.join(_kept_folder(), name))
+    return notice
+
+
+def _kept_folder() -> str:
+    return str(folders.user_folder() / "trusted")
+
+
+def _keep(data: bytes) -> str:
+    """Keep a trusted text, so that what changes later can be shown; its hash."""
+    sha = _digest(data)
+    if _kept(sha) is None:
+        _put_private(os.path.join(_kept_folder(), sha), data)
+    return sha
+
+
+def _kept(sha: str) -> bytes | None:
+    """A trusted text; None when it is not kept or no longer what it was."""
+    try:
+        data = disk.read_if_any(os.path.join(_kept_folder(), sha)) if sha else None
+    except FormatError:
+        return None
+    return data if data is not None and _digest(data) == sha else None
+
+
+def _put_private(path: str, data: bytes) -> None:
+    """Put a file in place whole, for its owner alone; what a crash leaves is removed by `_save`."""
+    os.replace(disk.stage(_kept_folder(), data, 0o600), path)
+    disk.sync_folder(os.path.dirname(path))

@@ -1,0 +1,60 @@
+"""The rule that may consolidate without asking, against 120 pairs labelled before it was written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from co_cli.knowledge.lifecycle import similarity
+from co_cli.knowledge.sameness import key, longest_word, same
+
+PAIRS = [
+    json.loads(line)
+    for line in (Path(__file__).parent / "data" / "pairs.jsonl").read_text().splitlines()
+]
+
+
+def decide(old: str, new: str) -> str:
+    """The whole decision as a save makes it."""
+    if same(old, new):
+        return "same"
+    return "similar" if similarity(old, new) >= 85 else "distinct"
+
+
+def test_there_are_120_pairs_of_three_kinds() -> None:
+    labels = [pair["label"] for pair in PAIRS]
+    assert {label: labels.count(label) for label in set(labels)} == {
+        "same": 36,
+        "similar": 48,
+        "distinct": 36,
+    }
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair["old"][:30])
+def test_no_pair_that_differs_in_meaning_is_ever_called_same(pair: dict[str, str]) -> None:
+    """Red when any exception in sameness.py is dropped: strip all punctuation, fold all case..."""
+    expected = pair["label"] == "same"
+    assert same(pair["old"], pair["new"]) is expected
+    assert same(pair["new"], pair["old"]) is expected
+
+
+def test_the_score_puts_the_others_where_their_labels_are() -> None:
+    wrong = [pair for pair in PAIRS if decide(pair["old"], pair["new"]) != pair["label"]]
+    assert [(pair["old"], pair["new"]) for pair in wrong] == [
+        ("Alice owns billing", "Alice owns booking")  # 83: too short for the score, kept apart
+    ]
+
+
+def test_texts_of_the_same_meaning_share_their_key_and_their_longest_word() -> None:
+    for pair in PAIRS:
+        if pair["label"] == "same":
+            assert key(pair["old"]) == key(pair["new"])
+            assert longest_word(pair["old"]) in key(pair["new"])
+
+
+@pytest.mark.parametrize("text", ["", "   ", "the", "!", "...", "[]", "a the an"])
+def test_a_text_of_fillers_and_marks_is_the_same_only_as_itself(text: str) -> None:
+    assert same(text, text)
+    assert not same(text, text + "x")
