@@ -1,0 +1,1 @@
+"""Co: an assistant for the terminal that remembers."""

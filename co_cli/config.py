@@ -17,7 +17,6 @@ from co_cli.knowledge.note import decode
 from co_cli.knowledge.visible import visible
 
 MOST_WARNINGS = 10
-
 _ENV_PREFIX = "CO_CLI_MEMORY_"
 _WHOLE = re.compile(r"[-+]?[0-9]{1,18}\Z")
 _NUMBER = re.compile(
@@ -233,8 +232,9 @@ def _quoted(name: str) -> str:
 
 def _shown(value: object) -> str:
     """A value in an error: short, and never what is inside a list or an object."""
-    kinds = {list: "a list", dict: "an object"}
-    text = kinds.get(type(value)) or json.dumps(value)
+    if isinstance(value, list | dict):
+        return "a list" if isinstance(value, list) else "an object"
+    text = json.dumps(value)
     return text if len(text) <= 40 else text[:37] + "..."
 
 

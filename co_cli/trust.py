@@ -19,6 +19,7 @@ from co_cli.knowledge.visible import difference
 
 FILES = (folders.CONTEXT, folders.INSTRUCTIONS, "AGENTS.md", "CLAUDE.md", folders.SETTINGS)
 
+Hashes = Mapping[str, str]
 _Folders = dict[str, dict[str, Any]]
 
 
@@ -70,11 +71,7 @@ def status(project: Path) -> TrustStatus:
 
 
 def trust(
-    project: Path,
-    at: str,
-    files: Iterable[str] | None = None,
-    *,
-    seen: Mapping[str, str] | None = None,
+    project: Path, at: str, files: Iterable[str] | None = None, *, seen: Hashes | None = None
 ) -> str:
     """Trust a project's files as they are now, all of them or these; say what else was done.
 
@@ -106,10 +103,19 @@ def distrust(project: Path) -> bool:
         return True
 
 
-def wrote(project: Path, relpath: str, data: bytes, at: str, *, fresh: bool = False) -> str:
+def wrote(
+    project: Path,
+    relpath: str,
+    data: bytes,
+    at: str,
+    *,
+    before: bytes | None = None,
+    fresh: bool = False,
+) -> str:
     """Note that Co itself just wrote this file here; say what else was done.
 
-    An unknown folder becomes known only when it is `fresh`: Co has just made its `.co-cli`.
+    An unknown folder becomes known only when it is `fresh`: Co has just made its `.co-cli`. A text
+    written over one that nobody trusted (`before`) is not trusted either.
     """
     if relpath not in FILES and not fresh:
         return ""
@@ -117,7 +123,8 @@ def wrote(project: Path, relpath: str, data: bytes, at: str, *, fresh: bool = Fa
         if _key(project) not in listed and not fresh:
             return ""
         entry = listed.setdefault(_key(project), {"since": at, "files": {}})
-        if relpath in FILES:
+        known = before is None or entry["files"].get(relpath) == _digest(before)
+        if relpath in FILES and known:
             entry["files"][relpath] = _keep(data)
         return _save(listed, problem)
 

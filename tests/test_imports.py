@@ -13,11 +13,14 @@ import pytest
 ORDER = [
     "errors",
     "knowledge",
+    "_frontmatter",
     "config",
     "trust",
     "deps",
+    "results",
     "display",
     "tools",
+    "_commands",
     "commands",
     "main",
     "__main__",
@@ -36,8 +39,12 @@ CORE_ORDER = [
     "lifecycle",
     "scan",
     "context",
+    "reader",
+    "draft",
     "notebook",
     "shelf",
+    "doctor",
+    "purge",
     "legacy",
     "__init__",
 ]
@@ -61,7 +68,8 @@ CORE_NEVER = {
     "urllib.request",
 }
 
-LATE_IMPORTS_ALLOWED = ["main", "knowledge.frontmatter", "commands"]
+# YAML, RapidFuzz and rich are loaded by what needs them, not by every command.
+LATE_IMPORTS_ALLOWED = ["main", "display", "knowledge.frontmatter", "knowledge.lifecycle"]
 BROAD_EXCEPT_ALLOWED = ["main"]  # tidying up and raising again is no catch
 
 ROOT = Path(__file__).resolve().parent.parent / "co_cli"

@@ -9,7 +9,7 @@ import random
 import time
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from co_cli.errors import RefusedText
@@ -87,6 +87,9 @@ PAIRS = [
     ("assigned-secret", "password" + ' = "' + noise(12) + '"'),
     ("assigned-secret", "DB_PASS" + "WORD=" + noise(12)),
     ("assigned-secret", "passwd" + ": " + noise(8)),
+    ("assigned-secret", "password" + ": " + "Passw0" + "rd-2024"),
+    ("assigned-secret", "password" + "='" + "hunter" + "2222'"),
+    ("assigned-secret", "token" + " = '" + "abc123-" + "def456-ghi789'"),
     ("assigned-secret", '{"api_' + 'key": "' + hexes(32) + '"}'),
     ("assigned-secret", "**Pass" + "word:** `" + noise(12) + "`"),
     ("assigned-secret", "client_sec" + "ret => '" + noise(20) + "'"),
@@ -131,7 +134,8 @@ ORDINARY = [
     "pwd: /home/bob/src2/app",
     "password hashing: password=argon2id, later pbkdf2-sha256",
     "the token is base64-encoded; the secret is k8s-managed",
-    "auth token: oauth2-proxy, api-key: header-v2",
+    "auth token: proxy2-internal, api-key: header-v2, token is v1.2.3-rc1",
+    "secret: prod-db01-us-east1, private_key: ed25519.Ed25519PrivateKey",
     "token: 0x" + hexes(40) + " (the contract's address)",
     "password: ops@example.org",
     "password rotated: 2026-02-09, token: 2026-02-09T10:00:00",
@@ -202,11 +206,12 @@ def tag_refusal(*tags: str) -> RefusedText:
 @pytest.mark.parametrize(("rule", "secret"), SAMPLES)
 def test_a_secret_is_refused_by_its_rule_and_never_repeated(rule: str, secret: str) -> None:
     """Goes red when a pattern no longer fits its sample, or a message quotes a part of it."""
-    parts = [secret[start : start + 6] for start in range(len(secret) - 5)]
+    pieces = (secret[start : start + 6] for start in range(len(secret) - 5))
+    parts = [piece for piece in pieces if any(map(str.isdigit, piece))]
     for text in (secret, f"For the record:\n- {secret}\n- done", f"密钥 {secret}。"):
         error = refusal(text)
         assert (error.rule, error.hint) == (f"secret:{rule}", HINT)
-        assert [p for p in parts if p in str(error) and not p.strip().isalpha()] == []
+        assert [part for part in parts if part in str(error)] == []
         assert check_text(text, allow_secret=True) == text
 
 
@@ -258,6 +263,7 @@ def test_a_hidden_character_is_refused_wherever_it_stands(rule: str, char: str) 
         "\u200d👨",
         "👨\u200d\u200d👩",
         "👨\u200da",
+        "a\u200d👩",
         "1\u200d2",
         "👨\u200c👩",
         "❤\ufe0f\ufe0f",
@@ -501,12 +507,14 @@ def test_no_text_of_16_kib_takes_long() -> None:
 
 
 def test_the_time_grows_with_the_text_and_no_faster() -> None:
-    """Sixteen times the text in far less than 256 times the time."""
-    for piece in ("eyJ", "password=", "a://a:a", "\u200bx", "\u202e\n"):
+    """Goes red when anything looks at all of the text once for each thing it finds."""
+    for piece in ("eyJ", "password=", "a://a:a"):
         begin = time.process_time()
-        find_secret(piece * (16 * MAX_TEXT // len(piece)))
-        find_hidden(piece * (16 * MAX_TEXT // len(piece)))
+        find_secret(piece * (8 * MAX_TEXT // len(piece)))
         assert time.process_time() - begin < 5, piece
+    begin = time.process_time()
+    assert len(find_hidden("\u202e\n" * 300_000)) == 300_000
+    assert time.process_time() - begin < 5
 
 
 @given(st.text())
@@ -535,7 +543,6 @@ def test_cleaning_tags_twice_changes_nothing(tags: list[str]) -> None:
     try:
         cleaned = clean_tags(tags)
     except RefusedText:
-        assume(False)
-    else:
-        assert clean_tags(cleaned) == cleaned
-        assert all(0 < len(tag) <= MAX_TAG and "\n" not in tag for tag in cleaned)
+        return
+    assert clean_tags(cleaned) == cleaned
+    assert cleaned == list(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))

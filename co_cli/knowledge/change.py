@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from co_cli.errors import CoError, FormatError, MovedOn, NotFound
 from co_cli.knowledge import disk
@@ -25,8 +25,7 @@ _PATH = re.compile(r"(?:(?:memories|articles|inbox)/[^/\0]+\.md|context\.md)\Z")
 _TAIL = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """One file of a change: its bytes before and after; None means no file."""
 
     path: str
@@ -34,8 +33,7 @@ class Edit:
     after: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """What will happen, all of it or nothing."""
 
     op: str

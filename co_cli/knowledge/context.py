@@ -33,6 +33,9 @@ class Skipped(NamedTuple):
     line: int
     reason: str
 
+    def __str__(self) -> str:
+        return f"{self.path}{f', line {self.line}' if self.line else ''}: {self.reason}"
+
 
 @dataclass(frozen=True, slots=True)
 class ContextFile:
@@ -45,6 +48,11 @@ class ContextFile:
     bytes_cut: int
     budget: int
     over_budget: bool
+
+    def __str__(self) -> str:
+        cut = f", {_amount(self.bytes_cut)} cut" if self.bytes_cut else ""
+        over = f", over its {self.budget // 1024} KiB budget" if self.over_budget else ""
+        return f"{self.title}: {_amount(self.bytes_loaded)}{cut}{over}, from {self.path}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +82,18 @@ class Receipt:
 
     def warnings(self) -> list[str]:
         """What a person should be told, a line each; nothing when all is well."""
-        lines = []
-        for path, line, reason in self.skipped:
-            where = f"{path}, line {line}" if line else str(path)
-            lines.append(f"WARNING: context file skipped: {where}: {reason}")
+        lines = [f"WARNING: context file skipped: {skip}" for skip in self.skipped]
+        what = f"context of {self.size} bytes exceeds"
         if self.size > SIZE_LIMIT:
             cut = sum(file.bytes_cut for file in self.files)
-            lines.append(
-                f"ERROR: knowledge of {self.size} bytes exceeds {SIZE_LIMIT} bytes; "
-                f"{cut} bytes were left out. Shorten the context.md files."
-            )
+            lines.append(f"ERROR: {what} {SIZE_LIMIT}; {cut} were left out. Shorten context.md.")
         elif self.size > SIZE_TARGET:
-            lines.append(
-                f"WARNING: knowledge of {self.size} bytes exceeds {SIZE_TARGET} bytes. "
-                "Consider shortening the context.md files."
-            )
+            lines.append(f"WARNING: {what} {SIZE_TARGET}. Consider shortening context.md.")
+        return [visible(line, keep="") for line in lines]
+
+    def details(self) -> list[str]:
+        """The receipt file by file."""
+        lines = [*map(str, self.files), *(f"skipped: {skip}" for skip in self.skipped)]
         return [visible(line, keep="") for line in lines]
 
     def as_json(self) -> dict[str, Any]:
@@ -138,8 +143,7 @@ def read_context(user_file: Path | None, project_file: Path | None) -> Loaded:
         except FileNotFoundError:
             continue
         except CoError as error:
-            line = error.line if isinstance(error, FormatError) else 0
-            skipped.append(Skipped(path, line, str(error)))
+            skipped.append(Skipped(path, getattr(error, "line", 0), str(error)))
     size = _size(_join([(source.title, source.body) for source in sources if source.body]))
     texts, kept = _fit(sources)
     files = [source.used(loaded) for source, loaded in zip(sources, kept, strict=True)]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import secrets
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from co_cli.errors import Protected
 from co_cli.knowledge import lifecycle
@@ -29,8 +28,7 @@ class Saved:
     change: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """A text from elsewhere that could become a note, and where it came from."""
 
     text: str
@@ -51,8 +49,7 @@ class Intake:
     context: bytes | None = None
 
 
-@dataclass(slots=True)
-class Plan:
+class Plan(NamedTuple):
     """A change and what will be true once it is carried out; None when nothing would differ."""
 
     change: Change | None
@@ -63,6 +60,11 @@ def protected(ref: str) -> Protected:
     return Protected(
         f"memory {ref} is protected", hint=f"`co knowledge unprotect {ref}` first, if you mean it."
     )
+
+
+def new_uid() -> str:
+    """A random name for links: letters only, so that nothing takes it for a number."""
+    return "".join(chr(ord("a") + byte % 26) for byte in os.urandom(14))
 
 
 class Draft:
@@ -84,7 +86,7 @@ class Draft:
         number = self.high = self.high + 1 if self.high else self.book.next_id(self.notes)
         meta: dict[str, Any] = {
             "id": number,
-            "uid": secrets.token_hex(8),
+            "uid": new_uid(),
             "created": self.at,
             "tags": tags,
             "source": lifecycle.detect_source(tags),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from co_cli.errors import FormatError
@@ -29,11 +30,20 @@ _FLOAT = re.compile(r"[-+]?(?:[0-9]{1,300}\.[0-9]{0,300}|\.[0-9]{1,300})(?:[eE][
 _WORDS = {"": None, "~": None, "null": None, "true": True, "false": False}
 _TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}")
 
-_KEY_LINE = re.compile(r"([A-Za-z_][A-Za-z0-9_-]{0,127}):(?: +(.*))?\Z")
-_ITEM_LINE = re.compile(r"( *)- +(.*)\Z")
-_PLAIN = re.compile(r"(?:[\w/(.+$^;~]|-(?=[0-9]))[^#:]*(?::[^\s#:][^#:]*)*\Z")
-_QUOTED = re.compile(r"\"[^\"\\]*\"\Z|'[^']*'\Z")
-_FLOW = re.compile(r"\[[^\[\]{}\"'#&*!|>%@`:\\?]*\]\Z")
+# A line as people write it: a name or a list item, then nothing, a quoted text, a list in
+# brackets or a plain text. Each part excludes what would make YAML read on or read it otherwise.
+_LINE = re.compile(
+    r"""
+    (?: ([A-Za-z_][A-Za-z0-9_-]{0,127}) : (?=[ \r\n]|\Z) | ([ ]*) - (?=[ ]) ) [ ]*
+    (?: "([^"\\\n]*)" | '([^'\n]*)' | \[ ([^][{}"'\#&*!|>%@`:\\?\n]*) \]
+      | ((?:[\w/(.+$^;~]|-(?=[0-9]))[^\#:\r\n]*(?::[^\s\#:][^\#:\r\n]*)*)
+    )?
+    [ ]*\r?(?:\n|\Z)
+    """,
+    re.VERBOSE,
+)
+_FLOW_ITEM = re.compile(r"[\w/(.+$^;~]|-[0-9]")
+_BLANK = re.compile(r" *(?:#[^\n]*)?\r?(?:\n|\Z)")
 
 
 def split(content: str) -> tuple[int, int, int] | None:
@@ -102,55 +112,61 @@ def resolve(text: str, key: str = "") -> Value:
 
 def _read_simple(header: str) -> dict[str, Value] | None:
     """Read `key: value` lines and lists of plain items; None when there is more to it."""
+    if not header.replace("\n", "").replace("\r", "").isprintable():
+        return None
     found: dict[str, Value] = {}
     items: list[Value] | None = None
-    key, indent = "", ""
-    for number, full in enumerate(header.split("\n"), 2):
-        line = full.removesuffix("\r").rstrip(" ")
-        if not line or line.lstrip(" ").startswith("#"):
+    key, indent, at = "", "", 0
+    while at < len(header):
+        match = _LINE.match(header, at)
+        if match is None:
+            blank = _BLANK.match(header, at)
+            if blank is None:
+                return None
+            at = blank.end()
             continue
-        if not line.isprintable():
+        name, spaces, double, single, flow, plain = match.groups()
+        text = single if double is None else double
+        if name is not None:
+            if name in found:
+                raise _invalid(f"'{name}' appears twice", header.count("\n", 0, at) + 2)
+            key = name
+            empty = text is None and flow is None and plain is None
+            items = [] if empty else None
+            found[key] = None if empty else _value(text, flow, plain, key)
+        elif items is None or flow is not None or (items and spaces != indent):
             return None
-        value: Value = _RICHER
-        if match := _KEY_LINE.match(line):
-            key, raw = match.groups()
-            if key in found:
-                raise _invalid(f"'{key}' appears twice", number)
-            items = None if raw else []
-            value = found[key] = _simple_value(raw.strip(" "), key) if raw else None
-        elif items is not None and (match := _ITEM_LINE.match(line)):
-            spaces, raw = match.groups()
-            value = (
-                _simple_scalar(raw.strip(" "), key) if not items or spaces == indent else _RICHER
-            )
+        else:
             indent, found[key] = spaces, items
-            items.append(value)
-        if value is _RICHER:
+            items.append(_value(text, flow, plain, key))
+        if found[key] is _RICHER or (items and items[-1] is _RICHER):
             return None
+        at = match.end()
     return found
 
 
 _RICHER: Final = object()
 
 
-def _simple_value(raw: str, key: str) -> Value:
-    if raw[0] != "[":
-        return _simple_scalar(raw, key)
-    if not _FLOW.match(raw):
-        return _RICHER
-    inside = raw[1:-1].strip(" ")
-    if not inside:
+def _value(text: str | None, flow: str | None, plain: str | None, key: str) -> Value:
+    if plain is not None:
+        return _plain(plain, key)
+    if flow is None:
+        return _RICHER if text is None else text
+    if not flow.strip(" "):
         return []
-    items = [_simple_scalar(item.strip(" "), key) for item in inside.split(",")]
+    items = [_flow_item(item.strip(" "), key) for item in flow.split(",")]
     return _RICHER if any(item is _RICHER for item in items) else items
 
 
-def _simple_scalar(raw: str, key: str) -> Value:
-    if _PLAIN.match(raw) and not raw.endswith(":"):
-        return resolve(raw, key)
-    if _QUOTED.match(raw):
-        return raw[1:-1]
-    return _RICHER
+@lru_cache(maxsize=1024)
+def _plain(raw: str, key: str) -> Value:
+    text = raw.rstrip(" ")
+    return _RICHER if text.endswith(":") else resolve(text, key)
+
+
+def _flow_item(text: str, key: str) -> Value:
+    return resolve(text, key) if _FLOW_ITEM.match(text) else _RICHER
 
 
 def _invalid(reason: str, line: int) -> FormatError:
@@ -281,16 +297,17 @@ def validate_memory_frontmatter(fm: dict[str, Value]) -> None:
         raise FormatError("Field 'tags' must be list")
     if not all(isinstance(tag, str) for tag in tags or ()):
         raise FormatError("All tags must be strings")
-    for names, kind, said in _OPTIONAL:
-        for name in names:
-            if not isinstance(fm.get(name), kind | None):
-                raise FormatError(f"Field '{name}' must be {said}")
+    for name, value in fm.items():
+        kind = _OPTIONAL.get(name)
+        if kind and value is not None and not isinstance(value, kind):
+            said = "string" if kind is str else "true or false"
+            raise FormatError(f"Field '{name}' must be {said}")
 
 
-_OPTIONAL = (
-    ("source auto_category uid scope language updated expires".split(), str, "string"),
-    ("decay_protected pinned sensitive".split(), bool, "true or false"),
-)
+_OPTIONAL: dict[str, type] = {
+    **dict.fromkeys("source auto_category uid scope language updated expires".split(), str),
+    **dict.fromkeys("decay_protected pinned sensitive".split(), bool),
+}
 
 
 def _require_timestamp(fm: dict[str, Value], name: str) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
-
-from rapidfuzz import fuzz
+from typing import NamedTuple
 
 from co_cli.errors import RefusedText
 from co_cli.knowledge.note import Note, timestamp
@@ -21,8 +19,7 @@ _HEADING = re.compile(r"^## Memory (\d{1,9}) \((\d{4}-\d{2}-\d{2}[^)\n]*)\)\n", 
 _SPAN = re.compile(r"(\d{1,5})([dwmy])\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(NamedTuple):
     """The rules a notebook lives by; settings fill it."""
 
     max_count: int = 200
@@ -32,13 +29,12 @@ class Policy:
     percentage: float = 0.2
 
 
-@dataclass(slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """How a text stands to the notes there are: *same* as one, *similar* to some, or *distinct*."""
 
     kind: str
     match: Note | None = None
-    similar: list[tuple[Note, float]] = field(default_factory=list)
+    similar: Sequence[tuple[Note, float]] = ()
 
 
 def judge(text: str, notes: Sequence[Note], policy: Policy, now: datetime) -> Verdict:
@@ -65,6 +61,8 @@ def find_same(text: str, notes: Iterable[Note]) -> Note | None:
 
 def similarity(old: str, new: str) -> float:
     """RapidFuzz's token_sort_ratio of the lower-cased texts, 0 to 100."""
+    from rapidfuzz import fuzz  # only a save with recent neighbours needs it
+
     return fuzz.token_sort_ratio(old.lower(), new.lower())
 
 

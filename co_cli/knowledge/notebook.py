@@ -15,6 +15,7 @@ from co_cli.errors import Ambiguous, CoError, FormatError, MovedOn, NotFound, Re
 from co_cli.knowledge import disk, lifecycle, refuse, sameness
 from co_cli.knowledge.change import Change, Edit, Entry
 from co_cli.knowledge.draft import Draft, Intake, Item, Plan, Saved, protected
+from co_cli.knowledge.frontmatter import MAX_ID
 from co_cli.knowledge.note import Note, parse, timestamp
 from co_cli.knowledge.reader import Problem, Reader
 
@@ -69,11 +70,11 @@ class Notebook(Reader):
             links["related"] = [note.uid for note, _ in verdict.similar]
             action = "related"
         note = draft.add(text, tags, {**fields, **links})
-        saved = Saved(action, note, self.ref(note), verdict.similar, replaced=replaced)
+        saved = Saved(action, note, self.ref(note), list(verdict.similar), replaced=replaced)
         count = len(notes) - (replaced is not None)
         if lifecycle.crosses_limit(count, self.policy) and replaced is None:
             saved.decayed = lifecycle.pick_decay(notes, self.policy)
-        elif count >= self.policy.max_count and not self.basis.over:
+        if count >= self.policy.max_count and not (saved.decayed or self.basis.over):
             saved.over = count + 1
         draft.over = count >= self.policy.max_count
         return Plan(draft.change("save"), saved)
@@ -94,6 +95,13 @@ class Notebook(Reader):
         saved.note = draft.edit(old, changes, text)
         return Plan(draft.change("consolidate"), saved)
 
+    def consolidate(
+        self, ref: str | int, text: str, tags: Iterable[str] = (), *, actor: str = "cli"
+    ) -> Saved:
+        """Give a note a new wording of the same and further tags; a protected one stays."""
+        text, tags = refuse.check_text(text), refuse.clean_tags(tags)
+        return self._settle(lambda: self._plan_same(self.find(ref), text, tags, actor, {}))
+
     def _repeat(self, entry: Entry) -> Saved:
         """The answer a tool call got when it arrived the first time."""
         path = next(file["path"] for file in entry.files if file["before"] is None)
@@ -110,15 +118,15 @@ class Notebook(Reader):
             saved.change = self.journal.commit(plan.change)
         if saved.decayed and saved.action != "decayed":
             try:
-                after = self._settle(self._plan_decay)
+                after = self._settle(lambda: self._plan_decay(below=saved.note.id))
                 saved.decayed, saved.summary = after.decayed, after.summary
             except CoError as error:
                 saved.decayed = []
                 self.problems.append(Problem(self.root, f"the oldest notes did not decay: {error}"))
         return saved
 
-    def _plan_decay(self) -> Plan:
-        plan = self.plan_decay()
+    def _plan_decay(self, below: int) -> Plan:
+        plan = self.plan_decay(below=below)
         if plan is None:
             raise NotFound("no memory may decay")
         return plan
@@ -193,11 +201,11 @@ class Notebook(Reader):
 
         return self._settle(plan)
 
-    def plan_decay(self, *, actor: str = "co") -> Plan | None:
+    def plan_decay(self, *, actor: str = "co", below: int = MAX_ID) -> Plan | None:
         """What decaying the oldest notes now would do; None when none may decay."""
         notes = self.notes()
         draft = Draft(self, notes, actor)
-        decayed, summary = draft.decay(notes)
+        decayed, summary = draft.decay([note for note in notes if note.id < below])
         if not decayed:
             return None
         draft.over = len(notes) - len(decayed) + (summary is not None) > self.policy.max_count

@@ -8,9 +8,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Self
+from typing import NamedTuple, Self
 
 from co_cli.errors import Ambiguous, CoError, FormatError, NotFound
 from co_cli.knowledge import disk, lifecycle
@@ -23,8 +22,7 @@ from co_cli.knowledge.scan import Hit, scan
 _NUMBERED = re.compile(r"(\d{1,9})-")
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """A file Co cannot use, or something about it a person should know."""
 
     path: str
@@ -88,7 +86,7 @@ class Reader:
         self._cache = cache
         self.problems = sorted(problems, key=lambda problem: problem.path)
         notes = [found for _, found in cache.values() if isinstance(found, Note)]
-        return sorted(notes, key=lambda note: (note.id, note.name))
+        return sorted(notes, key=lambda note: (note.id, note.path))
 
     def _entries(self) -> list[os.DirEntry[str]]:
         try:
@@ -153,7 +151,7 @@ class Reader:
 
     def recall(self, query: str, limit: int = 10) -> list[Hit]:
         """The notes that match, best first."""
-        return scan(query, self.notes(), today=self._today())[:limit]
+        return scan(query, self.notes(), today=self.today())[:limit]
 
     @property
     def prefix(self) -> str:
@@ -164,7 +162,8 @@ class Reader:
         """How a person names this note."""
         return f"{self.prefix}{note.id}"
 
-    def _today(self) -> str:
+    def today(self) -> str:
+        """The date by this notebook's clock."""
         return timestamp(self.clock())[:10]
 
     def next_id(self, notes: Iterable[Note]) -> int:

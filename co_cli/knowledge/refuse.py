@@ -40,7 +40,7 @@ _PICTURES = "\u203c\u2049\u2139\u3030\u303d"  # emoji that Unicode files as punc
 _KEYCAPS = tuple("#*0123456789")
 
 # Looked at, not consumed: a name inside a value must not hide the next value.
-_VALUE = r"[ \t]{0,5}(?=[\"'`](?P<quoted>[^\"'`\n]{8,200})|(?P<bare>[!#-&(-+\--:<-_a-~]{8,200}))"
+_VALUE = r"[ \t]{0,5}(?=[\"'`](?P<quoted>[^\"'`\n]{8,100})|(?P<bare>[!#-&(-+\--:<-_a-~]{8,100}))"
 _LOGIN = r"://[^\s:/@?#]{0,100}:(?P<password>[^\s/@]{1,200})@(?=[\w\[.])"
 # The rule, what a message calls it, its pattern (also in indented lines); the first fit is named.
 _SECRETS = r"""
@@ -99,9 +99,9 @@ _PLACEHOLDER = (
 # Places, methods and names that a note may well give where a secret would stand.
 _ORDINARY = (
     r"(?i)^(?:[~./]|arn:|[a-z]{1,10}://|0x[0-9a-f]{40}$|\d{4}-\d\d-\d\d)|^[\w.+-]{1,64}@[\w-]{1,64}\.[\w.]{2,64}$"
-    r"|\s|example|your|dummy|1password|argon2|pbkdf2|bcrypt|scrypt|sha\d|base64|oauth"
+    r"|\s|example|your|dummy|1password|argon2|pbkdf2|bcrypt|scrypt|sha\d|base64|oauth|privatekey"
 )
-_WORD = r"[A-Za-z]*[0-9]{0,5}[a-z]{0,2}|[0-9]+"
+_WORD = r"[A-Za-z]*[0-9]{0,5}|[a-z]{0,2}[0-9]{1,5}[a-z]{1,2}|[0-9]+"  # oauth2, k8s, 3rd
 
 
 def check_text(text: str, *, allow_secret: bool = False) -> str:
@@ -240,5 +240,5 @@ def _looks_secret(value: str, *, quoted: bool) -> bool:
     if not re.search(r"[A-Za-z]", value) or not re.search(r"[0-9!@#$%^&*~?]", value):
         return False
     pieces = re.split(r"[-_./:+]", value)
-    mixed = [piece for piece in pieces if re.search(r"[A-Za-z][0-9]|[0-9][A-Za-z]", piece)]
-    return len(pieces) == 1 or len(mixed) > 1 or not all(re.fullmatch(_WORD, p) for p in pieces)
+    mixed = [piece for piece in pieces if re.search(r"[A-Za-z]{2}[0-9]|[0-9][A-Za-z]{2}", piece)]
+    return len(pieces) == 1 or len(mixed) > 2 or not all(re.fullmatch(_WORD, p) for p in pieces)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _FILLERS = frozenset(("a", "an", "the", "that", "please"))
 _OPEN, _CLOSE = "([{", ")]}"
@@ -23,8 +23,7 @@ _TWO_MEANINGS = frozenset("it us who or in go is as be no on me id".split())
 _UNITS = frozenset("m k g mb kb gb tb mb/s kb/s gb/s tb/s mbps kbps gbps".split())
 
 
-@dataclass(slots=True, frozen=True)
-class _Word:
+class _Word(NamedTuple):
     text: str
     folded: str
     wrapped: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from co_cli.knowledge.note import Note
 
@@ -15,8 +15,7 @@ _STOP = frozenset(
 )
 
 
-@dataclass(slots=True)
-class Hit:
+class Hit(NamedTuple):
     """A note that answers a query, with its score and the reason."""
 
     note: Note

@@ -15,13 +15,15 @@ _NO_END = "\n\\ No newline at end of file"
 _HIDDEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     "\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0d\ufeff\uffa0\ufff9-\ufffb"
-    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+    "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
     "|(?<=[\ufe00-\ufe0f])[\ufe0e\ufe0f]"
 )
 
 
 def visible(text: str, *, keep: str = "\n\t") -> str:
     r"""The text with control characters as \x1b and hidden ones as <U+202E>, except `keep`."""
+    if text.isascii() and text.isprintable():
+        return text
 
     def show(found: re.Match[str]) -> str:
         character = found.group()
@@ -33,10 +35,11 @@ def visible(text: str, *, keep: str = "\n\t") -> str:
     return _HIDDEN.sub(show, text)
 
 
-def difference(old: bytes | None, new: bytes | None, name: str = "") -> str:
+def difference(old: bytes | None, new: bytes | None, name: str) -> str:
     """Two versions of a file as a unified diff, visible; None stands for no file."""
-    old_name = "/dev/null" if old is None else f"{name} (before)".lstrip()
-    new_name = "/dev/null" if new is None else f"{name} (now)".lstrip()
+    shown = visible(name, keep="")
+    old_name = "/dev/null" if old is None else f"{shown} (before)"
+    new_name = "/dev/null" if new is None else f"{shown} (now)"
     return visible("\n".join(_compare(_lines(old), _lines(new), old_name, new_name)))
 
 

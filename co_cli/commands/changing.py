@@ -1,0 +1,104 @@
+"""co knowledge protect, unprotect, merge, decay: changing notes one knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from co_cli.commands.browse import row
+from co_cli.commands.shared import (
+    as_json,
+    assume_yes,
+    choosing,
+    confirm,
+    in_user,
+    open_desk,
+    ref_argument,
+)
+from co_cli.display import say, table, to_json
+from co_cli.errors import CoError
+from co_cli.knowledge.draft import Saved
+from co_cli.knowledge.notebook import Notebook
+from co_cli.results import decayed_text, note_json, numbers_text, plural
+
+
+def _protection(ref: str, on: bool, as_json: bool) -> None:
+    shelf = open_desk().shelf
+    book, saved = choosing(shelf, ref, lambda book, name: (book, book.protect(name, on=on)))
+    state = "protected" if on else "no longer protected"
+    already = "already " if saved.action == "unchanged" and on else ""
+    if as_json:
+        to_json(note_json(book, saved.note))
+    else:
+        say(f"✓ Memory {saved.ref} is {already}{state}: {saved.note.summary}")
+
+
+@click.command("protect")
+@ref_argument()
+@as_json
+def protect_command(ref: str, as_json: bool) -> None:
+    """Keep a memory from being forgotten or decayed."""
+    _protection(ref, True, as_json)
+
+
+@click.command("unprotect")
+@ref_argument()
+@as_json
+def unprotect_command(ref: str, as_json: bool) -> None:
+    """Let a memory be forgotten and decayed again."""
+    _protection(ref, False, as_json)
+
+
+@click.command("merge")
+@ref_argument(nargs=-1, required=True)
+@click.option("--keep-first", is_flag=True, help="Keep only the first one's wording.")
+@as_json
+def merge_command(refs: tuple[str, ...], keep_first: bool, as_json: bool) -> None:
+    """Merge memories into the first: all their texts, or with --keep-first only its own."""
+    shelf = open_desk().shelf
+    placed = [shelf.place(ref) for ref in refs]
+    if len({book.scope for book, _ in placed}) > 1:
+        raise CoError("memories of two notebooks cannot be merged", hint="Save one of them anew.")
+    book = placed[0][0]
+    saved = book.merge([name for _, name in placed], keep_first=keep_first)
+    if as_json:
+        to_json(note_json(book, saved.note))
+    else:
+        say(f"✓ Merged {', '.join(refs)} into memory {saved.ref}:")
+        say("\n".join("    " + line for line in saved.note.body.splitlines()))
+        say("The others are archived. Undo: co knowledge undo")
+
+
+@click.command("decay")
+@in_user
+@assume_yes
+@as_json
+def decay_command(in_user: bool, yes: bool, as_json: bool) -> None:
+    """Move the oldest unprotected memories out of the way, after showing which."""
+    book = open_desk().book(in_user)
+    plan = book.plan_decay(actor="cli")
+    if plan is None:
+        raise CoError(
+            "no memory may decay", hint="They are too few, protected, or decayed already."
+        )
+    saved = plan.saved
+    if not as_json:
+        how = f"joined into memory {book.ref(saved.summary)}" if saved.summary else "archived"
+        say(f"{plural(len(saved.decayed), 'memory')} would be {how}:")
+        table(("ref", "date", "", "tags", "memory"), [row(book, note) for note in saved.decayed])
+    if not confirm("Do it?", yes):
+        raise CoError("nothing decayed", hint="Answer y, or add --yes.")
+    book.commit(plan)
+    if as_json:
+        to_json(_decay_json(book, saved))
+    else:
+        say(f"✓ {decayed_text(book, saved)}")
+
+
+def _decay_json(book: Notebook, saved: Saved) -> dict[str, Any]:
+    return {
+        "decayed": [note.id for note in saved.decayed],
+        "numbers": numbers_text(note.id for note in saved.decayed),
+        "into": book.ref(saved.summary) if saved.summary else None,
+    }

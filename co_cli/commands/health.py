@@ -1,0 +1,122 @@
+"""co status and co knowledge doctor: how things stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from co_cli import trust as trusting
+from co_cli.commands.shared import (
+    as_json,
+    open_desk,
+)
+from co_cli.display import notice, say, to_json
+from co_cli.knowledge import doctor, folders
+from co_cli.knowledge.context import read_context
+from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.reader import Problem
+from co_cli.results import plural
+
+
+@click.command("status")
+@as_json
+def status_command(as_json: bool) -> None:
+    """What Co loads here, how much it holds, its limits, and whether all is well."""
+    desk = open_desk()
+    usable = folders.CONTEXT in desk.trust.usable
+    project_file = desk.project / folders.CONTEXT if usable else None
+    receipt = read_context(folders.user_knowledge() / "context.md", project_file).receipt
+    books = [_book_json(book) for book in desk.shelf.books()]
+    found = {
+        "project": str(desk.project),
+        "trust": trust_json(desk.trust),
+        "context": receipt.as_json(),
+        "notebooks": books,
+    }
+    if as_json:
+        to_json(found)
+        return
+    say(f"Project   {desk.project}  ({_trust_word(desk.trust)})")
+    say(f"Context   {receipt.line()}")
+    for file in receipt.files:
+        cut = f", {file.bytes_cut} bytes cut" if file.bytes_cut else ""
+        say(f"          {file.path}: {file.bytes_loaded} bytes{cut}")
+    for line in receipt.warnings():
+        say(f"          {line}")
+    if folders.CONTEXT in desk.trust.present and not usable:
+        say(f"          {desk.project / folders.CONTEXT}: not used until trusted (co trust)")
+    for book in books:
+        say(f"Memories  {_book_line(book)}")
+    problems = sum(book["problems"] for book in books)
+    if problems:
+        say(f"Health    {plural(problems, 'problem')}: co knowledge doctor")
+    else:
+        say("Health    ✓ every file readable")
+    if not any(book["count"] for book in books):
+        notice('\nNothing is saved yet. Try: co learn "We deploy on Tuesdays"')
+
+
+def _book_json(book: Notebook) -> dict[str, Any]:
+    notes = book.notes()
+    today = book.today()
+    return {
+        "scope": book.scope,
+        "path": book.root,
+        "count": len(notes),
+        "limit": book.policy.max_count,
+        "protected": sum(note.protected for note in notes),
+        "expired": sum(note.expired(today) for note in notes),
+        "archived": len(book.archived()),
+        "problems": len(doctor.diagnose(book)),
+    }
+
+
+def _book_line(book: dict[str, Any]) -> str:
+    extras = [f"{book[name]} {name}" for name in ("protected", "expired", "archived") if book[name]]
+    if book["count"] > book["limit"]:
+        extras.append("over the limit: co knowledge decay, or raise memory_max_count")
+    more = f" ({', '.join(extras)})" if extras else ""
+    return f"{book['count']} of {book['limit']} in {book['path']}{more}"
+
+
+def _trust_word(status: trusting.TrustStatus) -> str:
+    if status.trusted or status.nothing_to_trust:
+        return "trusted" if status.trusted else "nothing of Co's here yet"
+    return "changed since you trusted it: co trust" if status.known else "not trusted: co trust"
+
+
+def trust_json(status: trusting.TrustStatus) -> dict[str, Any]:
+    """How far a folder is trusted, for a program."""
+    return {
+        "trusted": status.trusted,
+        "known": status.known,
+        "new": status.new,
+        "changed": status.changed,
+        "removed": status.removed,
+        "refused": status.refused,
+    }
+
+
+@click.command("doctor")
+@as_json
+def doctor_command(as_json: bool) -> None:
+    """Name every file that cannot be used, with the line and the reason. Changes nothing."""
+    desk = open_desk()
+    problems = [p for book in desk.shelf.books() for p in doctor.diagnose(book)]
+    files = [folders.user_knowledge() / "context.md", desk.project / folders.CONTEXT]
+    skipped = read_context(*files).receipt.skipped
+    problems += [Problem(str(one.path), one.reason, one.line) for one in skipped]
+    if as_json:
+        rows = [{"path": p.path, "line": p.line, "reason": p.reason} for p in problems]
+        to_json({"healthy": not rows, "problems": rows})
+    elif problems:
+        for problem in problems:
+            where = f"{problem.path}:{problem.line}" if problem.line else problem.path
+            say(f"{where}: {problem.reason}")
+        notice(f"\n{plural(len(problems), 'problem')}. Co changes none of these files by itself.")
+    else:
+        count = sum(len(book.notes()) for book in desk.shelf.books())
+        say(f"✓ All is well: {plural(count, 'memory')}, every file readable.")
+    if problems:
+        raise click.exceptions.Exit(1)

@@ -1,0 +1,112 @@
+"""co knowledge restore, undo, log: going back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from co_cli.commands.shared import (
+    Ref,
+    as_json,
+    choosing,
+    in_user,
+    open_desk,
+)
+from co_cli.display import notice, say, table, to_json
+from co_cli.knowledge.change import Entry
+
+
+@click.command("restore")
+@click.argument("ref", required=False, metavar="[REF]", type=Ref())
+@in_user
+@as_json
+def restore_command(ref: str | None, in_user: bool, as_json: bool) -> None:
+    """Bring an archived memory back as it was. Without REF: list what can be."""
+    desk = open_desk()
+    if ref is not None:
+        name = "g" + ref if in_user and not ref.startswith("g") else ref
+        book, saved = choosing(desk.shelf, name, lambda book, text: (book, book.restore(text)))
+        if as_json:
+            to_json({"ref": saved.ref, "memory_id": saved.note.id, "path": saved.note.path})
+        else:
+            say(f"✓ Restored memory {saved.ref}: {saved.note.summary}")
+        return
+    book = desk.book(in_user)
+    found = book.archived()
+    if as_json:
+        to_json([{"ref": book.ref(n), "op": e.op, "at": e.at, "content": n.body} for e, n in found])
+    elif found:
+        rows = [(book.ref(n), e.at[:16].replace("T", " "), e.op, n.summary) for e, n in found]
+        table(("ref", "archived", "by", "memory"), rows)
+        notice(f"\nBring one back: co knowledge restore {book.ref(found[0][1])}")
+    else:
+        notice("The archive is empty: nothing was forgotten, merged or decayed yet.")
+
+
+@click.command("undo")
+@click.argument("number", type=click.IntRange(1), required=False, metavar="[CHANGE]")
+@in_user
+@as_json
+def undo_command(number: int | None, in_user: bool, as_json: bool) -> None:
+    """Take back the last change, or the one with this number (see `log`)."""
+    book = open_desk().book(in_user)
+    entry = book.undo(number or 0)
+    if as_json:
+        to_json(_entry_json(entry))
+    else:
+        say(f"✓ Undid change {entry.n} ({entry.op}): {_files(entry)}")
+
+
+@click.command("log")
+@click.argument("ref", required=False, metavar="[REF]", type=Ref())
+@in_user
+@click.option("-n", "--limit", type=click.IntRange(1), default=50, show_default=True)
+@as_json
+def log_command(ref: str | None, in_user: bool, limit: int, as_json: bool) -> None:
+    """Show what happened, newest first; with REF, to one memory."""
+    desk = open_desk()
+    book, name = desk.shelf.place(ref) if ref else (desk.book(in_user), "")
+    entries = [entry for entry in reversed(book.journal.entries()) if _touches(entry, name)]
+    if as_json:
+        to_json([_entry_json(entry) for entry in entries[:limit]])
+    elif entries:
+        rows = [
+            (str(e.n), e.at[:16].replace("T", " "), e.op, e.actor, _ending(e), _files(e))
+            for e in entries[:limit]
+        ]
+        table(("change", "when", "what", "by", "", "files"), rows)
+        notice("\nTake one back: co knowledge undo CHANGE")
+    else:
+        notice("Nothing has happened here yet.")
+
+
+def _touches(entry: Entry, name: str) -> bool:
+    if not name:
+        return True
+    start = f"memories/{int(name):03d}-" if name.isdecimal() else f"memories/{name}"
+    return any(file["path"].startswith(start) for file in entry.files)
+
+
+def _ending(entry: Entry) -> str:
+    if entry.undoes:
+        return f"undoes {entry.undoes}"
+    return "" if entry.state == "done" else entry.state
+
+
+def _files(entry: Entry) -> str:
+    names = [file["path"].rpartition("/")[2] for file in entry.files]
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more
+
+
+def _entry_json(entry: Entry) -> dict[str, Any]:
+    return {
+        "change": entry.n,
+        "op": entry.op,
+        "actor": entry.actor,
+        "at": entry.at,
+        "state": entry.state,
+        "undoes": entry.undoes or None,
+        "files": entry.files,
+    }

@@ -1,0 +1,34 @@
+"""co knowledge: the group of commands that look after notes."""
+
+from __future__ import annotations
+
+import click
+
+from co_cli.commands.group import LazyGroup
+
+TABLE = {
+    "list": ("browse", "List memories."),
+    "show": ("browse", "Show a memory's file."),
+    "edit": ("editing", "Edit a memory in your editor."),
+    "protect": ("changing", "Keep a memory from being forgotten or decayed."),
+    "unprotect": ("changing", "Let a memory be forgotten and decayed again."),
+    "merge": ("changing", "Merge memories into one."),
+    "decay": ("changing", "Move the oldest memories out of the way."),
+    "restore": ("history", "Bring an archived memory back."),
+    "undo": ("history", "Take back a change."),
+    "log": ("history", "Show what happened."),
+    "doctor": ("health", "Name every file that cannot be used, and why."),
+    "import": ("moving", "Import notes from elsewhere."),
+    "export": ("moving", "Write memories as JSON Lines."),
+}
+
+
+@click.group("knowledge", cls=LazyGroup, table=TABLE, invoke_without_command=True)
+@click.option("--list", "listed", is_flag=True, help="The same as `co knowledge list`.")
+@click.pass_context
+def knowledge_command(ctx: click.Context, listed: bool) -> None:
+    """Look after what Co knows. Without a command: list it."""
+    if listed or ctx.invoked_subcommand is None:
+        command = knowledge_command.get_command(ctx, "list")
+        assert command is not None
+        ctx.invoke(command)

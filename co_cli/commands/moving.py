@@ -1,0 +1,114 @@
+"""co knowledge import and export: moving in and out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from co_cli import trust
+from co_cli.commands.shared import (
+    Desk,
+    as_json,
+    assume_yes,
+    confirm,
+    in_user,
+    open_desk,
+)
+from co_cli.display import notice, say, to_json
+from co_cli.errors import CoError
+from co_cli.knowledge import folders, legacy
+from co_cli.knowledge.draft import Intake
+from co_cli.knowledge.note import now, timestamp
+from co_cli.knowledge.notebook import Notebook
+from co_cli.results import plural
+
+
+@click.command("import")
+@click.argument("path", type=click.Path(path_type=Path))
+@in_user
+@assume_yes
+@as_json
+def import_command(path: Path, in_user: bool, yes: bool, as_json: bool) -> None:
+    """Import the old JSON layout, a folder of markdown, or a JSON Lines file, after showing it."""
+    desk = open_desk()
+    book = desk.book(in_user)
+    haul = legacy.collect(path)
+    intake = legacy.plan_import(book, haul)
+    report = _report(book, haul, intake)
+    if not as_json:
+        _preview(book, haul, intake)
+    if intake.change is not None and confirm("Do it?", yes):
+        _carry_out(desk, book, intake, in_user)
+        report["done"] = True
+    if as_json:
+        to_json(report)
+    elif report["done"]:
+        say(f"✓ Imported {plural(len(intake.added), 'memory')}. Undo: co knowledge undo")
+    elif intake.change is None:
+        say("Nothing new to import.")
+    else:
+        raise CoError("nothing was imported", hint="Answer y, or add --yes.")
+
+
+def _carry_out(desk: Desk, book: Notebook, intake: Intake, in_user: bool) -> None:
+    fresh = desk.is_fresh and not in_user
+    before = book.journal.read("context.md")
+    assert intake.change is not None
+    book.journal.commit(intake.change)
+    desk.claim(fresh)
+    if intake.context is not None and not in_user:
+        at = timestamp(now())
+        trust.wrote(desk.project, folders.CONTEXT, intake.context, at, before=before)
+
+
+def _preview(book: Notebook, haul: legacy.Haul, intake: Intake) -> None:
+    for note in intake.added:
+        tags = f" [{', '.join(note.tags)}]" if note.tags else ""
+        say(f"new      {book.ref(note)}{tags}  {note.summary}")
+    for item in intake.known:
+        say(f"known    {item.text.strip().splitlines()[0][:80]}")
+    if intake.context is not None:
+        say("context  context.md gets what it does not hold yet")
+    for problem in (*intake.refused, *haul.problems):
+        where = f"{problem.path}:{problem.line}" if problem.line else problem.path
+        say(f"skipped  {where}: {problem.reason}")
+    over = len(book.notes()) + len(intake.added) - book.policy.max_count
+    if intake.added and over > 0:
+        notice(
+            f"That is {over} over the limit of {book.policy.max_count}; nothing decays by itself."
+        )
+
+
+def _report(book: Notebook, haul: legacy.Haul, intake: Intake) -> dict[str, Any]:
+    return {
+        "done": False,
+        "added": [{"ref": book.ref(note), "content": note.body} for note in intake.added],
+        "known": len(intake.known),
+        "context": intake.context is not None,
+        "skipped": [
+            {"path": p.path, "line": p.line, "reason": p.reason}
+            for p in (*intake.refused, *haul.problems)
+        ],
+    }
+
+
+@click.command("export")
+@click.argument("file", required=False, type=click.Path(path_type=Path, dir_okay=False))
+@in_user
+def export_command(file: Path | None, in_user: bool) -> None:
+    """Write memories as JSON Lines to FILE or standard output; `import` reads them back."""
+    book = open_desk().book(in_user)
+    rows = list(legacy.export(book))
+    lines = [json.dumps(row, ensure_ascii=file is None) for row in rows]
+    text = "".join(line + "\n" for line in lines)
+    if file is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise CoError(f"cannot write {file}: {error.strerror}") from error
+    say(f"✓ Exported {plural(len(rows), 'memory')} to {file}")

@@ -1,0 +1,223 @@
+"""co learn, co recall, co forget: the three verbs people use all day."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import click
+
+from co_cli.commands.shared import (
+    Desk,
+    as_json,
+    ask,
+    assume_yes,
+    choosing,
+    confirm,
+    in_user,
+    is_ref,
+    open_desk,
+    read_text,
+)
+from co_cli.display import has_colour, notice, on_terminal, say, styled, to_json
+from co_cli.errors import Ambiguous, CoError, MovedOn, NotFound
+from co_cli.knowledge import purge as purging
+from co_cli.knowledge.draft import Saved
+from co_cli.knowledge.lifecycle import parse_expiry
+from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.visible import difference
+from co_cli.results import hit_json, marks, saved_json, saved_text, span
+
+
+@click.command("learn")
+@click.argument("text", nargs=-1)
+@click.option("-t", "--tag", "tags", multiple=True, help="A tag; may be repeated.")
+@in_user
+@click.option("--protect", is_flag=True, help="Never forget or decay it without being asked.")
+@click.option("--expires", metavar="WHEN", help="A date (2026-12-31) or a span (30d, 2w, 6m, 1y).")
+@click.option("--update", "choice", flag_value="update", help="Replace a similar memory.")
+@click.option("--keep", "choice", flag_value="keep", help="Keep a similar memory beside it.")
+@click.option("--allow-secret", is_flag=True, help="Store text that looks like a secret.")
+@as_json
+def learn_command(
+    text: tuple[str, ...],
+    tags: tuple[str, ...],
+    in_user: bool,
+    protect: bool,
+    expires: str | None,
+    choice: str | None,
+    **flags: bool,
+) -> None:
+    """Remember TEXT for this project, or with -g everywhere. Use - to read standard input."""
+    content = read_text(text)
+    desk = open_desk()
+    book = desk.book(in_user)
+    options: dict[str, Any] = {"allow_secret": flags["allow_secret"]}
+    if protect:
+        options["decay_protected"] = True
+    if expires:
+        options["expires"] = parse_expiry(expires, date.fromisoformat(book.today()))
+    fresh = desk.is_fresh and not in_user
+    saved = _remember(book, content, tags, choice, flags["as_json"], options)
+    if saved is None:
+        notice("Nothing was saved.")
+        return
+    desk.claim(fresh)
+    for problem in book.problems:
+        if problem.path == book.root:
+            notice(f"co: {problem.reason}")
+    if flags["as_json"]:
+        to_json(saved_json(book, saved))
+    else:
+        say(saved_text(book, saved))
+
+
+def _remember(
+    book: Notebook,
+    content: str,
+    tags: tuple[str, ...],
+    choice: str | None,
+    quiet: bool,
+    options: dict[str, Any],
+) -> Saved | None:
+    """Save, asking a person who is there what to do about a similar memory."""
+    if choice is not None or quiet or not on_terminal():
+        return book.remember(content, tags, similar=choice or "keep", **options)
+    picked = seen = None
+    while True:
+        plan = book.plan_remember(content, tags, similar=picked or "keep", **options)
+        shown = [note.raw for note, _ in plan.saved.similar]
+        if plan.saved.similar and (picked is None or shown != seen):
+            picked, seen = _ask_about(book, plan.saved, content), shown
+            if picked is None:
+                return None
+            continue
+        try:
+            return book.commit(plan)
+        except MovedOn:
+            continue
+
+
+def _ask_about(book: Notebook, saved: Saved, content: str) -> str | None:
+    for old, score in saved.similar:
+        say(f"This is close to memory {book.ref(old)} ({score:.0f}%):")
+        name = f"memory {book.ref(old)}"
+        say(difference(old.body.encode() + b"\n", content.strip().encode() + b"\n", name))
+    answer = ask("[u]pdate it, [k]eep both, or [c]ancel", "ukc")
+    return {"u": "update", "k": "keep"}.get(answer)
+
+
+@click.command("recall")
+@click.argument("query", nargs=-1, required=True)
+@click.option("-n", "--limit", type=click.IntRange(1, 1000), default=10, show_default=True)
+@as_json
+def recall_command(query: tuple[str, ...], limit: int, as_json: bool) -> None:
+    """Find memories that match QUERY, in this project and your own notebook."""
+    text = " ".join(query)
+    desk = open_desk()
+    found = desk.shelf.recall(text, limit)
+    untrusted = not desk.trust.known and not desk.trust.nothing_to_trust
+    if as_json:
+        results = [
+            hit_json(book, hit) | {"trusted": book.scope == "user" or not untrusted}
+            for book, hit in found
+        ]
+        to_json({"query": text, "count": len(results), "results": results})
+        return
+    for book, hit in found:
+        note = hit.note
+        head = [styled(book.ref(note), bold=True, fg="cyan"), span(note)]
+        head += [f"[{', '.join(note.tags)}]"] if note.tags else []
+        head += [marks(note, book.today())] if marks(note, book.today()) else []
+        head += ["untrusted folder"] if untrusted and book.scope == "project" else []
+        head += [styled(f"({'weak; ' if hit.weak else ''}{hit.why})", dim=True)]
+        click.echo(
+            "  ".join(piece if piece.startswith("\x1b") else styled(piece) for piece in head)
+        )
+        say(_indented(note.body))
+    _say_miss(desk, text, len(found))
+
+
+def _indented(body: str) -> str:
+    text = "\n".join("    " + line for line in body.splitlines())
+    return text + "\n" if has_colour() else text
+
+
+def _say_miss(desk: Desk, text: str, count: int) -> None:
+    unread = sum(len(book.problems) for book in desk.shelf.books())
+    if unread:
+        notice(f"{unread} file(s) could not be read: co knowledge doctor")
+    if not count:
+        held = sum(len(book.notes()) for book in desk.shelf.books())
+        notice(f"No memories found matching '{text}'; {held} searched.")
+        if not held:
+            notice('Nothing is saved yet. Try: co learn "I prefer pytest over unittest"')
+
+
+@click.command("forget")
+@click.argument("what", nargs=-1, required=True, metavar="REF|TEXT")
+@in_user
+@click.option("--purge", is_flag=True, help="Remove every copy Co keeps; cannot be undone.")
+@assume_yes
+@as_json
+def forget_command(
+    what: tuple[str, ...], in_user: bool, purge: bool, yes: bool, as_json: bool
+) -> None:
+    """Archive a memory, named by REF (12, g12) or by a TEXT that only it holds."""
+    desk = open_desk()
+    text = " ".join(what)
+    ref = text if is_ref(text) else _described(desk, text, in_user, yes)
+    if in_user and not ref.startswith("g"):
+        ref = "g" + ref
+    if purge:
+        done = choosing(desk.shelf, ref, lambda book, name: _purge(book, name, yes))
+    else:
+        done = choosing(desk.shelf, ref, _forget)
+    if as_json:
+        to_json(done)
+    else:
+        say(done["display"])
+
+
+def _forget(book: Notebook, ref: str) -> dict[str, Any]:
+    saved = book.forget(ref)
+    back = f"co knowledge restore {saved.ref}"
+    display = f"✓ Forgot memory {saved.ref}: {saved.note.summary}\nTo bring it back: {back}"
+    return {"display": display, "memory_id": saved.note.id, "ref": saved.ref, "action": "forgotten"}
+
+
+def _purge(book: Notebook, ref: str, yes: bool) -> dict[str, Any]:
+    copies = purging.find_copies(book, ref)
+    name = f"{book.prefix}{copies.number}"
+    count = len(copies.files) + len(copies.summaries)
+    question = f"Remove memory {name} and every copy of it ({count} found) for good?"
+    if not confirm(question, yes):
+        raise CoError(f"memory {name} was not purged", hint="Answer y, or add --yes.")
+    purging.purge(book, copies)
+    display = (
+        f"✓ Purged memory {name}: {count} copies removed.\n"
+        "Git history, backups and open editors, if any, still hold what they hold."
+    )
+    return {"display": display, "memory_id": copies.number, "ref": name, "action": "purged"}
+
+
+def _described(desk: Desk, text: str, in_user: bool, yes: bool) -> str:
+    """The one memory that holds all these words."""
+    books = [desk.shelf.user] if in_user else desk.shelf.books()
+    found = [(b, hit.note) for b in books for hit in b.recall(text, 1000) if hit.score >= 0.9]
+    if not found:
+        raise NotFound(f"no memory holds '{text}'", hint=f"Look for it: co recall {text}")
+    exact = [(b, note) for b, note in found if text.lower() in note.body.lower()]
+    found = exact if len(exact) == 1 else found
+    if len(found) > 1:
+        lines = "\n".join(f"      {b.ref(note)}  {note.summary}" for b, note in found[:10])
+        raise Ambiguous(
+            f"{len(found)} memories hold '{text}'",
+            choices=[],
+            hint=f"Say which by its number, such as `co forget {found[0][0].ref(found[0][1])}`:\n"
+            + lines,
+        )
+    book, note = found[0]
+    if on_terminal() and not confirm(f"Forget memory {book.ref(note)}: {note.summary}?", yes):
+        raise CoError("nothing was forgotten")
+    return f"{book.prefix}{note.name[:-3]}"

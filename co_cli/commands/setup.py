@@ -1,0 +1,110 @@
+"""co init, trust, completion: getting started."""
+
+from __future__ import annotations
+
+import os
+from importlib import resources
+
+import click
+from click.shell_completion import get_completion_class
+
+from co_cli import trust as trusting
+from co_cli.commands.health import trust_json
+from co_cli.commands.shared import (
+    Desk,
+    as_json,
+    assume_yes,
+    confirm,
+    in_user,
+    open_desk,
+)
+from co_cli.display import notice, say, to_json
+from co_cli.errors import CoError
+from co_cli.knowledge import disk, folders
+from co_cli.knowledge.change import GITIGNORE
+from co_cli.knowledge.note import now, timestamp
+
+
+@click.command("init")
+@in_user
+def init_command(in_user: bool) -> None:
+    """Set up this folder (or, with -g, yourself): a context.md to fill in. Overwrites nothing."""
+    desk = open_desk()
+    book = desk.book(in_user)
+    fresh = desk.is_fresh and not in_user
+    template = resources.files("co_cli").joinpath(
+        "templates", "user-context.md" if in_user else "project-context.md"
+    )
+    text = template.read_text(encoding="utf-8").replace("{now}", timestamp(now()))
+    made = []
+    try:
+        for name, data in (("context.md", text.encode()), (".gitignore", GITIGNORE)):
+            path = os.path.join(book.root, name)
+            if not os.path.lexists(path):
+                disk.make_folder(book.root)
+                disk.put(path, data)
+                made.append(path)
+        disk.make_folder(book.memories)
+    except OSError as error:
+        raise disk.trouble(error) from error
+    desk.claim(fresh)
+    if fresh:
+        trusting.wrote(desk.project, folders.CONTEXT, text.encode(), timestamp(now()))
+    for path in made:
+        say(f"✓ Wrote {path}")
+    if not made:
+        say(f"{book.root} is set up already; nothing was changed.")
+    say("\nNext:")
+    say(f"  edit {os.path.join(book.root, 'context.md')}   (Co reads it at the start of a session)")
+    say(f'  co learn {"-g " if in_user else ""}"…"   remember something')
+    say("  co status   see what Co loads here")
+
+
+@click.command("trust")
+@click.option("--revoke", is_flag=True, help="Stop trusting this folder.")
+@assume_yes
+@as_json
+def trust_command(revoke: bool, yes: bool, as_json: bool) -> None:
+    """Show what this folder would tell Co, and let Co use it when you agree."""
+    desk = open_desk()
+    if revoke:
+        was = trusting.distrust(desk.project)
+        say(f"{desk.project} is no longer trusted." if was else f"{desk.project} was not trusted.")
+        return
+    status = trusting.status(desk.project)
+    if as_json and not yes:
+        to_json(trust_json(status))
+        return
+    if not status.trusted:
+        _ask_trust(desk, status, yes, as_json)
+    if as_json:
+        to_json(trust_json(trusting.status(desk.project)))
+    else:
+        say(f"✓ {desk.project} is trusted.")
+
+
+def _ask_trust(desk: Desk, status: trusting.TrustStatus, yes: bool, quiet: bool) -> None:
+    for relpath in (*status.new, *status.changed) if not quiet else ():
+        say(f"{'Changed' if relpath in status.changed else 'New'}: {relpath}")
+        say(trusting.diff(desk.project, relpath))
+    for relpath, reason in status.refused.items():
+        notice(f"{relpath} {reason}; it is never used")
+    question = (
+        f"Trust {desk.project}, so that Co may use these files and show its notes to a model?"
+    )
+    if not confirm(question, yes):
+        raise CoError("this folder is not trusted", hint="Answer y, or add --yes.")
+    problem = trusting.trust(desk.project, timestamp(now()), seen=status.present)
+    if problem:
+        notice(f"co: {problem}")
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion_command(ctx: click.Context, shell: str) -> None:
+    """Print the completion script for SHELL, to be sourced from its start-up file."""
+    found = get_completion_class(shell)
+    assert found is not None
+    root = ctx.find_root().command
+    click.echo(found(root, {}, "co", "_CO_COMPLETE").source())

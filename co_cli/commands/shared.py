@@ -1,0 +1,149 @@
+"""What every command needs: the notebooks from here, how to ask, how to name a note."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from co_cli import config, trust
+from co_cli.display import notice, on_terminal, say
+from co_cli.errors import Ambiguous, CoError, DiskTrouble
+from co_cli.knowledge import folders
+from co_cli.knowledge.lifecycle import Policy
+from co_cli.knowledge.note import now, timestamp
+from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.shelf import Shelf
+
+_REF = re.compile(r"#?g?\d{1,9}(-[a-z0-9-]+)?(\.md)?\Z|a:.+\Z")
+_T = TypeVar("_T")
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
+in_user = click.option("-g", "--global", "in_user", is_flag=True, help="Your own notebook.")
+assume_yes = click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+
+
+@dataclass(slots=True)
+class Desk:
+    """The shelf from here, with the settings that govern it and how far the folder is trusted."""
+
+    project: Path
+    shelf: Shelf
+    settings: config.Settings
+    trust: trust.TrustStatus
+
+    def book(self, in_user: bool) -> Notebook:
+        """The notebook a command acts on."""
+        return self.shelf.user if in_user else self.shelf.project
+
+    def claim(self, fresh: bool) -> None:
+        """Remember that this folder's knowledge was begun here, by Co, on this machine."""
+        if fresh:
+            trust.trust(self.project, timestamp(now()), [])
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether the project has nothing of Co's yet."""
+        return not os.path.lexists(self.project / folders.PROJECT_MARK)
+
+
+def open_desk() -> Desk:
+    """Everything visible from the working folder, resolved now."""
+    project = folders.project_folder()
+    status = trust.status(project)
+    settings = config.load_settings(use_project=folders.SETTINGS in status.usable)
+    for warning in settings.warnings:
+        notice(f"co: {warning}")
+    if folders.SETTINGS in status.present and folders.SETTINGS not in status.usable:
+        notice("co: this folder's settings are not used until you trust it: co trust")
+    own = config.load_settings(use_project=False)
+    shelf = Shelf(
+        Notebook(folders.knowledge_folder(project), policy=policy(settings)),
+        Notebook(folders.user_knowledge(), scope="user", policy=policy(own)),
+    )
+    return Desk(project, shelf, settings, status)
+
+
+def policy(settings: config.Settings) -> Policy:
+    """The notebook's rules, as the settings say."""
+    return Policy(
+        settings.memory_max_count,
+        settings.memory_dedup_window_days,
+        settings.memory_dedup_threshold,
+        settings.memory_decay_strategy,
+        settings.memory_decay_percentage,
+    )
+
+
+def is_ref(text: str) -> bool:
+    """Whether this names a note rather than describing it."""
+    return _REF.match(text.strip()) is not None
+
+
+def choosing(shelf: Shelf, ref: str, act: Callable[[Notebook, str], _T]) -> _T:
+    """Act on the note a person means; when two answer to the name, ask which."""
+    book, text = shelf.place(ref)
+    try:
+        return act(book, text)
+    except Ambiguous as error:
+        if not on_terminal():
+            raise
+        say(f"{error}:")
+        for number, choice in enumerate(error.choices, 1):
+            note = book.find(choice.removeprefix(book.prefix))
+            say(f"  {number}  {choice}  {note.summary}")
+        picked = click.prompt("Which one", type=click.IntRange(1, len(error.choices)))
+        return act(book, error.choices[picked - 1].removeprefix(book.prefix))
+
+
+def confirm(question: str, yes: bool) -> bool:
+    """Ask a person; with nobody there the answer is no, unless it was given beforehand."""
+    return yes or (on_terminal() and click.confirm(question))
+
+
+def ask(question: str, choices: str) -> str:
+    """One of these letters."""
+    return str(click.prompt(question, type=click.Choice(list(choices)), show_choices=False))
+
+
+def read_text(words: tuple[str, ...]) -> str:
+    """The text a command was given: its words, or standard input for `-` or a pipe."""
+    if words and words != ("-",):
+        return " ".join(words)
+    if not words and sys.stdin.isatty():
+        raise click.UsageError('What should Co remember? For example: co learn "I prefer pytest"')
+    data = sys.stdin.buffer.read(1024 * 1024)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise CoError("standard input is not UTF-8 text") from error
+
+
+class Ref(click.ParamType[str]):
+    """A note's reference, completed from the notes there are."""
+
+    name = "ref"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """References that start like this, with what the notes say."""
+        try:
+            books = open_desk().shelf.books()
+            found = [(book.ref(note), note.summary) for book in books for note in book.notes()]
+        except (CoError, DiskTrouble):
+            return []
+        return [CompletionItem(ref, help=text) for ref, text in found if ref.startswith(incomplete)]
+
+
+def ref_argument(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """An argument that takes a note's reference."""
+    name = "refs" if options.get("nargs") == -1 else "ref"
+    return click.argument(name, metavar="REF", type=Ref(), **options)

@@ -1,0 +1,68 @@
+"""How results look: JSON, plain lines in a pipe, a table and colour on a terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from co_cli.knowledge.visible import visible
+
+_RISKY = re.compile(
+    "[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
+)
+
+
+def on_terminal() -> bool:
+    """Whether a person is there: both to read and to answer."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def has_colour() -> bool:
+    """Whether to draw: standard output is a terminal and nobody asked for plain text."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def say(text: str = "") -> None:
+    """A line of the answer, with nothing in it that drives the terminal."""
+    click.echo(visible(text))
+
+
+def styled(text: str, **style: Any) -> str:
+    """A piece of an answer in colour, where there is colour."""
+    return click.style(visible(text), **style) if has_colour() else visible(text)
+
+
+def notice(text: str) -> None:
+    """A remark for the person, not part of the answer."""
+    click.echo(visible(text), err=True)
+
+
+def to_json(value: Any) -> None:
+    """The answer for a program; characters that could fool a terminal are escaped."""
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    click.echo(_RISKY.sub(lambda found: f"\\u{ord(found.group()):04x}", text))
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Rows as a table on a terminal, tab-separated elsewhere."""
+    if not has_colour():
+        lines = ["\t".join(visible(cell, keep="") for cell in row) for row in rows]
+        click.echo("\n".join(lines))
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(box=None, pad_edge=False, header_style="bold")
+    for number, heading in enumerate(headings):
+        last = number == len(headings) - 1
+        drawn.add_column(heading, no_wrap=not last, overflow="ellipsis", ratio=1 if last else None)
+    for row in rows:
+        drawn.add_row(*(Text(visible(cell, keep="")) for cell in row))
+    Console(highlight=False).print(drawn)

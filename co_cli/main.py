@@ -1,0 +1,97 @@
+"""The `co` command: which module serves which word, and how it ends. Loads what is asked for."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import NoReturn
+
+import click
+
+from co_cli.commands.group import LazyGroup
+from co_cli.errors import CoError
+
+COMMANDS = {
+    "learn": ("notes", "Remember something."),
+    "recall": ("notes", "Find what Co knows about something."),
+    "forget": ("notes", "Archive a memory, or remove every copy with --purge."),
+    "knowledge": ("knowledge", "List, show, edit, merge, restore, undo, import and more."),
+    "init": ("setup", "Set up this folder (or, with -g, yourself) for Co."),
+    "status": ("health", "What Co loads here, how much it holds, and how it is."),
+    "trust": ("setup", "Let Co use this folder's context, instructions and settings."),
+    "completion": ("setup", "Print the completion script for your shell."),
+}
+
+
+@click.group(
+    cls=LazyGroup, table=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]}
+)
+@click.version_option(package_name="co-cli", prog_name="co")
+def cli() -> None:
+    """Co remembers what you tell it, in plain markdown files you can read, edit and commit.
+
+    \b
+    co learn "We deploy on Tuesdays"     remember something for this project
+    co learn -g "I prefer pytest"        remember something everywhere
+    co recall deploy                     find it again
+    """
+
+
+def run(arguments: list[str] | None = None) -> NoReturn:
+    """Run a command and leave with its exit code: 0, 1 expected, 2 usage, 3 bug, 130 stopped."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    sys.exit(_run(arguments))
+
+
+def _run(arguments: list[str] | None) -> int:
+    try:
+        code = cli.main(arguments, prog_name="co", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Stopped; nothing more was done.", err=True)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader left; nothing to say to anybody
+        return 0
+    except CoError as error:
+        _explain(error)
+        return 1
+    except Exception as error:
+        return _bug(error)
+
+
+def _explain(error: CoError) -> None:
+    from co_cli.display import notice
+
+    notice(f"co: {error}")
+    if error.hint:
+        notice(f"    {error.hint}")
+
+
+def _bug(error: Exception) -> int:
+    """Say that it is our fault and where the details are; stored text stays out of them."""
+    import traceback
+
+    from co_cli.display import notice
+    from co_cli.knowledge.folders import state_folder
+    from co_cli.knowledge.note import now, timestamp
+
+    stamp = timestamp(now())
+    text = f"{stamp} {type(error).__name__}\n{''.join(traceback.format_tb(error.__traceback__))}"
+    try:
+        folder = state_folder()
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"crash-{stamp.replace(':', '')[:17]}.log"
+        path.write_text(text, encoding="utf-8")
+        where = f"Details are in {path}; please report them."
+    except (OSError, CoError):
+        where = text
+    notice(f"co: something went wrong that should not have ({type(error).__name__}: {error}).")
+    notice(f"    {where}")
+    return 3

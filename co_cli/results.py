@@ -1,0 +1,168 @@
+"""What a verb did or found, as words and as plain values; the same for every surface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from co_cli.knowledge.draft import Saved
+from co_cli.knowledge.note import Note
+from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.scan import Hit
+
+
+def plural(count: int, noun: str) -> str:
+    """A count with its noun: 1 memory, 2 memories."""
+    if count != 1:
+        noun = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
+    return f"{count} {noun}"
+
+
+def span(note: Note) -> str:
+    """A note's date; for a consolidated one the range it covers."""
+    updated = str(note.meta.get("updated") or "")[:10]
+    if note.consolidated and updated:
+        return f"{note.created[:10]} → {updated}"
+    return note.created[:10]
+
+
+def marks(note: Note, today: str) -> str:
+    """What a person should know at a glance: protected, pinned, expired."""
+    found = [(note.protected, "🔒"), (note.pinned, "📌"), (note.expired(today), "expired")]
+    return " ".join(mark for there, mark in found if there)
+
+
+def note_json(book: Notebook, note: Note) -> dict[str, Any]:
+    """A note for a program."""
+    today = book.today()
+    return {
+        "id": note.id,
+        "ref": book.ref(note),
+        "kind": "memory",
+        "scope": book.scope,
+        "created": note.created,
+        "updated": note.meta.get("updated"),
+        "tags": note.tags,
+        "summary": note.summary,
+        "content": note.body,
+        "path": note.path,
+        "protected": note.protected,
+        "pinned": note.pinned,
+        "expires": note.meta.get("expires"),
+        "expired": note.expired(today),
+    }
+
+
+def hit_json(book: Notebook, hit: Hit) -> dict[str, Any]:
+    """A recall result for a program."""
+    return {
+        "id": hit.note.id,
+        "ref": book.ref(hit.note),
+        "kind": "memory",
+        "scope": book.scope,
+        "content": hit.note.body,
+        "tags": hit.note.tags,
+        "created": hit.note.created,
+        "path": hit.note.path,
+        "score": hit.score,
+        "why": hit.why,
+        "weak": hit.weak,
+    }
+
+
+def saved_json(book: Notebook, saved: Saved) -> dict[str, Any]:
+    """What a save did, for a program and for a model."""
+    return {
+        "display": saved_text(book, saved),
+        "path": saved.note.path,
+        "memory_id": saved.note.id,
+        "ref": saved.ref,
+        "action": saved.action,
+        "collisions": [
+            {"id": note.id, "ref": book.ref(note), "similarity": round(score), "content": note.body}
+            for note, score in saved.similar
+        ],
+        "decayed": [note.id for note in saved.decayed],
+    }
+
+
+def saved_text(book: Notebook, saved: Saved) -> str:
+    """What a save did, in words, with what to type next."""
+    note, ref = saved.note, saved.ref
+    lines = {
+        "created": [f"✓ Saved memory {ref}: {note.name}"],
+        "related": [f"✓ Saved memory {ref}: {note.name}"],
+        "updated": [f"✓ Saved memory {ref}: {note.name}"],
+        "consolidated": [f"✓ Consolidated memory {ref}: {note.name}"],
+    }[saved.action]
+    if saved.action == "consolidated" and saved.change == 0:
+        lines = [f"Memory {ref} says this already and is protected; nothing changed."]
+    lines.append(f"Location: {note.path}")
+    if saved.replaced:
+        old = book.ref(saved.replaced)
+        lines.append(f"It replaces memory {old}, which is archived (co knowledge restore {old}).")
+    elif saved.similar:
+        twin, score = saved.similar[0]
+        other = book.ref(twin)
+        lines.append(f"Similar to memory {other} ({score:.0f}%): {twin.summary}")
+        lines.append(f"Both are kept. To let the new one replace it: "
+                     f"co knowledge merge {ref} {other} --keep-first")  # fmt: skip
+    if saved.decayed:
+        lines.append(decayed_text(book, saved))
+    if saved.over:
+        limit = book.policy.max_count
+        lines.append(f"This notebook holds {saved.over} memories, over its limit of {limit}.")
+        lines.append("`co knowledge decay` shortens it; memory_max_count raises the limit.")
+    return "\n".join(lines)
+
+
+def decayed_text(book: Notebook, saved: Saved) -> str:
+    """What decay moved, where to, and how to take it back."""
+    numbers = numbers_text([note.id for note in saved.decayed])
+    where = f"into memory {book.ref(saved.summary)}" if saved.summary else "to the archive"
+    many = plural(len(saved.decayed), "old memory")
+    return f"Moved {many} ({numbers}) {where}. Undo: co knowledge undo{_flag(book)}"
+
+
+def _flag(book: Notebook) -> str:
+    return " -g" if book.scope == "user" else ""
+
+
+def numbers_text(numbers: Iterable[int]) -> str:
+    """Numbers with runs folded: 1-3, 7."""
+    runs: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+
+
+def recall_text(query: str, found: list[tuple[Notebook, Hit]], searched: int) -> str:
+    """Recall's answer for a model or a person."""
+    if not found:
+        return f"No memories found matching '{query}' ({plural(searched, 'memory')} searched)"
+    lines = [f"Found {plural(len(found), 'memory')} matching '{query}':", ""]
+    for book, hit in found:
+        note = hit.note
+        weak = ", weak match" if hit.weak else ""
+        lines.append(f"**Memory {book.ref(note)}** (created {note.created[:10]}{weak})")
+        if note.tags:
+            lines.append(f"Tags: {', '.join(note.tags)}")
+        lines += [note.body, ""]
+    return "\n".join(lines)
+
+
+def list_text(book: Notebook, notes: list[Note]) -> str:
+    """The list of memories for a model or a person."""
+    if not notes:
+        return "No memories saved yet."
+    lines = [f"Total memories: {len(notes)} (limit {book.policy.max_count})", ""]
+    for note in notes:
+        category = note.meta.get("auto_category")
+        shown = [tag for tag in note.tags if tag != category]
+        parts = [f"**{note.id:03d}** ({span(note)})", marks(note, book.today())]
+        parts += [f"[{category}]" if category else "", f"[{', '.join(shown)}]" if shown else ""]
+        lines.append(" ".join(part for part in parts if part) + f": {note.summary}")
+    return "\n".join(lines)
