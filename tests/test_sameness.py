@@ -1,4 +1,4 @@
-"""The rule that may consolidate without asking, against 120 pairs labelled before it was written."""
+"""The rule that may consolidate without asking, against 120 pairs labelled before it."""
 
 from __future__ import annotations
 

@@ -39,10 +39,7 @@ def status_command(as_json: bool) -> None:
         return
     say(f"Project   {desk.project}  ({_trust_word(desk.trust)})")
     say(f"Context   {receipt.line()}")
-    for file in receipt.files:
-        cut = f", {file.bytes_cut} bytes cut" if file.bytes_cut else ""
-        say(f"          {file.path}: {file.bytes_loaded} bytes{cut}")
-    for line in receipt.warnings():
+    for line in receipt.details():
         say(f"          {line}")
     if folders.CONTEXT in desk.trust.present and not usable:
         say(f"          {desk.project / folders.CONTEXT}: not used until trusted (co trust)")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,8 +36,7 @@ class Skipped(NamedTuple):
         return f"{self.path}{f', line {self.line}' if self.line else ''}: {self.reason}"
 
 
-@dataclass(frozen=True, slots=True)
-class ContextFile:
+class ContextFile(NamedTuple):
     """What one file gave: its size, and how much of its text (without header) was used and cut."""
 
     title: str
@@ -55,8 +53,7 @@ class ContextFile:
         return f"{self.title}: {_amount(self.bytes_loaded)}{cut}{over}, from {self.path}"
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
+class Receipt(NamedTuple):
     """What was loaded, cut and skipped; `size` is the combined text's before anything was cut."""
 
     files: tuple[ContextFile, ...]
@@ -99,22 +96,20 @@ class Receipt:
     def as_json(self) -> dict[str, Any]:
         """The receipt as plain values."""
         return {
-            "files": [{**asdict(file), "path": str(file.path)} for file in self.files],
+            "files": [{**file._asdict(), "path": str(file.path)} for file in self.files],
             "skipped": [{**skip._asdict(), "path": str(skip.path)} for skip in self.skipped],
             "size": self.size,
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(NamedTuple):
     """The text for the prompt, None when there is none, and its receipt."""
 
     text: str | None
     receipt: Receipt
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
+class _Source(NamedTuple):
     title: str
     path: Path
     budget: int

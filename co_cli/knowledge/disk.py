@@ -42,8 +42,8 @@ def read_signed(path: str) -> tuple[bytes, Signature]:
     """
     try:
         fd = os.open(path, _READ_FLAGS)
-    except FileNotFoundError:
-        raise
+    except (FileNotFoundError, NotADirectoryError):
+        raise FileNotFoundError(path) from None
     except OSError as error:
         raise _unreadable(error) from error
     try:
@@ -72,7 +72,7 @@ def read_if_any(path: str) -> bytes | None:
     """A plain file's bytes, or None when nothing is there."""
     try:
         return read_signed(path)[0]
-    except (FileNotFoundError, NotADirectoryError):
+    except FileNotFoundError:
         return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 from co_cli.errors import CoError
@@ -58,9 +59,18 @@ def project_folder(start: Path | None = None) -> Path:
     for folder in (here, *here.parents):
         if folder == home:
             break
-        if os.path.isdir(folder / PROJECT_MARK) or os.path.lexists(folder / ".git"):
+        if os.path.lexists(folder / ".git") or _is_own(folder / PROJECT_MARK, folder == here):
             return folder
     return here
+
+
+def _is_own(mark: Path, here: bool) -> bool:
+    """Whether this is a project's mark; above, in /tmp say, somebody else's does not count."""
+    try:
+        info = os.stat(mark)
+    except OSError:
+        return False
+    return stat.S_ISDIR(info.st_mode) and (here or info.st_uid == os.getuid())
 
 
 def project_file(project: Path, relpath: str) -> Path:

@@ -68,8 +68,19 @@ def similarity(old: str, new: str) -> float:
 
 def collisions(text: str, notes: Iterable[Note], threshold: float) -> list[tuple[Note, float]]:
     """The notes at or above the threshold, closest first."""
-    scored = [(note, similarity(note.body, text)) for note in notes]
+    near = [note for note in notes if _may_reach(note.body, text, threshold)]
+    scored = [(note, similarity(note.body, text)) for note in near]
     return sorted((pair for pair in scored if pair[1] >= threshold), key=lambda pair: -pair[1])
+
+
+def _may_reach(old: str, new: str, threshold: float) -> bool:
+    """Whether the score can be that high at all, by the characters the two texts share.
+
+    The score compares sorted words joined by single spaces, so no more can match than this.
+    """
+    old, new = " ".join(old.lower().split()), " ".join(new.lower().split())
+    shared = sum(min(old.count(char), new.count(char)) for char in set(new))
+    return 200 * shared >= threshold * (len(old) + len(new))
 
 
 def recent(notes: Iterable[Note], policy: Policy, now: datetime) -> list[Note]:
