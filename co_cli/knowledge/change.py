@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from threading import get_ident
 from typing import Any, NamedTuple
 
 from co_cli.errors import CoError, FormatError, MovedOn, NotFound
@@ -23,6 +24,7 @@ GITIGNORE = b"knowledge.db*\n.lock\ninbox/\narchive/\n"
 FOLDERS = ("memories", "articles", "inbox")
 _PATH = re.compile(r"(?:(?:memories|articles|inbox)/[^/\0]+\.md|context\.md)\Z")
 _TAIL = 64 * 1024
+MAX_JOURNAL = 512 * 1024 * 1024
 
 
 class Edit(NamedTuple):
@@ -79,6 +81,19 @@ def _entry(line: bytes) -> Entry | None:
     return entry
 
 
+def _last(fd: int) -> Entry:
+    """The last readable line of a journal, read from its end."""
+    size = os.fstat(fd).st_size
+    chunk = 0
+    while chunk < size:
+        chunk = min(size, chunk * 8 or _TAIL)
+        lines = os.pread(fd, chunk, size - chunk).split(b"\n")
+        for line in reversed(lines if chunk == size else lines[1:]):
+            if line and (entry := _entry(line)):
+                return entry
+    return Entry(0, "done", 0)
+
+
 class Journal:
     """The record of every change to one knowledge folder, and the only hand that edits it."""
 
@@ -86,21 +101,21 @@ class Journal:
         self.root = root
         self.archive = os.path.join(root, "archive")
         self.path = os.path.join(self.archive, "journal.jsonl")
-        self._held = False
+        self._holder = 0
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the notebook's lock; entering again while holding it is free."""
-        if self._held:
+        """Hold the notebook's lock; entering again in the thread that holds it is free."""
+        if self._holder == get_ident():
             yield
             return
         self._prepare()
         with disk.locked(os.path.join(self.root, ".lock")):
-            self._held = True
+            self._holder = get_ident()
             try:
                 yield
             finally:
-                self._held = False
+                self._holder = 0
 
     def _prepare(self) -> None:
         disk.make_folder(self.root)
@@ -118,27 +133,23 @@ class Journal:
 
     def tail(self) -> Entry:
         """The last line that can be read: where the journal stands."""
-        size = chunk = 0
         try:
-            fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            fd = os.open(self.path, disk.READ_FLAGS)
         except (FileNotFoundError, NotADirectoryError):
             return Entry(0, "done", 0)
+        except OSError as error:
+            raise disk.trouble(error) from error
         try:
-            size = os.fstat(fd).st_size
-            while chunk < size:
-                chunk = min(size, chunk * 8 or _TAIL)
-                lines = os.pread(fd, chunk, size - chunk).split(b"\n")
-                for line in reversed(lines if chunk == size else lines[1:]):
-                    if line and (entry := _entry(line)):
-                        return entry
+            return _last(fd)
+        except OSError as error:
+            raise disk.trouble(error) from error
         finally:
             os.close(fd)
-        return Entry(0, "done", 0)
 
     def entries(self) -> list[Entry]:
         """Every change, oldest first, with how it ended."""
         found: dict[int, Entry] = {}
-        for line in (disk.read_if_any(self.path) or b"").split(b"\n"):
+        for line in self._lines():
             entry = _entry(line) if line else None
             if entry is None:
                 continue
@@ -150,15 +161,18 @@ class Journal:
 
     def find_call(self, call: str) -> Entry | None:
         """The finished change that a tool call of this id made."""
-        for entry in reversed(self.entries()) if call else ():
-            if entry.call == call and entry.state == "done":
-                return entry
-        return None
+        if not call or json.dumps(call).encode() not in b"\n".join(self._lines()):
+            return None
+        calls = [entry for entry in self.entries() if entry.call == call and entry.state == "done"]
+        return calls[-1] if calls else None
+
+    def _lines(self) -> list[bytes]:
+        return (disk.read_if_any(self.path, MAX_JOURNAL) or b"").split(b"\n")
 
     def unreadable_lines(self) -> list[int]:
         """The numbers of journal lines that cannot be read; the last may be torn by a crash."""
-        lines = (disk.read_if_any(self.path) or b"").split(b"\n")
-        return [number for number, line in enumerate(lines, 1) if line and _entry(line) is None]
+        lines = enumerate(self._lines(), 1)
+        return [number for number, line in lines if line and _entry(line) is None]
 
     def kept_path(self, n: int, path: str) -> str:
         """Where change `n` keeps the previous bytes of a file."""
@@ -204,8 +218,8 @@ class Journal:
             self._apply(entry.n, change.edits)
             self._finish(entry, "done")
         except BaseException:
-            if self.tail().state == "intent":
-                with suppress(OSError):
+            with suppress(OSError, CoError):
+                if self.tail().state == "intent":
                     self._roll_back(entry)
             raise
         return entry.n
@@ -343,7 +357,7 @@ def _intent_line(entry: Entry) -> str:
         "over": entry.over,
         "files": entry.files,
     }
-    return json.dumps(line, separators=(",", ":"), ensure_ascii=False)
+    return json.dumps(line, separators=(",", ":"))
 
 
 def _end_line(entry: Entry, state: str) -> str:

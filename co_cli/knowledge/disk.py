@@ -19,7 +19,7 @@ TEMP_PREFIX, TEMP_SUFFIX = ".co-", ".tmp"
 
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 _OUT_OF_ROOM = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
-_READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
 
 Signature = tuple[int, int, int, int]
@@ -35,13 +35,13 @@ def signature(info: os.stat_result) -> Signature:
     return info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino
 
 
-def read_signed(path: str) -> tuple[bytes, Signature]:
-    """A plain file's bytes and signature; never blocks, follows no link, reads at most MAX_FILE.
+def read_signed(path: str, limit: int = MAX_FILE) -> tuple[bytes, Signature]:
+    """A plain file's bytes and signature; never blocks, follows no link, reads at most `limit`.
 
     Raises FileNotFoundError when there is nothing, FormatError when it is not a file Co reads.
     """
     try:
-        fd = os.open(path, _READ_FLAGS)
+        fd = os.open(path, READ_FLAGS)
     except (FileNotFoundError, NotADirectoryError):
         raise FileNotFoundError(path) from None
     except OSError as error:
@@ -51,8 +51,8 @@ def read_signed(path: str) -> tuple[bytes, Signature]:
         if not stat.S_ISREG(info.st_mode):
             kind = _KINDS.get(stat.S_IFMT(info.st_mode), "a device")
             raise FormatError(f"is {kind}, not a file")
-        if info.st_size > MAX_FILE:
-            raise FormatError(f"is larger than {MAX_FILE // 1024 // 1024} MiB")
+        if info.st_size > limit:
+            raise FormatError(f"is larger than {limit // 1024 // 1024} MiB")
         data = os.read(fd, info.st_size + 1)
         while len(data) < info.st_size and (more := os.read(fd, info.st_size - len(data))):
             data += more
@@ -68,10 +68,10 @@ def read_bytes(path: str) -> bytes:
     return read_signed(path)[0]
 
 
-def read_if_any(path: str) -> bytes | None:
+def read_if_any(path: str, limit: int = MAX_FILE) -> bytes | None:
     """A plain file's bytes, or None when nothing is there."""
     try:
-        return read_signed(path)[0]
+        return read_signed(path, limit)[0]
     except FileNotFoundError:
         return None
 
