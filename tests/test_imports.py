@@ -46,6 +46,7 @@ CORE_ORDER = [
     "doctor",
     "purge",
     "legacy",
+    "intake",
     "__init__",
 ]
 

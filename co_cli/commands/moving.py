@@ -19,8 +19,10 @@ from co_cli.commands.shared import (
 )
 from co_cli.display import notice, say, to_json
 from co_cli.errors import CoError
-from co_cli.knowledge import folders, legacy
+from co_cli.knowledge import folders
+from co_cli.knowledge import intake as moving
 from co_cli.knowledge.draft import Intake
+from co_cli.knowledge.legacy import Haul
 from co_cli.knowledge.note import now, timestamp
 from co_cli.knowledge.notebook import Notebook
 from co_cli.results import plural
@@ -35,8 +37,8 @@ def import_command(path: Path, in_user: bool, yes: bool, as_json: bool) -> None:
     """Import the old JSON layout, a folder of markdown, or a JSON Lines file, after showing it."""
     desk = open_desk()
     book = desk.book(in_user)
-    haul = legacy.collect(path)
-    intake = legacy.plan_import(book, haul)
+    haul = moving.collect(path)
+    intake = moving.plan_import(book, haul)
     report = _report(book, haul, intake)
     if not as_json:
         _preview(book, haul, intake)
@@ -64,7 +66,7 @@ def _carry_out(desk: Desk, book: Notebook, intake: Intake, in_user: bool) -> Non
         trust.wrote(desk.project, folders.CONTEXT, intake.context, at, before=before)
 
 
-def _preview(book: Notebook, haul: legacy.Haul, intake: Intake) -> None:
+def _preview(book: Notebook, haul: Haul, intake: Intake) -> None:
     for note in intake.added:
         tags = f" [{', '.join(note.tags)}]" if note.tags else ""
         say(f"new      {book.ref(note)}{tags}  {note.summary}")
@@ -82,7 +84,7 @@ def _preview(book: Notebook, haul: legacy.Haul, intake: Intake) -> None:
         )
 
 
-def _report(book: Notebook, haul: legacy.Haul, intake: Intake) -> dict[str, Any]:
+def _report(book: Notebook, haul: Haul, intake: Intake) -> dict[str, Any]:
     return {
         "done": False,
         "added": [{"ref": book.ref(note), "content": note.body} for note in intake.added],
@@ -101,7 +103,7 @@ def _report(book: Notebook, haul: legacy.Haul, intake: Intake) -> dict[str, Any]
 def export_command(file: Path | None, in_user: bool) -> None:
     """Write memories as JSON Lines to FILE or standard output; `import` reads them back."""
     book = open_desk().book(in_user)
-    rows = list(legacy.export(book))
+    rows = list(moving.export(book))
     lines = [json.dumps(row, ensure_ascii=file is None) for row in rows]
     text = "".join(line + "\n" for line in lines)
     if file is None:

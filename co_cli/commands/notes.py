@@ -101,8 +101,8 @@ def _remember(
 def _ask_about(book: Notebook, saved: Saved, content: str) -> str | None:
     for old, score in saved.similar:
         say(f"This is close to memory {book.ref(old)} ({score:.0f}%):")
-        name = f"memory {book.ref(old)}"
-        say(difference(old.body.encode() + b"\n", content.strip().encode() + b"\n", name))
+        diff = difference(old.body.encode() + b"\n", content.strip().encode() + b"\n", "")
+        say("\n".join(diff.split("\n")[3:]))  # without the names and places of two files
     answer = ask("[u]pdate it, [k]eep both, or [c]ancel", "ukc")
     return {"u": "update", "k": "keep"}.get(answer)
 

@@ -1,32 +1,20 @@
-"""Knowledge from elsewhere, and writing it out: the old JSON layout, markdown, JSON Lines.
-
-A file that cannot be read is reported and left alone. What may be stored, and what is stored
-already, is for the notebook to say.
-"""
+"""The old JSON layout: its memories become notes, its context becomes lines of context.md."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from co_cli.errors import CoError, FormatError, MovedOn, NotFound, RefusedText
+from co_cli.errors import CoError, FormatError, RefusedText
 from co_cli.knowledge import disk, frontmatter, refuse
-from co_cli.knowledge.draft import Intake, Item
-from co_cli.knowledge.note import decode, render, rewrite, timestamp
-from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.draft import Item
+from co_cli.knowledge.note import decode, render, rewrite
 from co_cli.knowledge.reader import Problem
-
-MAX_FILES = 20_000
-MAX_LINE = 1024 * 1024
-MAX_BAD_LINES = 100
-MAX_FIELD = 200
 
 Sections = list[tuple[str, list[str]]]
 
@@ -42,14 +30,11 @@ _CATEGORIES = {
     "project_insights": "context",
     "learned_facts": "context",
 }
-_OLD_FILES = ("internal/context.json", *(f"memories/{name}.json" for name in _CATEGORIES))
-_LOOKS_FOR = (
+OLD_FILES = ("internal/context.json", *(f"memories/{name}.json" for name in _CATEGORIES))
+LOOKS_FOR = (
     "Co imports .co-cli/internal/context.json and .co-cli/memories/*.json of old projects, "
     "folders of markdown, and single .md, .jsonl and .ndjson files."
 )
-_TEXTS = ("source", "trust", "expires", "scope", "language")
-_FLAGS = ("decay_protected", "pinned", "sensitive")
-_MORE = ("auto_category", "updated", "check", "verified", "supersedes", "related")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?", re.ASCII)
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:\s|\Z)")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
@@ -74,7 +59,7 @@ class Haul:
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
+class Source:
     """One file: its text, and when it was last changed."""
 
     path: str
@@ -93,81 +78,7 @@ class _Source:
         return FormatError(reason.format(shown), line=line)
 
 
-def collect(path: Path) -> Haul:
-    """Read what can be imported from a project, a folder of markdown or a single file."""
-    haul, shown, suffix = Haul(), str(path), path.suffix.lower()
-    try:
-        is_folder = stat.S_ISDIR(os.stat(path).st_mode)
-    except (FileNotFoundError, NotADirectoryError, ValueError):
-        raise NotFound(f"there is nothing at {shown}", hint=_LOOKS_FOR) from None
-    except OSError as error:
-        raise disk.trouble(error) from error
-    if is_folder:
-        _folder(shown, haul)
-    elif suffix in (".jsonl", ".ndjson"):
-        _json_lines(shown, haul)
-    elif suffix in (".md", ".json"):  # the person named it, so it may be a link
-        _take(shown, haul, _markdown if suffix == ".md" else _json, os.path.realpath(path))
-    if not (haul.sources or haul.problems):
-        raise CoError(f"{shown} holds nothing to import", hint=_LOOKS_FOR)
-    haul.items.sort(key=_age)
-    return haul
-
-
-def _folder(top: str, haul: Haul) -> None:
-    bases = [os.path.join(top, ".co-cli"), top]
-    old = [os.path.join(base, *name.split("/")) for base in bases for name in _OLD_FILES]
-    for path in (old := [path for path in old if os.path.lexists(path)]):
-        _take(path, haul, _json)
-    notes: list[str] = []
-    for base in (*(os.path.join(base, "knowledge") for base in bases), top) if not old else ():
-        if notes := _find_markdown(os.path.join(base, "memories"), haul, deep=False):
-            reason = "left alone: only the memories of a knowledge folder are imported"
-            left = [os.path.join(base, name) for name in ("context.md", "articles")]
-            haul.problems += [Problem(path, reason) for path in left if os.path.lexists(path)]
-            break
-    for path in notes or ([] if old else _find_markdown(top, haul, deep=True)):
-        _take(path, haul, _markdown)
-
-
-def _find_markdown(top: str, haul: Haul, *, deep: bool) -> list[str]:
-    """The .md files in a folder, or also below it, in a fixed order; no links, nothing hidden."""
-    found: list[str] = []
-    folders, seen = [top] if deep or not os.path.islink(top) else [], 0
-    while folders and len(found) <= MAX_FILES and seen < MAX_FILES:
-        folder, below, seen = folders.pop(), [], seen + 1
-        try:
-            for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
-                if entry.name.startswith("."):
-                    continue
-                if entry.is_dir(follow_symlinks=False):
-                    below.append(entry.path)
-                elif entry.name.endswith(".md"):
-                    found.append(entry.path)
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except OSError as error:
-            haul.problems.append(Problem(folder, f"cannot be read: {error.strerror}"))
-        folders += reversed(below) if deep else ()
-    if folders or len(found) > MAX_FILES:
-        reason = f"holds more than {MAX_FILES} files or folders; the rest was left out"
-        haul.problems.append(Problem(top, reason))
-    return found[:MAX_FILES]
-
-
-def _take(path: str, haul: Haul, read: Callable[[_Source, Haul], None], real: str = "") -> None:
-    """Read one file; when it is not what it should be, that is a problem and nothing else."""
-    try:
-        raw, sign = disk.read_signed(real or path)
-        read(_Source(path, decode(raw).removeprefix("\ufeff"), _moment(sign[1])), haul)
-        haul.sources.append(path)
-    except FileNotFoundError:
-        haul.problems.append(Problem(path, "is gone"))
-    except FormatError as error:
-        haul.problems.append(Problem(path, str(error), error.line))
-
-
-def _loads(text: str) -> Any:
+def loads(text: str) -> Any:
     """JSON without its traps: names given twice, bottomless nesting, endless numbers."""
     try:
         return json.loads(text, object_pairs_hook=_unique)
@@ -188,8 +99,9 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _json(source: _Source, haul: Haul) -> None:
-    data = _loads(source.text)
+def read_json(source: Source, haul: Haul) -> None:
+    """Read one of the old files, whichever it is."""
+    data = loads(source.text)
     name = Path(source.path).stem
     if not isinstance(data, dict):
         raise FormatError("must hold a JSON object", line=1)
@@ -199,10 +111,10 @@ def _json(source: _Source, haul: Haul) -> None:
     elif name == "context" or data.keys() & {"version", *_SCHEMA}:
         _context(source, data, haul)
     else:
-        raise CoError(f"{source.path} holds nothing to import", hint=_LOOKS_FOR)
+        raise CoError(f"{source.path} holds nothing to import", hint=LOOKS_FOR)
 
 
-def _memories(source: _Source, data: dict[str, Any], category: str) -> Iterator[Item]:
+def _memories(source: Source, data: dict[str, Any], category: str) -> Iterator[Item]:
     for key, entry in data.items():
         if not isinstance(entry, dict) or not isinstance(entry.get("value"), str):
             raise source.wrong("Field '{}' must be an object with a string as its 'value'", key)
@@ -210,11 +122,11 @@ def _memories(source: _Source, data: dict[str, Any], category: str) -> Iterator[
             tags = refuse.clean_tags([category, key])
         except RefusedText:
             tags = [category]
-        created = _when(entry.get("timestamp")) or source.changed
+        created = when(entry.get("timestamp")) or source.changed
         yield Item(entry["value"], f"{source.path}: {key}", tuple(tags), created)
 
 
-def _context(source: _Source, data: dict[str, Any], haul: Haul) -> None:
+def _context(source: Source, data: dict[str, Any], haul: Haul) -> None:
     if data.get("version", "1.0") != "1.0":
         raise source.wrong("Unsupported {} (expected '1.0')", "version")
     unknown = [name for name in data if name not in ("version", "created", "updated", *_SCHEMA)]
@@ -242,7 +154,7 @@ def _context(source: _Source, data: dict[str, Any], haul: Haul) -> None:
             haul.context += checked[:1] + [section for section in checked[1:] if section[1]]
 
 
-def _strings(source: _Source, value: Any, mark: str, part: str, name: str) -> list[str]:
+def _strings(source: Source, value: Any, mark: str, part: str, name: str) -> list[str]:
     """A field's texts, each with its label where it has one."""
     if value is None:
         return []
@@ -259,7 +171,7 @@ def _strings(source: _Source, value: Any, mark: str, part: str, name: str) -> li
     return [f"{label}: {text}" if label else text for label, text in pairs if text.strip()]
 
 
-def _bullets(source: _Source, heading: str, texts: list[str], haul: Haul) -> list[str]:
+def _bullets(source: Source, heading: str, texts: list[str], haul: Haul) -> list[str]:
     """Each text on one line of a list; what may not be stored is reported instead."""
     bullets = []
     for text in texts:
@@ -272,82 +184,7 @@ def _bullets(source: _Source, heading: str, texts: list[str], haul: Haul) -> lis
     return bullets
 
 
-def _markdown(source: _Source, haul: Haul) -> None:
-    meta, body = frontmatter.parse_frontmatter(source.text)
-    body = body.strip().replace("\r\n", "\n")
-    title = meta.get("title")
-    if isinstance(title, str) and not body.lstrip("# ").startswith(title.strip()):
-        body = f"{title.strip()}\n\n{body}".strip()
-    created = _when(meta.get("created")) or _when(meta.get("date")) or source.changed
-    haul.add(Item(body, source.path, _tags(meta.get("tags")), created, _fields(meta)))
-
-
-def _json_lines(path: str, haul: Haul) -> None:
-    """Read a note a line, however long the file is; bad lines are reported by their number."""
-    try:
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            info = os.fstat(file.fileno())
-            if not stat.S_ISREG(info.st_mode):
-                haul.problems.append(Problem(path, "is not a plain file"))
-                return
-            number = bad = 0
-            while bad < MAX_BAD_LINES and (line := file.readline(MAX_LINE + 1)):
-                number += 1
-                try:
-                    _json_line(_Source(path, "", _moment(info.st_mtime_ns)), number, line, haul)
-                except FormatError as error:
-                    haul.problems.append(Problem(path, str(error), number))
-                    bad += 1
-                while not line.endswith(b"\n") and (line := file.readline(MAX_LINE)):
-                    pass
-    except OSError as error:
-        raise disk.trouble(error) from error
-    if bad == MAX_BAD_LINES:
-        haul.problems.append(Problem(path, f"{bad} bad lines; the rest was not read", number))
-    haul.sources.append(path)
-
-
-def _json_line(source: _Source, number: int, line: bytes, haul: Haul) -> None:
-    if len(line) > MAX_LINE:
-        raise FormatError(f"the line is longer than {MAX_LINE // 1024} KiB")
-    if not (text := decode(line).removeprefix("\ufeff").strip()):
-        return
-    data = _loads(text)
-    if not isinstance(data, dict):
-        raise FormatError("must be a JSON object")
-    content = data.get("text") if data.get("content") is None else data["content"]
-    if not isinstance(content, str):
-        raise FormatError("Field 'content' must be a string")
-    created = _when(data.get("created")) or source.changed
-    origin = f"{source.path}:{number}"
-    haul.add(Item(content, origin, _tags(data.get("tags")), created, _fields(data)))
-
-
-def _tags(value: Any) -> tuple[str, ...]:
-    """Tags from a list, or from a text with commas or spaces between them."""
-    if isinstance(value, str):
-        words = value.split(",") if "," in value else value.split()
-        return tuple(word.strip().removeprefix("#") for word in words)
-    tags = [tag for tag in value if tag is not None] if isinstance(value, list) else []
-    if not isinstance(value, list | None) or not all(isinstance(tag, str) for tag in tags):
-        raise FormatError("Field 'tags' must be a list of strings")
-    return tuple(tags)
-
-
-def _fields(meta: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
-    """The header fields that stay true in another notebook, where they are of their type."""
-    kept: list[tuple[str, Any]] = []
-    for name in _TEXTS:
-        text = meta.get(name)
-        if not isinstance(text, str) or not text.isprintable() or len(text) > MAX_FIELD:
-            continue
-        is_date = name != "expires" or _when(text)[:10] == text[:10]
-        if text and is_date and refuse.find_secret(text) is None:
-            kept.append((name, text))
-    return (*kept, *((name, True) for name in _FLAGS if meta.get(name) is True))
-
-
-def _when(value: Any) -> str:
+def when(value: Any) -> str:
     """An ISO timestamp as it stands, a date as its first moment; nothing for anything else."""
     text = value.strip() if isinstance(value, str) else ""
     try:
@@ -357,22 +194,6 @@ def _when(value: Any) -> str:
     if len(text) <= 10:
         return f"{moment.date()}T00:00:00+00:00"
     return text if _MOMENT.fullmatch(text) else moment.isoformat()
-
-
-def _moment(nanoseconds: int) -> str:
-    try:
-        return timestamp(datetime.fromtimestamp(nanoseconds / 1e9, UTC))
-    except (OverflowError, ValueError, OSError):
-        return ""
-
-
-def _age(item: Item) -> timedelta:
-    """What puts older items first, whatever time zones they are written in."""
-    if not item.created:
-        return timedelta.max
-    moment = datetime.fromisoformat(item.created)
-    since = moment.replace(tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)
-    return since - (moment.utcoffset() or timedelta())
 
 
 def merge_context(old: bytes | None, sections: Sections, at: str) -> bytes | None:
@@ -449,41 +270,3 @@ def _headings(lines: list[str]) -> Iterator[tuple[int, int, str]]:
             fence = found[1]
         elif found := _HEADING.match(line):
             yield number, len(found[1]), bare
-
-
-def plan_import(book: Notebook, haul: Haul) -> Intake:
-    """What importing this would change; nothing of it when done a second time."""
-    old = context = None
-    refused = []
-    if haul.context:
-        try:
-            old = book.journal.read("context.md")
-            context = merge_context(old, haul.context, timestamp(book.clock()))
-        except FormatError as error:
-            path = os.path.join(book.root, "context.md")
-            refused.append(Problem(path, f"left alone: {error}", error.line))
-    intake = book.plan_intake(haul.items, context=context)
-    intake.refused += refused
-    for edit in intake.change.edits if intake.change else ():
-        if edit.path == "context.md" and edit.before != old:
-            raise MovedOn("context.md changed while the import was planned", hint="Try again.")
-    return intake
-
-
-def export(book: Notebook) -> Iterator[dict[str, Any]]:
-    """Each note as plain values, by number; `collect` reads them back from JSON Lines."""
-    for note in book.notes():
-        more = {name: note.meta.get(name) for name in (*_TEXTS, *_FLAGS, *_MORE)}
-        yield {
-            "id": note.id,
-            "uid": note.uid,
-            "created": note.created,
-            "tags": note.tags,
-            **{name: value for name, value in more.items() if _is_plain(value)},
-            "content": note.body,
-        }
-
-
-def _is_plain(value: Any) -> bool:
-    items = value if isinstance(value, list) else [value]
-    return all(isinstance(item, str | bool) for item in items)

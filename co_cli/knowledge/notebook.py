@@ -23,7 +23,10 @@ _TRIES = 5
 
 
 class Notebook(Reader):
-    """The notes of one knowledge folder and everything that may happen to them."""
+    """The notes of one knowledge folder and everything that may happen to them.
+
+    It belongs to one thread; others open their own, and share nothing but the files.
+    """
 
     # Saving
 
@@ -77,7 +80,7 @@ class Notebook(Reader):
         if count >= self.policy.max_count and not (saved.decayed or self.basis.over):
             saved.over = count + 1
         draft.over = count >= self.policy.max_count
-        return Plan(draft.change("save"), saved)
+        return Plan(draft.change("update" if replaced else "save"), saved)
 
     def _plan_same(
         self, old: Note, text: str, tags: list[str], actor: str, fields: dict[str, Any]
@@ -242,8 +245,7 @@ class Notebook(Reader):
             if item.created:
                 fields["created"] = item.created
             intake.added.append(draft.add(text, tags, fields))
-        before = self.journal.read("context.md")
-        if context is not None and context != before:
+        if context is not None and context != (before := self.journal.read("context.md")):
             draft.edits.append(Edit("context.md", before, context))
         if draft.edits:
             draft.over = len(notes) + len(intake.added) > self.policy.max_count
