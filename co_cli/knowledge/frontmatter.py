@@ -34,16 +34,16 @@ _TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}")
 # brackets or a plain text. Each part excludes what would make YAML read on or read it otherwise.
 _LINE = re.compile(
     r"""
-    (?: ([A-Za-z_][A-Za-z0-9_-]{0,127}) : (?=[ \r\n]|\Z) | ([ ]*) - (?=[ ]) ) [ ]*
-    (?: "([^"\\\n]*)" | '([^'\n]*)' | \[ ([^][{}"'\#&*!|>%@`:\\?\n]*) \]
-      | ((?:[\w/(.+$^;~]|-(?=[0-9]))[^\#:\r\n]*(?::[^\s\#:][^\#:\r\n]*)*)
-    )?
-    [ ]*\r?(?:\n|\Z)
+    (?: ([A-Za-z_][A-Za-z0-9_-]{0,127}) : (?=[ \n]|\Z) | ([ ]*+) - (?=[ ]) ) [ ]*+
+    (?: "([^"\\\n]*+)" | '([^'\n]*+)' | \[ ([^][{}"'\#&*!|>%@`:\\?\n]*+) \]
+      | ((?:[\w/(.+$^;~]|-(?=[0-9]))[^\#:\n]*+(?::[^\s\#:][^\#:\n]*+)*+)
+    )?+
+    [ ]*+(?:\n|\Z)
     """,
     re.VERBOSE,
 )
 _FLOW_ITEM = re.compile(r"[\w/(.+$^;~]|-[0-9]")
-_BLANK = re.compile(r" *(?:#[^\n]*)?\r?(?:\n|\Z)")
+_BLANK = re.compile(r" *+(?:#[^\n]*+)?(?:\n|\Z)")
 
 
 def split(content: str) -> tuple[int, int, int] | None:
@@ -112,7 +112,8 @@ def resolve(text: str, key: str = "") -> Value:
 
 def _read_simple(header: str) -> dict[str, Value] | None:
     """Read `key: value` lines and lists of plain items; None when there is more to it."""
-    if not header.replace("\n", "").replace("\r", "").isprintable():
+    header = header.replace("\r\n", "\n")
+    if not header.replace("\n", "").isprintable():
         return None
     found: dict[str, Value] = {}
     items: list[Value] | None = None

@@ -265,8 +265,15 @@ def _new_lines(name: str, changes: dict[str, Any]) -> list[str]:
 def _set(lines: list[str], field: _Field, value: Any, ends: str) -> None:
     at = field.value
     inline = at.kind == "Scalar" and at.line == at.end_line == field.line
-    if isinstance(value, list) or not inline:
+    if not inline:
         lines[field.line : field.end_line] = [line + ends for line in _entry(field.name, value)]
+        return
+    if isinstance(value, list):  # in place of nothing: the line and its remark stay
+        line = lines[field.line]
+        lines[field.line] = line[: at.column].rstrip(" ") + line[at.end_column :]
+        lines[field.line + 1 : field.line + 1] = [
+            item + ends for item in _entry(field.name, value)[1:]
+        ]
         return
     text = _scalar(value)
     if at.style and isinstance(value, str) and not {at.style, "\\", "\n"} & set(value):
