@@ -1,0 +1,255 @@
+"""Write what is generated in the docs, or with --check say where the docs are no longer true."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import click
+
+from co_cli import config
+from co_cli.main import cli
+
+ROOT = Path(__file__).resolve().parent.parent
+PLAYED = ("README.md", "docs/json.md")  # their `console` blocks are run and written anew
+WIDTH = 80
+
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"`[^`\n]*`")
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_HEADING = re.compile(r"^#{1,6} +(.+)$", re.MULTILINE)
+_TEST = re.compile(r"(tests/\w+\.py)(?:::(\w+))?")
+_RANDOM = re.compile(r'\b[0-9a-f]{64}\b|(?<=uid": ")[a-z]{14}\b|(?<=uid: )[a-z]{14}\b')
+_LETTERS = str.maketrans("0123456789", "ghijklmnop")
+
+
+def main() -> int:
+    """Write the pages, or check them; 1 when something is not true."""
+    if "--check" in sys.argv[1:]:
+        found = check(ROOT)
+        for problem in found:
+            print(problem, file=sys.stderr)
+        return 1 if found else 0
+    for name, text in pages(ROOT).items():
+        (ROOT / name).write_text(text, encoding="utf-8")
+    return 0
+
+
+def check(root: Path) -> list[str]:
+    """Everything in the docs below `root` that is not true, a line each."""
+    return [
+        *stale(root),
+        *unmentioned(root),
+        *missing_tests(root),
+        *broken_links(root),
+    ]
+
+
+def pages(root: Path) -> dict[str, str]:
+    """Every page that is generated, whole or in part, as it should be."""
+    return {
+        "docs/commands.md": commands_page(),
+        "docs/settings.md": settings_page(),
+        **{name: play((root / name).read_text(encoding="utf-8")) for name in PLAYED},
+    }
+
+
+def stale(root: Path) -> list[str]:
+    """Generated pages that are not what they should be."""
+    found = []
+    for name, text in pages(root).items():
+        path = root / name
+        old = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        new = text.splitlines()
+        if old != new:
+            both = min(len(old), len(new))
+            at = next((n for n in range(both) if old[n] != new[n]), both)
+            found.append(f"{name}:{at + 1}: is out of date: run `make docs`")
+    return found
+
+
+def commands() -> Iterator[tuple[str, click.Command, click.Context]]:
+    """Every command with its full name, groups before what is in them."""
+
+    def walk(
+        command: click.Command, name: str, parent: click.Context | None
+    ) -> Iterator[tuple[str, click.Command, click.Context]]:
+        words = name.rpartition(" ")[2]
+        context = click.Context(command, parent, info_name=words, terminal_width=WIDTH)
+        context.help_option_names = ["-h", "--help"]
+        yield name, command, context
+        if isinstance(command, click.Group):
+            for inner in command.list_commands(context):
+                below = command.get_command(context, inner)
+                assert below is not None
+                yield from walk(below, f"{name} {inner}", context)
+
+    yield from walk(cli, "co", None)
+
+
+def commands_page() -> str:
+    """The help of every command."""
+    parts = [
+        "# Commands\n\nWritten by `make docs` from the commands themselves: "
+        "this is what `co COMMAND --help` prints."
+    ]
+    for name, command, context in commands():
+        parts.append(f"## {name}\n\n```text\n{command.get_help(context)}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
+def settings_page() -> str:
+    """The table of settings."""
+    lines = [
+        "# Settings",
+        "",
+        "Written by `make docs` from the table in `co_cli/config.py`.",
+        "",
+        "A setting is looked for in the environment, then in the project's `.co-cli/settings.json`",
+        "(when the folder is trusted), then in your own `~/.config/co-cli/settings.json`, and has",
+        "its default otherwise. Your own notebook never follows a project's file. A value that is",
+        "not allowed is an error that names the file and the key; an unknown name is a warning.",
+        "",
+        '    {"memory_max_count": 500, "memory_decay_strategy": "cut"}',
+        "",
+        "| setting | what it is for | allowed | default | variable | may a project set it |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in config.describe():
+        may = "yes" if row["project_may_set"] else "no"
+        lines.append(
+            f"| `{row['name']}` | {row['help']} | {row['allowed']} | `{row['default']}` "
+            f"| `{row['env']}` | {may} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def play(page: str) -> str:
+    """The page with its `console` blocks run anew, in order, in a home and a folder of their own.
+
+    Paths, times and random numbers are replaced, so that the same answers give the same page.
+    """
+    with tempfile.TemporaryDirectory() as place:
+        home = Path(os.path.realpath(place), "ada")
+        (home / "shop").mkdir(parents=True)
+        names: dict[str, str] = {}
+
+        def again(block: re.Match[str]) -> str:
+            if block[1] != "console":
+                return block[0]
+            lines = [line for line in block[2].splitlines() if line.startswith("$ ")]
+            answers = [f"{line}\n{_tidy(_run(line[2:], home), home, names)}" for line in lines]
+            return "```console\n" + "".join(answers) + "```"
+
+        return _FENCE.sub(again, page)
+
+
+def _run(line: str, home: Path) -> str:
+    """What a line typed in a shell prints, both streams as a terminal shows them."""
+    shell, tools = shutil.which("sh") or "/bin/sh", Path(sys.executable).parent
+    env = {"HOME": str(home), "PATH": f"{tools}{os.pathsep}{os.environ.get('PATH', '')}"}
+    env |= {"LC_ALL": "C.UTF-8", "PYTHONUTF8": "1"}
+    env |= {name: text for name, text in os.environ.items() if name.startswith("COVERAGE_")}
+    done = subprocess.run(
+        [shell, "-c", line],
+        cwd=home / "shop",
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    return done.stdout.decode()
+
+
+def _tidy(answer: str, home: Path, names: dict[str, str]) -> str:
+    """An answer without what differs from run to run; equal hashes stay equal."""
+
+    def stand_in(found: re.Match[str]) -> str:
+        new = hashlib.sha256(str(len(names)).encode()).hexdigest()
+        is_uid = len(found[0]) < len(new)
+        return names.setdefault(found[0], new.translate(_LETTERS)[:14] if is_uid else new)
+
+    text = answer.replace(str(home), "/home/ada")
+    today = datetime.now(UTC).date()
+    for day in (today, today - timedelta(days=1)):  # it may just have been midnight
+        text = text.replace(str(day), "2026-02-09")
+    text = re.sub(r"(?<=2026-02-09)([T ])\d\d:\d\d(:\d\d)?", _half_past_two, text)
+    return _RANDOM.sub(stand_in, text)
+
+
+def _half_past_two(found: re.Match[str]) -> str:
+    return f"{found[1]}14:30" + (":00" if found[2] else "")
+
+
+def unmentioned(root: Path) -> list[str]:
+    """Commands that the README leaves out, and JSON that its page leaves out."""
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    json_page = (root / "docs/json.md").read_text(encoding="utf-8")
+    found = []
+    for name, command, _ in commands():
+        if not re.search(rf"`{name}\b", readme):
+            found.append(f"README.md: does not mention `{name}`")
+        has_json = any("--json" in parameter.opts for parameter in command.params)
+        if has_json and not re.search(rf"\$ {name} .*--json", json_page):
+            found.append(f"docs/json.md: does not show `{name} --json`")
+    return found
+
+
+def missing_tests(root: Path) -> list[str]:
+    """Tests named in the guarantees that are not there."""
+    name = "docs/guarantees.md"
+    found = []
+    for number, line in enumerate((root / name).read_text(encoding="utf-8").splitlines(), 1):
+        for file, test in _TEST.findall(line):
+            path = root / file
+            if not path.is_file():
+                found.append(f"{name}:{number}: there is no {file}")
+            elif test and test not in _functions(path):
+                found.append(f"{name}:{number}: there is no {test} in {file}")
+    return found
+
+
+def _functions(path: Path) -> set[str]:
+    tree = ast.parse(path.read_bytes(), filename=str(path))
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+
+
+def broken_links(root: Path) -> list[str]:
+    """Relative links that lead to no file or no heading."""
+    found = []
+    for path in _markdown(root):
+        text = _CODE.sub("", _FENCE.sub("", path.read_text(encoding="utf-8")))
+        for link in _LINK.findall(text):
+            if re.match(r"[a-z]+:", link):
+                continue
+            file, _, anchor = link.partition("#")
+            target = (path.parent / file) if file else path
+            if not target.exists() or (anchor and anchor not in _anchors(target)):
+                found.append(f"{path.relative_to(root)}: the link {link} leads nowhere")
+    return found
+
+
+def _markdown(root: Path) -> list[Path]:
+    """Our own pages: not the environment's, and not what tests are fed with."""
+    inside = [path for name in ("docs", "examples") for path in (root / name).rglob("*.md")]
+    return sorted([*root.glob("*.md"), *inside])
+
+
+def _anchors(path: Path) -> set[str]:
+    """The headings of a page as links name them."""
+    heads = _HEADING.findall(_FENCE.sub("", path.read_text(encoding="utf-8")))
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,137 @@
+"""The docs are true: checked here as `make check` does, and the check itself is checked."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from co_cli.knowledge import Notebook
+from co_cli.knowledge.context import read_context
+from co_cli.knowledge.note import file_name, parse, render
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = ROOT / "examples" / "knowledge"
+
+
+def _load() -> Any:
+    spec = importlib.util.spec_from_file_location("docs", ROOT / "scripts" / "docs.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+docs = _load()
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The pages and the tests they name, to be spoilt."""
+    root = tmp_path / "copy"
+    for name in ("docs", "examples", "tests"):
+        shutil.copytree(
+            ROOT / name, root / name, ignore=shutil.ignore_patterns("data", "__pycache__")
+        )
+    for path in ROOT.glob("*.md"):
+        shutil.copy(path, root)
+    shutil.copy(ROOT / "LICENSE", root)
+    return root
+
+
+def _spoil(path: Path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def test_the_docs_are_true() -> None:
+    """Red when help, settings or an answer changed and `make docs` was not run."""
+    assert docs.check(ROOT) == []
+
+
+def test_the_pages_do_not_depend_on_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = docs.commands_page()
+    for columns in ("40", "200"):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert docs.commands_page() == page
+    assert max(map(len, re.findall(r"^  .*$", page, re.MULTILINE))) <= docs.WIDTH
+
+
+def test_a_stale_page_is_named_with_its_line(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(docs, "PLAYED", ())
+    assert docs.stale(copy) == []
+    _spoil(copy / "docs/commands.md", "# Commands\n", "# Comands\n")
+    (copy / "docs/settings.md").unlink()
+    assert docs.stale(copy) == [
+        "docs/commands.md:1: is out of date: run `make docs`",
+        "docs/settings.md:1: is out of date: run `make docs`",
+    ]
+
+
+def test_an_answer_that_is_no_longer_given_makes_a_page_stale() -> None:
+    page = "```console\n$ co knowledge doctor\nSomething else.\n```\n"
+    assert docs.play(page) == (
+        "```console\n$ co knowledge doctor\n✓ All is well: 0 memories, every file readable.\n```\n"
+    )
+
+
+def test_a_command_that_no_page_shows_is_named(copy: Path) -> None:
+    _spoil(copy / "README.md", "`co knowledge merge", "`co knowledge marge")
+    _spoil(copy / "docs/json.md", "$ co trust", "$ co tryst")
+    assert docs.unmentioned(copy) == [
+        "README.md: does not mention `co knowledge merge`",
+        "docs/json.md: does not show `co trust --json`",
+    ]
+
+
+def test_a_guarantee_without_its_test_is_named(copy: Path) -> None:
+    page = copy / "docs/guarantees.md"
+    page.write_text(
+        "`tests/test_docs.py::test_the_docs_are_true`\n"
+        "`tests/test_docs.py::test_nothing` and `tests/test_gone.py`\n"
+    )
+    assert docs.missing_tests(copy) == [
+        "docs/guarantees.md:2: there is no test_nothing in tests/test_docs.py",
+        "docs/guarantees.md:2: there is no tests/test_gone.py",
+    ]
+
+
+def test_a_link_that_leads_nowhere_is_named(copy: Path) -> None:
+    (copy / "docs/new.md").write_text(
+        "# A page\n[x](format.md) [x](#a-page) [x](format.md#the-archive) [x](https://example.org)\n"
+        "`[x](code.md)`\n```text\n[x](code.md)\n```\n[x](gone.md) [x](#gone) [x](format.md#gone)\n"
+    )
+    assert docs.broken_links(copy) == [
+        f"docs/new.md: the link {link} leads nowhere"
+        for link in ("gone.md", "#gone", "format.md#gone")
+    ]
+
+
+def test_the_example_memory_is_what_co_itself_writes() -> None:
+    path = EXAMPLES / "memories" / "001-example.md"
+    note = parse(str(path), path.read_bytes())
+    assert render(note.meta, note.body) == note.raw
+    assert file_name(note.id, "Example") == path.name
+
+
+def test_the_examples_work_as_a_notebook(tmp_path: Path) -> None:
+    shutil.copytree(EXAMPLES, tmp_path / "knowledge")
+    book = Notebook(tmp_path / "knowledge")
+    assert [hit.note.id for hit in book.recall("deploy")] == [1]
+    assert book.problems == []
+    receipt = read_context(None, tmp_path / "knowledge" / "context.md").receipt
+    assert (len(receipt.files), receipt.warnings()) == (1, [])
+
+
+def test_the_readme_names_every_make_target_it_needs() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    targets = re.findall(
+        r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert sorted(set(re.findall(r"\bmake ([a-z]+)\b", readme)) - set(targets)) == []
