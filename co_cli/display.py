@@ -24,13 +24,18 @@ def on_terminal() -> bool:
 
 
 def has_colour() -> bool:
-    """Whether to draw: standard output is a terminal and nobody asked for plain text."""
+    """Whether to use colour: standard output is a terminal and nobody asked for none."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
 def say(text: str = "") -> None:
     """A line of the answer, with nothing in it that drives the terminal."""
     click.echo(visible(text))
+
+
+def say_line(text: str) -> None:
+    """One line of the answer, whatever the names in it hold."""
+    click.echo(visible(text, keep=""))
 
 
 def styled(text: str, **style: Any) -> str:
@@ -51,7 +56,7 @@ def to_json(value: Any) -> None:
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Rows as a table on a terminal, tab-separated elsewhere."""
-    if not has_colour():
+    if not sys.stdout.isatty():
         lines = ["\t".join(visible(cell, keep="") for cell in row) for row in rows]
         click.echo("\n".join(lines))
         return
@@ -65,4 +70,4 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         drawn.add_column(heading, no_wrap=not last, overflow="ellipsis", ratio=1 if last else None)
     for row in rows:
         drawn.add_row(*(Text(visible(cell, keep="")) for cell in row))
-    Console(highlight=False).print(drawn)
+    Console(highlight=False, no_color=not has_colour()).print(drawn)

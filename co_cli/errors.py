@@ -13,6 +13,8 @@ CoError                  expected: shown as one line, exit code 1
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 __all__ = [
     "Ambiguous",
     "CoError",
@@ -55,9 +57,9 @@ class NotFound(CoError):
 
 
 class Ambiguous(CoError):
-    """Several notes by that name; `choices` are the references that tell them apart."""
+    """Several notes by that name; `choices` are the notes that answer to it."""
 
-    def __init__(self, message: str, *, choices: list[str], hint: str = "") -> None:
+    def __init__(self, message: str, *, choices: Sequence[object], hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.choices = choices
 

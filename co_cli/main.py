@@ -24,10 +24,14 @@ COMMANDS = {
 
 
 @click.group(
-    cls=LazyGroup, table=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]}
+    cls=LazyGroup,
+    table=COMMANDS,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name="co-cli", prog_name="co")
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context) -> None:
     """Co remembers what you tell it, in plain markdown files you can read, edit and commit.
 
     \b
@@ -35,10 +39,15 @@ def cli() -> None:
     co learn -g "I prefer pytest"        remember something everywhere
     co recall deploy                     find it again
     """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 def run(arguments: list[str] | None = None) -> NoReturn:
     """Run a command and leave with its exit code: 0, 1 expected, 2 usage, 3 bug, 130 stopped."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started us
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -54,16 +63,25 @@ def _run(arguments: list[str] | None) -> int:
         error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("Stopped; nothing more was done.", err=True)
+        click.echo("\nStopped; nothing more was done.", err=True)
         return 130
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader left; nothing to say to anybody
+    except (BrokenPipeError, SystemExit):  # the reader left; click says so by leaving too
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
     except CoError as error:
         _explain(error)
         return 1
     except Exception as error:
+        return _surprise(error)
+
+
+def _surprise(error: Exception) -> int:
+    """An answer that cannot be written is the disk's fault; everything else is ours."""
+    if not isinstance(error, OSError) or error.filename is not None:
         return _bug(error)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    click.echo(f"co: the answer could not be written: {error.strerror}", err=True)
+    return 1
 
 
 def _explain(error: CoError) -> None:

@@ -9,6 +9,7 @@ from co_cli.knowledge.draft import Saved
 from co_cli.knowledge.note import Note
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.scan import Hit
+from co_cli.knowledge.visible import visible
 
 
 def plural(count: int, noun: str) -> str:
@@ -89,15 +90,14 @@ def saved_json(book: Notebook, saved: Saved) -> dict[str, Any]:
 def saved_text(book: Notebook, saved: Saved) -> str:
     """What a save did, in words, with what to type next."""
     note, ref = saved.note, saved.ref
-    lines = {
-        "created": [f"✓ Saved memory {ref}: {note.name}"],
-        "related": [f"✓ Saved memory {ref}: {note.name}"],
-        "updated": [f"✓ Saved memory {ref}: {note.name}"],
-        "consolidated": [f"✓ Consolidated memory {ref}: {note.name}"],
-    }[saved.action]
-    if saved.action == "consolidated" and saved.change == 0:
-        lines = [f"Memory {ref} says this already and is protected; nothing changed."]
-    lines.append(f"Location: {note.path}")
+    lines = [f"✓ Saved memory {ref}: {visible(note.name, keep='')}"]
+    if saved.action == "consolidated":
+        lines = [f"✓ Consolidated memory {ref}, which says the same, in your new words."]
+        if saved.change == 0:
+            lines = [f"Memory {ref} says this already and is protected; nothing changed."]
+    lines.append(f"Location: {visible(note.path, keep='')}")
+    if saved.action == "consolidated" and saved.change:
+        lines.append(f"The old words: {undo_hint(book)}")
     if saved.replaced:
         old = book.ref(saved.replaced)
         lines.append(f"It replaces memory {old}, which is archived (co knowledge restore {old}).")
@@ -121,11 +121,12 @@ def decayed_text(book: Notebook, saved: Saved) -> str:
     numbers = numbers_text([note.id for note in saved.decayed])
     where = f"into memory {book.ref(saved.summary)}" if saved.summary else "to the archive"
     many = plural(len(saved.decayed), "old memory")
-    return f"Moved {many} ({numbers}) {where}. Undo: co knowledge undo{_flag(book)}"
+    return f"Moved {many} ({numbers}) {where}. Undo: {undo_hint(book)}"
 
 
-def _flag(book: Notebook) -> str:
-    return " -g" if book.scope == "user" else ""
+def undo_hint(book: Notebook) -> str:
+    """What to type to take back the last change to this notebook."""
+    return "co knowledge undo -g" if book.scope == "user" else "co knowledge undo"
 
 
 def numbers_text(numbers: Iterable[int]) -> str:

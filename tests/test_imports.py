@@ -70,7 +70,13 @@ CORE_NEVER = {
 }
 
 # YAML, RapidFuzz and rich are loaded by what needs them, not by every command.
-LATE_IMPORTS_ALLOWED = ["main", "display", "knowledge.frontmatter", "knowledge.lifecycle"]
+LATE_IMPORTS_ALLOWED = [
+    "main",
+    "display",
+    "knowledge.disk",
+    "knowledge.frontmatter",
+    "knowledge.lifecycle",
+]
 BROAD_EXCEPT_ALLOWED = ["main"]  # tidying up and raising again is no catch
 
 ROOT = Path(__file__).resolve().parent.parent / "co_cli"

@@ -228,7 +228,7 @@ def test_two_files_with_one_id_are_both_kept_listed_and_told_apart(book: Noteboo
     hand_write(book, "012-theirs.md", "id: 12\ncreated: 2026-02-09T14:30:00Z", "theirs")
     with pytest.raises(Ambiguous) as caught:
         book.forget(12)
-    assert caught.value.choices == ["012-ours", "012-theirs"]
+    assert [note.name for note in caught.value.choices] == ["012-ours.md", "012-theirs.md"]
     assert [Path(problem.path).name for problem in diagnose(book)] == [
         "012-ours.md",
         "012-theirs.md",
@@ -318,7 +318,7 @@ def test_two_archived_notes_of_one_number_are_told_apart(book: Notebook) -> None
     for name in ("ours", "theirs"):
         hand_write(book, f"012-{name}.md", "id: 12\ncreated: 2026-02-09T14:30:00Z", name)
         book.forget(f"012-{name}")
-    with pytest.raises(Ambiguous, match="2 archived memories"):
+    with pytest.raises(Ambiguous, match="2 memories are called 12"):
         book.restore(12)
     assert book.restore("012-ours").note.body == "ours"
 

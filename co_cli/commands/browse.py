@@ -40,8 +40,10 @@ def list_command(tag: str | None = None, in_user: bool = False, as_json: bool = 
             for book, some in zip(books, notes, strict=True)
         ]
         notice(f"\nTotal memories: {', '.join(counts)}")
+    elif tag is not None:
+        notice(f"No memory has the tag {tag}.")
     else:
-        notice("No memories saved yet." if tag is None else f"No memory has the tag {tag}.")
+        notice("No memories saved yet.")
         notice('Try: co learn "We deploy on Tuesdays" --tag decision')
     unread = sum(len(book.problems) for book in books)
     if unread:
@@ -64,7 +66,8 @@ def show_command(ref: str, as_json: bool) -> None:
         book, note = choosing(desk.shelf, ref, lambda book, name: (book, book.find(name)))
     except NotFound:
         book, name = desk.shelf.place(ref)
-        inside = book.inside(int(name)) if name.isdecimal() else None
+        number = int(name) if name.isdecimal() and len(name) < 10 else 0
+        inside = book.inside(number)
         if inside is None:
             raise
         holder, section = inside

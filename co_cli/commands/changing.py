@@ -20,18 +20,19 @@ from co_cli.display import say, table, to_json
 from co_cli.errors import CoError
 from co_cli.knowledge.draft import Saved
 from co_cli.knowledge.notebook import Notebook
-from co_cli.results import decayed_text, note_json, numbers_text, plural
+from co_cli.results import decayed_text, note_json, numbers_text, plural, undo_hint
 
 
 def _protection(ref: str, on: bool, as_json: bool) -> None:
     shelf = open_desk().shelf
     book, saved = choosing(shelf, ref, lambda book, name: (book, book.protect(name, on=on)))
     state = "protected" if on else "no longer protected"
-    already = "already " if saved.action == "unchanged" and on else ""
+    if saved.action == "unchanged":
+        state = "protected already" if on else "not protected"
     if as_json:
         to_json(note_json(book, saved.note))
     else:
-        say(f"✓ Memory {saved.ref} is {already}{state}: {saved.note.summary}")
+        say(f"✓ Memory {saved.ref} is {state}: {saved.note.summary}")
 
 
 @click.command("protect")
@@ -67,7 +68,7 @@ def merge_command(refs: tuple[str, ...], keep_first: bool, as_json: bool) -> Non
     else:
         say(f"✓ Merged {', '.join(refs)} into memory {saved.ref}:")
         say("\n".join("    " + line for line in saved.note.body.splitlines()))
-        say("The others are archived. Undo: co knowledge undo")
+        say(f"The others are archived. Undo: {undo_hint(book)}")
 
 
 @click.command("decay")

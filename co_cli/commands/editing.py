@@ -8,14 +8,13 @@ import subprocess
 
 import click
 
-from co_cli.commands.shared import (
-    choosing,
-    open_desk,
-    ref_argument,
-)
+from co_cli.commands.shared import choosing, drafts_folder, open_desk, ref_argument
 from co_cli.display import notice, on_terminal, say
 from co_cli.errors import CoError, FormatError, MovedOn
-from co_cli.knowledge import disk, folders
+from co_cli.knowledge import disk
+from co_cli.knowledge.note import Note
+from co_cli.knowledge.notebook import Notebook
+from co_cli.results import undo_hint
 
 
 @click.command("edit")
@@ -24,26 +23,38 @@ def edit_command(ref: str) -> None:
     """Edit a memory in $VISUAL or $EDITOR; what comes back is checked before it is kept."""
     desk = open_desk()
     book, note = choosing(desk.shelf, ref, lambda book, name: (book, book.find(name)))
-    folder = str(folders.state_folder() / "drafts")
-    disk.make_folder(folder, 0o700)
-    draft = os.path.join(folder, f"{os.getpid()}-{note.name}")
-    disk.put(draft, note.raw)
+    folder = drafts_folder()
+    draft = os.path.join(folder, f"{book.ref(note)}-{os.getpid()}.md")
+    try:
+        disk.make_folder(folder, 0o700)
+        disk.put(draft, note.raw)
+        _edit(book, note, draft)
+    except OSError as error:
+        raise disk.trouble(error) from error
+    finally:
+        if disk.read_if_any(draft) == note.raw:
+            os.unlink(draft)
+
+
+def _edit(book: Notebook, note: Note, draft: str) -> None:
+    """Let the person edit until it can be kept or they give up."""
     while True:
         _run_editor(draft)
-        data = disk.read_bytes(draft)
-        if data == note.raw:
-            os.unlink(draft)
+        data = disk.read_if_any(draft)
+        if data is None or data == note.raw:
             notice("Nothing changed.")
             return
         try:
             book.replace(note, data)
             os.unlink(draft)
-            say(f"✓ Edited memory {book.ref(note)}. Undo: co knowledge undo")
+            say(f"✓ Edited memory {book.ref(note)}. Undo: {undo_hint(book)}")
             return
         except FormatError as error:
-            notice(f"co: the edited text cannot be kept: {error}")
-            if not (on_terminal() and click.confirm("Edit it again?", default=True)):
-                raise CoError("memory unchanged", hint=f"Your text is in {draft}") from error
+            if not on_terminal():
+                raise CoError(_cannot_keep(error), hint=f"Your text is in {draft}") from error
+            notice(f"co: {_cannot_keep(error)}")
+            if not click.confirm("Edit it again?", default=True):
+                raise CoError("the memory is unchanged", hint=f"Your text is in {draft}") from error
         except MovedOn as error:
             raise CoError(
                 f"memory {book.ref(note)} was changed by someone else meanwhile",
@@ -51,8 +62,15 @@ def edit_command(ref: str) -> None:
             ) from error
 
 
+def _cannot_keep(error: FormatError) -> str:
+    return f"the edited text cannot be kept: {error}"
+
+
 def _run_editor(path: str) -> None:
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not editor and not on_terminal():
+        raise CoError("there is no editor to start", hint="Set EDITOR to the one you use.")
+    editor = editor or "vi"
     try:
         done = subprocess.run([*shlex.split(editor), path], check=False)
     except (OSError, ValueError) as error:
@@ -60,4 +78,4 @@ def _run_editor(path: str) -> None:
             f"cannot start the editor {editor!r}", hint="Set EDITOR to the one you use."
         ) from error
     if done.returncode:
-        raise CoError(f"the editor ended with code {done.returncode}", hint=f"Draft: {path}")
+        raise CoError(f"the editor ended with code {done.returncode}", hint="Nothing was kept.")

@@ -11,7 +11,7 @@ from co_cli.commands.shared import (
     as_json,
     open_desk,
 )
-from co_cli.display import notice, say, to_json
+from co_cli.display import notice, say, say_line, to_json
 from co_cli.knowledge import doctor, folders
 from co_cli.knowledge.context import read_context
 from co_cli.knowledge.notebook import Notebook
@@ -37,14 +37,14 @@ def status_command(as_json: bool) -> None:
     if as_json:
         to_json(found)
         return
-    say(f"Project   {desk.project}  ({_trust_word(desk.trust)})")
+    say_line(f"Project   {desk.project}  ({_trust_word(desk.trust)})")
     say(f"Context   {receipt.line()}")
     for line in receipt.details():
-        say(f"          {line}")
+        say_line(f"          {line}")
     if folders.CONTEXT in desk.trust.present and not usable:
-        say(f"          {desk.project / folders.CONTEXT}: not used until trusted (co trust)")
+        say_line(f"          {desk.project / folders.CONTEXT}: not used until trusted (co trust)")
     for book in books:
-        say(f"Memories  {_book_line(book)}")
+        say_line(f"Memories  {_book_line(book)}")
     problems = sum(book["problems"] for book in books)
     if problems:
         say(f"Health    {plural(problems, 'problem')}: co knowledge doctor")
@@ -110,7 +110,7 @@ def doctor_command(as_json: bool) -> None:
     elif problems:
         for problem in problems:
             where = f"{problem.path}:{problem.line}" if problem.line else problem.path
-            say(f"{where}: {problem.reason}")
+            say_line(f"{where}: {problem.reason}")
         notice(f"\n{plural(len(problems), 'problem')}. Co changes none of these files by itself.")
     else:
         count = sum(len(book.notes()) for book in desk.shelf.books())

@@ -9,6 +9,7 @@ import click
 from co_cli.commands.shared import (
     Ref,
     as_json,
+    at_user,
     choosing,
     in_user,
     open_desk,
@@ -25,7 +26,7 @@ def restore_command(ref: str | None, in_user: bool, as_json: bool) -> None:
     """Bring an archived memory back as it was. Without REF: list what can be."""
     desk = open_desk()
     if ref is not None:
-        name = "g" + ref if in_user and not ref.startswith("g") else ref
+        name = at_user(ref, in_user)
         book, saved = choosing(desk.shelf, name, lambda book, text: (book, book.restore(text)))
         if as_json:
             to_json({"ref": saved.ref, "memory_id": saved.note.id, "path": saved.note.path})
@@ -66,7 +67,8 @@ def undo_command(number: int | None, in_user: bool, as_json: bool) -> None:
 def log_command(ref: str | None, in_user: bool, limit: int, as_json: bool) -> None:
     """Show what happened, newest first; with REF, to one memory."""
     desk = open_desk()
-    book, name = desk.shelf.place(ref) if ref else (desk.book(in_user), "")
+    place = desk.shelf.place(at_user(ref, in_user)) if ref else (desk.book(in_user), "")
+    book, name = place
     entries = [entry for entry in reversed(book.journal.entries()) if _touches(entry, name)]
     if as_json:
         to_json([_entry_json(entry) for entry in entries[:limit]])
@@ -78,13 +80,14 @@ def log_command(ref: str | None, in_user: bool, limit: int, as_json: bool) -> No
         table(("change", "when", "what", "by", "", "files"), rows)
         notice("\nTake one back: co knowledge undo CHANGE")
     else:
-        notice("Nothing has happened here yet.")
+        notice(f"Nothing has happened to {ref}." if ref else "Nothing has happened here yet.")
 
 
 def _touches(entry: Entry, name: str) -> bool:
     if not name:
         return True
-    start = f"memories/{int(name):03d}-" if name.isdecimal() else f"memories/{name}"
+    number = int(name) if name.isdecimal() and len(name) < 10 else 0
+    start = f"memories/{number:03d}-" if number else f"memories/{name}"
     return any(file["path"].startswith(start) for file in entry.files)
 
 

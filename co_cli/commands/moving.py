@@ -25,7 +25,7 @@ from co_cli.knowledge.draft import Intake
 from co_cli.knowledge.legacy import Haul
 from co_cli.knowledge.note import now, timestamp
 from co_cli.knowledge.notebook import Notebook
-from co_cli.results import plural
+from co_cli.results import plural, undo_hint
 
 
 @click.command("import")
@@ -48,7 +48,7 @@ def import_command(path: Path, in_user: bool, yes: bool, as_json: bool) -> None:
     if as_json:
         to_json(report)
     elif report["done"]:
-        say(f"✓ Imported {plural(len(intake.added), 'memory')}. Undo: co knowledge undo")
+        say(f"✓ Imported {plural(len(intake.added), 'memory')}. Undo: {undo_hint(book)}")
     elif intake.change is None:
         say("Nothing new to import.")
     else:

@@ -12,8 +12,10 @@ from co_cli.commands.shared import (
     as_json,
     ask,
     assume_yes,
+    at_user,
     choosing,
     confirm,
+    drop_drafts,
     in_user,
     is_ref,
     open_desk,
@@ -24,9 +26,13 @@ from co_cli.errors import Ambiguous, CoError, MovedOn, NotFound
 from co_cli.knowledge import purge as purging
 from co_cli.knowledge.draft import Saved
 from co_cli.knowledge.lifecycle import parse_expiry
+from co_cli.knowledge.note import Note
 from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.reader import Ref as NoteRef
+from co_cli.knowledge.reader import named
+from co_cli.knowledge.scan import holds
 from co_cli.knowledge.visible import difference
-from co_cli.results import hit_json, marks, saved_json, saved_text, span
+from co_cli.results import hit_json, marks, plural, saved_json, saved_text, span
 
 
 @click.command("learn")
@@ -55,7 +61,7 @@ def learn_command(
     options: dict[str, Any] = {"allow_secret": flags["allow_secret"]}
     if protect:
         options["decay_protected"] = True
-    if expires:
+    if expires is not None:
         options["expires"] = parse_expiry(expires, date.fromisoformat(book.today()))
     fresh = desk.is_fresh and not in_user
     saved = _remember(book, content, tags, choice, flags["as_json"], options)
@@ -139,14 +145,14 @@ def recall_command(query: tuple[str, ...], limit: int, as_json: bool) -> None:
 
 
 def _indented(body: str) -> str:
-    text = "\n".join("    " + line for line in body.splitlines())
+    text = "\n".join("    " + line for line in body.replace("\r\n", "\n").split("\n"))
     return text + "\n" if has_colour() else text
 
 
 def _say_miss(desk: Desk, text: str, count: int) -> None:
     unread = sum(len(book.problems) for book in desk.shelf.books())
     if unread:
-        notice(f"{unread} file(s) could not be read: co knowledge doctor")
+        notice(f"{plural(unread, 'file')} could not be read: co knowledge doctor")
     if not count:
         held = sum(len(book.notes()) for book in desk.shelf.books())
         notice(f"No memories found matching '{text}'; {held} searched.")
@@ -163,61 +169,62 @@ def _say_miss(desk: Desk, text: str, count: int) -> None:
 def forget_command(
     what: tuple[str, ...], in_user: bool, purge: bool, yes: bool, as_json: bool
 ) -> None:
-    """Archive a memory, named by REF (12, g12) or by a TEXT that only it holds."""
+    """Archive memories, named by REF (12, g12) or by a TEXT that only one of them holds."""
     desk = open_desk()
-    text = " ".join(what)
-    ref = text if is_ref(text) else _described(desk, text, in_user, yes)
-    if in_user and not ref.startswith("g"):
-        ref = "g" + ref
-    if purge:
-        done = choosing(desk.shelf, ref, lambda book, name: _purge(book, name, yes))
+
+    def act(book: Notebook, ref: NoteRef) -> dict[str, Any]:
+        return _purge(book, ref, yes) if purge else _forget(book, ref)
+
+    if all(is_ref(word) for word in what):
+        done = [choosing(desk.shelf, at_user(word, in_user), act) for word in what]
     else:
-        done = choosing(desk.shelf, ref, _forget)
+        done = [act(*_described(desk, " ".join(what), in_user, yes))]
     if as_json:
-        to_json(done)
+        to_json(done[0] if len(done) == 1 else done)
     else:
-        say(done["display"])
+        say("\n".join(one["display"] for one in done))
 
 
-def _forget(book: Notebook, ref: str) -> dict[str, Any]:
+def _forget(book: Notebook, ref: NoteRef) -> dict[str, Any]:
     saved = book.forget(ref)
     back = f"co knowledge restore {saved.ref}"
     display = f"✓ Forgot memory {saved.ref}: {saved.note.summary}\nTo bring it back: {back}"
     return {"display": display, "memory_id": saved.note.id, "ref": saved.ref, "action": "forgotten"}
 
 
-def _purge(book: Notebook, ref: str, yes: bool) -> dict[str, Any]:
+def _purge(book: Notebook, ref: NoteRef, yes: bool) -> dict[str, Any]:
     copies = purging.find_copies(book, ref)
     name = f"{book.prefix}{copies.number}"
-    count = len(copies.files) + len(copies.summaries)
-    question = f"Remove memory {name} and every copy of it ({count} found) for good?"
-    if not confirm(question, yes):
+    many = "1 copy" if len(copies) == 1 else f"{len(copies)} copies"
+    if not confirm(f"Remove memory {name} ({many}) for good?", yes):
         raise CoError(f"memory {name} was not purged", hint="Answer y, or add --yes.")
     purging.purge(book, copies)
+    drop_drafts(book, copies.number)
     display = (
-        f"✓ Purged memory {name}: {count} copies removed.\n"
-        "Git history, backups and open editors, if any, still hold what they hold."
+        f"✓ Purged memory {name}: {many} removed.\n"
+        "Git history, backups, open editors and notes it was merged into are not Co's to clear."
     )
     return {"display": display, "memory_id": copies.number, "ref": name, "action": "purged"}
 
 
-def _described(desk: Desk, text: str, in_user: bool, yes: bool) -> str:
-    """The one memory that holds all these words."""
+def _described(desk: Desk, text: str, in_user: bool, yes: bool) -> tuple[Notebook, Note]:
+    """The one memory that goes by this name or holds all these words."""
     books = [desk.shelf.user] if in_user else desk.shelf.books()
-    found = [(b, hit.note) for b in books for hit in b.recall(text, 1000) if hit.score >= 0.9]
+    found = [(book, note) for book in books for note in named(text, book.notes())]
+    found = found or [(book, note) for book in books for note in book.notes() if holds(note, text)]
     if not found:
         raise NotFound(f"no memory holds '{text}'", hint=f"Look for it: co recall {text}")
-    exact = [(b, note) for b, note in found if text.lower() in note.body.lower()]
+    exact = [(book, note) for book, note in found if text.lower() in note.body.lower()]
     found = exact if len(exact) == 1 else found
     if len(found) > 1:
-        lines = "\n".join(f"      {b.ref(note)}  {note.summary}" for b, note in found[:10])
+        lines = "\n".join(f"      {book.ref(note)}  {note.summary}" for book, note in found[:10])
+        first = found[0][0].ref(found[0][1])
         raise Ambiguous(
             f"{len(found)} memories hold '{text}'",
-            choices=[],
-            hint=f"Say which by its number, such as `co forget {found[0][0].ref(found[0][1])}`:\n"
-            + lines,
+            choices=(),
+            hint=f"Say which by its number, such as `co forget {first}`:\n{lines}",
         )
     book, note = found[0]
     if on_terminal() and not confirm(f"Forget memory {book.ref(note)}: {note.summary}?", yes):
         raise CoError("nothing was forgotten")
-    return f"{book.prefix}{note.name[:-3]}"
+    return book, note

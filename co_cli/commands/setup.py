@@ -18,10 +18,9 @@ from co_cli.commands.shared import (
     in_user,
     open_desk,
 )
-from co_cli.display import notice, say, to_json
+from co_cli.display import notice, say, say_line, to_json
 from co_cli.errors import CoError
-from co_cli.knowledge import disk, folders
-from co_cli.knowledge.change import GITIGNORE
+from co_cli.knowledge import folders
 from co_cli.knowledge.note import now, timestamp
 
 
@@ -32,30 +31,17 @@ def init_command(in_user: bool) -> None:
     desk = open_desk()
     book = desk.book(in_user)
     fresh = desk.is_fresh and not in_user
-    template = resources.files("co_cli").joinpath(
-        "templates", "user-context.md" if in_user else "project-context.md"
-    )
-    text = template.read_text(encoding="utf-8").replace("{now}", timestamp(now()))
-    made = []
-    try:
-        for name, data in (("context.md", text.encode()), (".gitignore", GITIGNORE)):
-            path = os.path.join(book.root, name)
-            if not os.path.lexists(path):
-                disk.make_folder(book.root)
-                disk.put(path, data)
-                made.append(path)
-        disk.make_folder(book.memories)
-    except OSError as error:
-        raise disk.trouble(error) from error
+    kind = "user-context.md" if in_user else "project-context.md"
+    template = resources.files("co_cli").joinpath("templates", kind).read_text(encoding="utf-8")
+    text = template.replace("{now}", timestamp(now())).encode()
+    made = book.start(text)
     desk.claim(fresh)
-    if fresh:
-        trusting.wrote(desk.project, folders.CONTEXT, text.encode(), timestamp(now()))
-    for path in made:
-        say(f"✓ Wrote {path}")
-    if not made:
-        say(f"{book.root} is set up already; nothing was changed.")
+    if made and not in_user:
+        trusting.wrote(desk.project, folders.CONTEXT, text, timestamp(now()))
+    path = os.path.join(book.root, "context.md")
+    say_line(f"✓ Wrote {path}" if made else f"{path} is there already; nothing was changed.")
     say("\nNext:")
-    say(f"  edit {os.path.join(book.root, 'context.md')}   (Co reads it at the start of a session)")
+    say_line(f"  edit {path}   (Co reads it at the start of a session)")
     say(f'  co learn {"-g " if in_user else ""}"…"   remember something')
     say("  co status   see what Co loads here")
 
@@ -69,18 +55,24 @@ def trust_command(revoke: bool, yes: bool, as_json: bool) -> None:
     desk = open_desk()
     if revoke:
         was = trusting.distrust(desk.project)
-        say(f"{desk.project} is no longer trusted." if was else f"{desk.project} was not trusted.")
+        if as_json:
+            to_json(trust_json(trusting.status(desk.project)))
+        else:
+            say_line(f"{desk.project} {'is no longer' if was else 'was not'} trusted.")
         return
     status = trusting.status(desk.project)
     if as_json and not yes:
         to_json(trust_json(status))
+        return
+    if status.nothing_to_trust:
+        notice("There is nothing here to trust yet: no .co-cli folder, AGENTS.md or CLAUDE.md.")
         return
     if not status.trusted:
         _ask_trust(desk, status, yes, as_json)
     if as_json:
         to_json(trust_json(trusting.status(desk.project)))
     else:
-        say(f"✓ {desk.project} is trusted.")
+        say_line(f"✓ {desk.project} is trusted.")
 
 
 def _ask_trust(desk: Desk, status: trusting.TrustStatus, yes: bool, quiet: bool) -> None:

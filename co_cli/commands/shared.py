@@ -14,19 +14,22 @@ import click
 from click.shell_completion import CompletionItem
 
 from co_cli import config, trust
-from co_cli.display import notice, on_terminal, say
-from co_cli.errors import Ambiguous, CoError, DiskTrouble
-from co_cli.knowledge import folders
+from co_cli.display import notice, on_terminal, say, say_line
+from co_cli.errors import Ambiguous, CoError
+from co_cli.knowledge import disk, folders
 from co_cli.knowledge.lifecycle import Policy
-from co_cli.knowledge.note import now, timestamp
+from co_cli.knowledge.note import Note, now, timestamp
 from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.reader import Ref as NoteRef
 from co_cli.knowledge.shelf import Shelf
+from co_cli.knowledge.visible import visible
 
 _REF = re.compile(r"#?g?\d{1,9}(-[a-z0-9-]+)?(\.md)?\Z|a:.+\Z")
+_MAX_INPUT = 1024 * 1024
 _T = TypeVar("_T")
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
-in_user = click.option("-g", "--global", "in_user", is_flag=True, help="Your own notebook.")
+in_user = click.option("-g", "--global", "in_user", is_flag=True, help="Use your own notebook.")
 assume_yes = click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 
 
@@ -46,7 +49,10 @@ class Desk:
     def claim(self, fresh: bool) -> None:
         """Remember that this folder's knowledge was begun here, by Co, on this machine."""
         if fresh:
-            trust.trust(self.project, timestamp(now()), [])
+            try:
+                trust.trust(self.project, timestamp(now()), [])
+            except CoError as error:
+                notice(f"co: saved, but this folder could not be marked as trusted: {error}")
 
     @property
     def is_fresh(self) -> bool:
@@ -82,25 +88,31 @@ def policy(settings: config.Settings) -> Policy:
     )
 
 
+def at_user(ref: str, in_user: bool) -> str:
+    """A reference as it is meant with -g: `1` and `#1` are then the user's `g1`."""
+    text = ref.strip().lstrip("#")
+    return "g" + text if in_user and not text.startswith("g") else text
+
+
 def is_ref(text: str) -> bool:
     """Whether this names a note rather than describing it."""
     return _REF.match(text.strip()) is not None
 
 
-def choosing(shelf: Shelf, ref: str, act: Callable[[Notebook, str], _T]) -> _T:
+def choosing(shelf: Shelf, ref: str, act: Callable[[Notebook, NoteRef], _T]) -> _T:
     """Act on the note a person means; when two answer to the name, ask which."""
     book, text = shelf.place(ref)
     try:
         return act(book, text)
     except Ambiguous as error:
-        if not on_terminal():
+        notes = [note for note in error.choices if isinstance(note, Note)]
+        if not on_terminal() or not notes:
             raise
         say(f"{error}:")
-        for number, choice in enumerate(error.choices, 1):
-            note = book.find(choice.removeprefix(book.prefix))
-            say(f"  {number}  {choice}  {note.summary}")
-        picked = click.prompt("Which one", type=click.IntRange(1, len(error.choices)))
-        return act(book, error.choices[picked - 1].removeprefix(book.prefix))
+        for number, note in enumerate(notes, 1):
+            say_line(f"  {number}  {book.prefix}{note.name[:-3]}  {note.summary}")
+        picked = click.prompt("Which one", type=click.IntRange(1, len(notes)))
+        return act(book, notes[picked - 1])
 
 
 def confirm(question: str, yes: bool) -> bool:
@@ -119,11 +131,25 @@ def read_text(words: tuple[str, ...]) -> str:
         return " ".join(words)
     if not words and sys.stdin.isatty():
         raise click.UsageError('What should Co remember? For example: co learn "I prefer pytest"')
-    data = sys.stdin.buffer.read(1024 * 1024)
+    data = sys.stdin.buffer.read(_MAX_INPUT)
+    if len(data) == _MAX_INPUT:
+        raise CoError("standard input is too long for a memory", hint="Split it into several.")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise CoError("standard input is not UTF-8 text") from error
+
+
+def drafts_folder() -> str:
+    """Where a note lies while a person edits it."""
+    return str(folders.state_folder() / "drafts")
+
+
+def drop_drafts(book: Notebook, number: int) -> None:
+    """Remove what edits of this note left behind."""
+    for name in disk.list_names(drafts_folder()):
+        if name.startswith(f"{book.prefix}{number}-"):
+            os.unlink(os.path.join(drafts_folder(), name))
 
 
 class Ref(click.ParamType[str]):
@@ -138,12 +164,17 @@ class Ref(click.ParamType[str]):
         try:
             books = open_desk().shelf.books()
             found = [(book.ref(note), note.summary) for book in books for note in book.notes()]
-        except (CoError, DiskTrouble):
+        except CoError:
             return []
-        return [CompletionItem(ref, help=text) for ref, text in found if ref.startswith(incomplete)]
+        return [
+            CompletionItem(ref, help=visible(text, keep=""))
+            for ref, text in found
+            if ref.startswith(incomplete)
+        ]
 
 
 def ref_argument(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """An argument that takes a note's reference."""
-    name = "refs" if options.get("nargs") == -1 else "ref"
-    return click.argument(name, metavar="REF", type=Ref(), **options)
+    many = options.get("nargs") == -1
+    metavar = "REF REF..." if many else "REF"
+    return click.argument("refs" if many else "ref", metavar=metavar, type=Ref(), **options)

@@ -24,6 +24,7 @@ GITIGNORE = b"knowledge.db*\n.lock\ninbox/\narchive/\n"
 FOLDERS = ("memories", "articles", "inbox")
 _PATH = re.compile(r"(?:(?:memories|articles|inbox)/[^/\0]+\.md|context\.md)\Z")
 _TAIL = 64 * 1024
+_MAX_TAIL = 8 * 1024 * 1024
 MAX_JOURNAL = 512 * 1024 * 1024
 
 
@@ -65,16 +66,28 @@ class Entry:
     over: bool = False
     files: list[dict[str, Any]] = field(default_factory=list)
 
+    @property
+    def settled(self) -> int:
+        """The last change whose outcome a reader can see; one under way is not it yet."""
+        return self.n - (self.state == "intent")
+
 
 def _entry(line: bytes) -> Entry | None:
     """A journal line, or None when it is torn, foreign, or names a path outside the notes."""
     try:
         found = json.loads(line)
         entry = Entry(**found)
-        if not (type(entry.n) is type(entry.high) is int and isinstance(entry.state, str)):
+        numbers = (entry.n, entry.high, entry.undoes)
+        words = (entry.state, entry.op, entry.actor, entry.at, entry.call)
+        if any(type(number) is not int or not 0 <= number < 2**53 for number in numbers):
+            return None
+        if not all(isinstance(word, str) for word in words) or type(entry.over) is not bool:
             return None
         for file in entry.files:
-            if not _PATH.match(file["path"]) or not {"before", "after"} <= file.keys():
+            sides = (file["before"], file["after"])
+            if not _PATH.match(file["path"]) or any(
+                not isinstance(side, str | None) for side in sides
+            ):
                 return None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
@@ -86,6 +99,8 @@ def _last(fd: int) -> Entry:
     size = os.fstat(fd).st_size
     chunk = 0
     while chunk < size:
+        if chunk > _MAX_TAIL:
+            raise FormatError("the journal's end cannot be read; move the archive folder away")
         chunk = min(size, chunk * 8 or _TAIL)
         lines = os.pread(fd, chunk, size - chunk).split(b"\n")
         for line in reversed(lines if chunk == size else lines[1:]):
@@ -121,18 +136,26 @@ class Journal:
         disk.make_folder(self.root)
         for name in ("memories", "archive"):
             folder = os.path.join(self.root, name)
+            self._refuse_links(folder)
             disk.make_folder(folder, 0o700 if name == "archive" else 0o777)
-            if os.path.islink(folder):
-                raise CoError(
-                    f"{folder} is a symbolic link", hint="Make it a real folder; nothing was read."
-                )
         ignore = os.path.join(self.root, ".gitignore")
         if not os.path.lexists(ignore):
             with suppress(FileExistsError):
                 disk.create(ignore, GITIGNORE)
 
+    def _refuse_links(self, folder: str) -> None:
+        """No folder on the way from the notebook to this one may be a link that leads elsewhere."""
+        while folder != self.root:
+            if os.path.islink(folder):
+                raise CoError(
+                    f"{folder} is a symbolic link",
+                    hint="Co follows no links inside a notebook. Make it a real folder.",
+                )
+            folder = os.path.dirname(folder)
+
     def tail(self) -> Entry:
         """The last line that can be read: where the journal stands."""
+        self._refuse_links(self.archive)
         try:
             fd = os.open(self.path, disk.READ_FLAGS)
         except (FileNotFoundError, NotADirectoryError):
@@ -144,7 +167,7 @@ class Journal:
         except OSError as error:
             raise disk.trouble(error) from error
         finally:
-            os.close(fd)
+            disk.close_read(fd)
 
     def entries(self) -> list[Entry]:
         """Every change, oldest first, with how it ended."""
@@ -180,7 +203,9 @@ class Journal:
 
     def kept(self, n: int, file: dict[str, Any]) -> bytes:
         """The previous bytes of a file, as change `n` found them."""
-        data = disk.read_if_any(self.kept_path(n, file["path"]))
+        path = self.kept_path(n, file["path"])
+        self._refuse_links(os.path.dirname(path))
+        data = disk.read_if_any(path)
         if data is None or disk.digest(data) != file["before"]:
             raise NotFound(
                 f"the archive no longer holds {file['path']} as it was before change {n}",
@@ -209,11 +234,7 @@ class Journal:
             self._expect(path, expected)
         for edit in change.edits:
             self._expect(edit.path, disk.digest(edit.before))
-        entry = Entry(
-            tail.n + 1, "intent", max(tail.high, change.high), change.op, change.actor, change.at,
-            change.undoes, change.call, change.over, [_file(edit) for edit in change.edits],
-        )  # fmt: skip
-        self._append(_intent_line(entry), durable=True)
+        entry = self.begin(change)
         try:
             self._apply(entry.n, change.edits)
             self._finish(entry, "done")
@@ -223,6 +244,16 @@ class Journal:
                     self._roll_back(entry)
             raise
         return entry.n
+
+    def begin(self, change: Change) -> Entry:
+        """Write down durably what is about to be done; only while holding the lock."""
+        tail = self.tail()
+        entry = Entry(
+            tail.n + 1, "intent", max(tail.high, change.high), change.op, change.actor, change.at,
+            change.undoes, change.call, change.over, [_file(edit) for edit in change.edits],
+        )  # fmt: skip
+        self._append(_intent_line(entry), durable=True)
+        return entry
 
     def _expect(self, path: str, expected: str | None) -> None:
         try:
@@ -237,6 +268,7 @@ class Journal:
         old = [edit for edit in edits if edit.before is not None]
         kept_folders = {os.path.dirname(self.kept_path(n, edit.path)) for edit in old}
         for folder in kept_folders:
+            self._refuse_links(folder)
             disk.make_folder(folder)
         for edit in old:
             if edit.after is not None:
@@ -245,16 +277,27 @@ class Journal:
             disk.sync_folder(folder)
         for edit in sorted(edits, key=lambda edit: edit.after is None):
             path, kept = self._full(edit.path), self.kept_path(n, edit.path)
+            if edit.before is None and edit.after is not None:
+                self._create(path, edit.after)
+                continue
             if edit.after is None:
                 os.rename(path, kept)
-            elif edit.before is None:
-                self._create(path, edit.after)
+                found = disk.read_bytes(kept)
             else:
-                disk.replace(path, edit.after)
-            if edit.before is not None and disk.read_if_any(kept) != edit.before:
-                raise MovedOn(f"{edit.path} changed while it was being written")
-        for folder in {os.path.dirname(self._full(edit.path)) for edit in edits} | kept_folders:
+                found = disk.swap(path, edit.after)
+            if found != edit.before:
+                self._give_back(path, kept, found, edit)
+        # The archive first: a power cut between the two must find a removed file somewhere.
+        for folder in (*kept_folders, *{os.path.dirname(self._full(edit.path)) for edit in edits}):
             disk.sync_folder(folder)
+
+    def _give_back(self, path: str, kept: str, found: bytes, edit: Edit) -> None:
+        """Somebody edited the file a moment ago: put their version back, whole."""
+        if edit.after is None:
+            os.replace(kept, path)
+        else:
+            disk.swap(path, found)
+        raise MovedOn(f"{edit.path} changed while it was being written")
 
     def _create(self, path: str, data: bytes) -> None:
         disk.make_folder(os.path.dirname(path))
@@ -265,10 +308,14 @@ class Journal:
 
     def recover(self) -> None:
         """Finish or roll back a change that was cut short; only while holding the lock."""
+        disk.sweep_temps([self.root])
         entry = self.tail()
         if entry.state != "intent":
             return
-        disk.sweep_temps([self.root, self.archive, *(self._full(name) for name in FOLDERS)])
+        disk.sweep_temps([self.archive, *(self._full(name) for name in FOLDERS)])
+        if entry.op == "purge":  # the only one that rewrites what is archived
+            names = disk.list_names(self.archive)
+            disk.sweep_temps(os.path.join(self.archive, name, "memories") for name in names)
         if all(self._digest(file["path"]) == file["after"] for file in entry.files):
             self._finish(entry, "done")
         else:

@@ -22,6 +22,8 @@ _OUT_OF_ROOM = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
 
+_HERE = -100  # AT_FDCWD
+
 Signature = tuple[int, int, int, int]
 
 
@@ -60,6 +62,12 @@ def read_signed(path: str, limit: int = MAX_FILE) -> tuple[bytes, Signature]:
     except OSError as error:
         raise _unreadable(error) from error
     finally:
+        close_read(fd)
+
+
+def close_read(fd: int) -> None:
+    """Close a file that was only read; what the system says then does not matter."""
+    with suppress(OSError):
         os.close(fd)
 
 
@@ -161,6 +169,45 @@ def put(path: str, data: bytes) -> None:
     sync_folder(os.path.dirname(path))
 
 
+def swap(path: str, data: bytes) -> bytes:
+    """Put new content in a file's place and return what was there at that very moment.
+
+    Where the system can exchange two names in one step, an edit made a moment ago is not lost:
+    it is what comes back. Elsewhere the last look at the file is just before the replacement.
+    """
+    mode = stat.S_IMODE(os.stat(path, follow_symlinks=False).st_mode)
+    temp = stage(os.path.dirname(path), data, mode)
+    try:
+        os.chmod(temp, mode)
+        if not _exchange(temp, path):
+            found = read_bytes(path)
+            os.replace(temp, path)
+            return found
+        return read_bytes(temp)
+    finally:
+        with suppress(OSError):
+            os.unlink(temp)
+
+
+def _exchange(one: str, two: str) -> bool:
+    """Exchange two names in one step, where the system and the disk can; whether it was done."""
+    import ctypes  # only a rewrite needs it
+
+    library = ctypes.CDLL(None, use_errno=True)
+    names = os.fsencode(one), os.fsencode(two)
+    if hasattr(library, "renameat2"):  # Linux
+        done = library.renameat2(_HERE, names[0], _HERE, names[1], 2)
+    elif hasattr(library, "renamex_np"):  # macOS
+        done = library.renamex_np(*names, 2)
+    else:
+        return False
+    if done == 0:
+        return True
+    if ctypes.get_errno() in _NO_LINKS | {errno.EINVAL}:
+        return False
+    raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), two)
+
+
 def keep(path: str, kept: str) -> None:
     """Give a file's present bytes a second name, so that replacing the first loses nothing."""
     with suppress(FileNotFoundError):
@@ -204,19 +251,29 @@ def make_folder(folder: str, mode: int = 0o777) -> None:
 
 def sweep_temps(folders: Iterable[str]) -> None:
     """Remove temporary files of writers that died; only while holding the lock."""
-    for folder in folders:
-        for name in list_names(folder):
-            if name.startswith(TEMP_PREFIX) and name.endswith(TEMP_SUFFIX):
-                with suppress(FileNotFoundError):
-                    os.unlink(os.path.join(folder, name))
+    for path in temps(folders):
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+
+
+def temps(folders: Iterable[str]) -> list[str]:
+    """Temporary files in these folders."""
+    return [
+        os.path.join(folder, name)
+        for folder in folders
+        for name in list_names(folder)
+        if name.startswith(TEMP_PREFIX) and name.endswith(TEMP_SUFFIX)
+    ]
 
 
 def list_names(folder: str) -> list[str]:
-    """The names in a folder; none when there is no such folder."""
+    """The names in a real folder; none when there is no such folder or it is a link."""
     try:
-        return os.listdir(folder)
+        return [] if os.path.islink(folder) else os.listdir(folder)
     except (FileNotFoundError, NotADirectoryError):
         return []
+    except OSError as error:
+        raise trouble(error) from error
 
 
 @contextmanager

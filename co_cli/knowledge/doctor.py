@@ -96,9 +96,5 @@ def _journal(book: Notebook) -> list[Problem]:
 def _strays(book: Notebook) -> list[Problem]:
     folders = [book.root, book.journal.archive]
     folders += [os.path.join(book.root, name) for name in FOLDERS]
-    return [
-        Problem(os.path.join(folder, name), "was left by a writer that died; it may be deleted")
-        for folder in folders
-        for name in disk.list_names(folder)
-        if name.startswith(disk.TEMP_PREFIX) and name.endswith(disk.TEMP_SUFFIX)
-    ]
+    reason = "was left by a writer that died; it may be deleted"
+    return [Problem(path, reason) for path in disk.temps(folders)]

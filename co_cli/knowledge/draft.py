@@ -100,7 +100,9 @@ class Draft:
         return parse(os.path.join(self.book.memories, name), raw)
 
     def edit(self, note: Note, changes: dict[str, Any], text: str | None = None) -> Note:
-        """The note with these fields changed and nothing else."""
+        """The note with these fields changed and nothing else; a legacy field goes."""
+        if "consolidation_reason" in note.meta:
+            changes = changes | {"consolidation_reason": None}
         raw = rewrite(note.raw, changes, text)
         self.edits.append(Edit(f"memories/{note.name}", note.raw, raw))
         return parse(note.path, raw)
@@ -132,6 +134,6 @@ class Draft:
     def change(self, op: str) -> Change:
         """The finished change."""
         return Change(
-            op, self.actor, self.at, self.basis.n, tuple(self.edits),
+            op, self.actor, self.at, self.basis.settled, tuple(self.edits),
             high=self.high, call=self.call, over=self.over,
         )  # fmt: skip

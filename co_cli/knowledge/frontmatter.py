@@ -90,7 +90,7 @@ def strip_frontmatter(content: str) -> str:
 
 def read_header(header: str) -> dict[str, Value]:
     """A header's text as a mapping; linear in its length and never larger than it."""
-    if len(header) > MAX_HEADER:
+    if len(header) > MAX_HEADER or len(header.encode("utf-8", "surrogatepass")) > MAX_HEADER:
         raise _invalid(f"header longer than {MAX_HEADER // 1024} KiB", 1)
     simple = _read_simple(header)
     return _read_yaml(header) if simple is None else simple

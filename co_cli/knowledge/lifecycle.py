@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import date, datetime, timedelta
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ DECAY_TAGS = ["_consolidated", "_auto_decay"]
 MAX_SUMMARY = 4 * 1024 * 1024
 _WINDOW_LIMIT = 10
 _HEADING = re.compile(r"^## Memory (\d{1,9}) \((\d{4}-\d{2}-\d{2}[^)\n]*)\)\n", re.MULTILINE)
+_COUNT = re.compile(r"^\d+(?= older memor)")
 _SPAN = re.compile(r"(\d{1,5})([dwmy])\Z")
 
 
@@ -79,6 +81,8 @@ def _may_reach(old: str, new: str, threshold: float) -> bool:
     The score compares sorted words joined by single spaces, so no more can match than this.
     """
     old, new = " ".join(old.lower().split()), " ".join(new.lower().split())
+    if 200 * min(len(old), len(new)) < threshold * (len(old) + len(new)):
+        return False
     shared = sum(min(old.count(char), new.count(char)) for char in set(new))
     return 200 * shared >= threshold * (len(old) + len(new))
 
@@ -138,24 +142,24 @@ def decay_text(notes: Sequence[Note]) -> str:
     return "\n\n".join(parts)
 
 
-def sections(note: Note) -> dict[int, str]:
-    """The originals inside a consolidated note, by their old number."""
+def sections(note: Note) -> list[tuple[int, str]]:
+    """The originals inside a consolidated note: their old number, and their part of the text."""
     if not note.consolidated:
-        return {}
-    heads = list(_HEADING.finditer(note.body.replace("\r\n", "\n")))
+        return []
     body = note.body.replace("\r\n", "\n")
+    heads = list(_HEADING.finditer(body))
     ends = [*(head.start() for head in heads[1:]), len(body)]
-    return {
-        int(head.group(1)): body[head.start() : end].strip()
+    return [
+        (int(head.group(1)), body[head.start() : end].strip())
         for head, end in zip(heads, ends, strict=True)
-    }
+    ]
 
 
-def without_section(note: Note, number: int) -> str:
-    """A consolidated note's text without one original."""
-    parts = sections(note)
-    gone = parts[number]
-    return note.body.replace("\r\n", "\n").replace(gone, "", 1).replace("\n\n\n\n", "\n\n").strip()
+def without_sections(note: Note, gone: Sequence[str]) -> str:
+    """A consolidated note's text without these parts."""
+    left = [text for _, text in sections(note) if text not in gone]
+    first = note.body.replace("\r\n", "\n").split("\n\n## Memory ", 1)[0]
+    return "\n\n".join([_COUNT.sub(str(len(left)), first, count=1), *left])
 
 
 def joined(texts: Iterable[str]) -> str:
@@ -174,12 +178,12 @@ def parse_expiry(text: str, today: date) -> str:
         if days <= 36500:
             return (today + timedelta(days=days)).isoformat()
     else:
-        try:
-            return date.fromisoformat(text.strip()).isoformat()
-        except ValueError:
-            pass
+        with suppress(ValueError):
+            day = date.fromisoformat(text.strip())
+            if day >= today:
+                return day.isoformat()
     raise RefusedText(
-        f"cannot read the expiry {text!r:.40}",
+        f"{text!r:.40} is no day to come",
         rule="expiry",
         hint="Use a date (2026-12-31) or a span (30d, 2w, 6m, 1y).",
     )

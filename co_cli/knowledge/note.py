@@ -20,10 +20,11 @@ from co_cli.knowledge.frontmatter import (
     validate_memory_frontmatter,
 )
 
+_OTHER_BREAKS = re.compile("[\r\x85\u2028\u2029]")  # line breaks to YAML, but not to us
 _SLUG_GAPS = re.compile(r"[^a-z0-9]+")
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_ ./+-]*\Z")
 _OTHER_YAML = frozenset("y n yes no on off true false null".split())  # what other readers retype
-_CONFLICT = re.compile(r"^<{7} .*$[\s\S]*?^={7}$[\s\S]*?^>{7} ", re.MULTILINE)
+_CONFLICT = re.compile(r"^(<{7} |={7}\r?$|>{7} )", re.MULTILINE)
 
 
 @dataclass(slots=True, eq=False)
@@ -105,15 +106,23 @@ def decode(raw: bytes) -> str:
 
 def has_conflict(text: str) -> int:
     """The line where an unresolved merge conflict starts, or 0."""
-    found = _CONFLICT.search(text) if "<<<<<<< " in text and ">>>>>>> " in text else None
-    return text.count("\n", 0, found.start()) + 1 if found else 0
+    stage, start = 0, 0
+    for found in _CONFLICT.finditer(text):
+        mark = found.group()[0]
+        if mark == "<":
+            stage, start = 1, found.start()
+        elif mark == "=" and stage == 1:
+            stage = 2
+        elif mark == ">" and stage == 2:
+            return text.count("\n", 0, start) + 1
+    return 0
 
 
 def _line_of(text: str, message: str) -> int:
     """The header line whose name the message mentions, else the first."""
     for number, line in enumerate(text.split("\n", 200)[:200], 1):
         name = line.split(":", 1)[0].strip()
-        if name and f"'{name}'" in message:
+        if name and (f"'{name}'" in message or (name == "tags" and " tags " in message)):
             return number
     return 1
 
@@ -174,7 +183,7 @@ def rewrite(raw: bytes, changes: dict[str, Any], body: str | None = None) -> byt
     header, newline = text[start:end], "\r\n" if text[:start].endswith("\r\n") else "\n"
     old = read_header(header)
     changed = {name: value for name, value in changes.items() if value != old.get(name)}
-    header = _edit(header, changed, newline)
+    header = _edit(header, old, changed, newline)
     if not _holds(header, old | changes):
         raise FormatError("the header is written in a way Co cannot change line by line")
     if body is not None:
@@ -240,7 +249,9 @@ def _fields(header: str) -> dict[str, _Field]:
     return found
 
 
-def _edit(header: str, changes: dict[str, Any], newline: str) -> str:
+def _edit(header: str, old: dict[str, Any], changes: dict[str, Any], newline: str) -> str:
+    if _OTHER_BREAKS.search(header.replace("\r\n", "\n")):
+        raise FormatError("the header holds line breaks that Co cannot change line by line")
     lines = header.split("\n")
     ends = "\r" if newline == "\r\n" else ""
     fields = _fields(header)
@@ -249,7 +260,7 @@ def _edit(header: str, changes: dict[str, Any], newline: str) -> str:
         value = changes[field.name]
         if value is None:
             del lines[field.line : field.end_line]
-        elif isinstance(value, list) and field.value.kind == "SequenceStart":
+        elif field.value.kind == "SequenceStart" and value[: field.items] == old[field.name]:
             _grow(lines, field, value[field.items :], ends)
         else:
             _set(lines, field, value, ends)

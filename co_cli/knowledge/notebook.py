@@ -11,13 +11,13 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from co_cli.errors import Ambiguous, CoError, FormatError, MovedOn, NotFound, RefusedText
+from co_cli.errors import CoError, FormatError, MovedOn, NotFound, RefusedText
 from co_cli.knowledge import disk, lifecycle, refuse, sameness
 from co_cli.knowledge.change import Change, Edit, Entry
 from co_cli.knowledge.draft import Draft, Intake, Item, Plan, Saved, protected
 from co_cli.knowledge.frontmatter import MAX_ID
 from co_cli.knowledge.note import Note, parse, timestamp
-from co_cli.knowledge.reader import Problem, Reader
+from co_cli.knowledge.reader import Problem, Reader, Ref
 
 _TRIES = 5
 
@@ -27,6 +27,16 @@ class Notebook(Reader):
 
     It belongs to one thread; others open their own, and share nothing but the files.
     """
+
+    def start(self, context: bytes) -> bool:
+        """Begin the notebook with a context.md, unless there is one; whether it was written."""
+        self.basis = self.journal.tail()
+        if os.path.lexists(os.path.join(self.root, "context.md")):
+            return False
+        edit = Edit("context.md", None, context)
+        at = timestamp(self.clock())
+        self.journal.commit(Change("init", "cli", at, self.basis.settled, (edit,)))
+        return True
 
     # Saving
 
@@ -55,7 +65,7 @@ class Notebook(Reader):
         `fields` are further header fields, such as `decay_protected`, `expires` or `source`.
         """
         text = refuse.check_text(text, allow_secret=allow_secret)
-        tags = refuse.clean_tags(tags)
+        tags = refuse.clean_tags(tags, allow_secret=allow_secret)
         notes = self.notes()
         verdict = lifecycle.judge(text, notes, self.policy, self.clock())
         if verdict.match is not None:
@@ -92,14 +102,13 @@ class Notebook(Reader):
             **fields,
             "tags": lifecycle.union(old.tags, tags),
             "updated": timestamp(self.clock()),
-            "consolidation_reason": None,
         }
         draft = Draft(self, [], actor)
         saved.note = draft.edit(old, changes, text)
         return Plan(draft.change("consolidate"), saved)
 
     def consolidate(
-        self, ref: str | int, text: str, tags: Iterable[str] = (), *, actor: str = "cli"
+        self, ref: Ref, text: str, tags: Iterable[str] = (), *, actor: str = "cli"
     ) -> Saved:
         """Give a note a new wording of the same and further tags; a protected one stays."""
         text, tags = refuse.check_text(text), refuse.clean_tags(tags)
@@ -150,7 +159,7 @@ class Notebook(Reader):
 
     # Other verbs
 
-    def forget(self, ref: str | int, *, actor: str = "cli") -> Saved:
+    def forget(self, ref: Ref, *, actor: str = "cli") -> Saved:
         """Archive a note; a protected one is refused."""
 
         def plan() -> Plan:
@@ -161,7 +170,7 @@ class Notebook(Reader):
 
         return self._settle(plan)
 
-    def protect(self, ref: str | int, *, on: bool = True, actor: str = "cli") -> Saved:
+    def protect(self, ref: Ref, *, on: bool = True, actor: str = "cli") -> Saved:
         """Protect a note from forget and decay, or stop protecting it."""
 
         def plan() -> Plan:
@@ -175,9 +184,7 @@ class Notebook(Reader):
 
         return self._settle(plan)
 
-    def merge(
-        self, refs: Iterable[str | int], *, keep_first: bool = False, actor: str = "cli"
-    ) -> Saved:
+    def merge(self, refs: Iterable[Ref], *, keep_first: bool = False, actor: str = "cli") -> Saved:
         """Merge notes into the first: their texts joined, or only the first one's wording kept."""
         refs = list(refs)
 
@@ -260,36 +267,24 @@ class Notebook(Reader):
         if changed.id != note.id:
             raise FormatError(f"the number must stay {note.id}, not {changed.id}")
         change = Change(
-            "edit", actor, timestamp(self.clock()), basis.n, (Edit(path, note.raw, data),)
+            "edit", actor, timestamp(self.clock()), basis.settled, (Edit(path, note.raw, data),)
         )
         return self.commit(Plan(change, Saved("edited", changed, self.ref(changed))))
 
     # Going back
 
-    def restore(self, ref: str | int, *, actor: str = "cli") -> Saved:
+    def restore(self, ref: Ref, *, actor: str = "cli") -> Saved:
         """Bring an archived note back as it was."""
-        text = str(ref).strip().removesuffix(".md")
 
         def plan() -> Plan:
             self.basis = self.journal.tail()
-            found = [
-                note
-                for _, note in self.archived()
-                if text in (str(note.id), note.name[:-3], note.meta.get("uid"))
-            ]
-            if not found:
+            note = self.pick(ref, [note for _, note in self.archived()])
+            if note is None:
+                name = ref.name[:-3] if isinstance(ref, Note) else ref
                 raise NotFound(
-                    f"the archive holds no memory {self.prefix}{text}",
+                    f"the archive holds no memory {self.prefix}{str(name)[:60]}",
                     hint="`co knowledge restore` lists what can be brought back.",
                 )
-            if len(found) > 1 and len({note.raw for note in found}) > 1:
-                names = [self.prefix + note.name[:-3] for note in found]
-                raise Ambiguous(
-                    f"{len(found)} archived memories are called {text}",
-                    choices=names,
-                    hint="Say which: " + ", ".join(names),
-                )
-            note = found[0]
             draft = Draft(self, [], actor)
             draft.edits.append(Edit(f"memories/{note.name}", None, note.raw))
             return Plan(draft.change("restore"), Saved("restored", note, self.ref(note)))
@@ -313,7 +308,7 @@ class Notebook(Reader):
             raise MovedOn(f"change {entry.n} is undone already")
         edits = tuple(self._undo_edit(entry, file) for file in entry.files)
         at = timestamp(self.clock())
-        return Change("undo", actor, at, basis.n, edits, undoes=entry.n)
+        return Change("undo", actor, at, basis.settled, edits, undoes=entry.n)
 
     def _undo_edit(self, entry: Entry, file: dict[str, Any]) -> Edit:
         present = self.journal.read(file["path"])

@@ -7,86 +7,113 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from co_cli.errors import CoError, Protected
+from co_cli.errors import CoError
 from co_cli.knowledge import disk, lifecycle
-from co_cli.knowledge.change import Entry
+from co_cli.knowledge.change import Change
+from co_cli.knowledge.draft import protected
 from co_cli.knowledge.note import Note, parse, rewrite, timestamp
 from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.reader import Ref
 
 PURGED = "purged"
 
 
 @dataclass(slots=True)
 class Copies:
-    """Everything that still holds a note: files to remove, and summaries to take it out of."""
+    """All that still holds a note: files to remove, and summaries with the parts to take out."""
 
     number: int
     names: set[str] = field(default_factory=set)
+    uids: set[str] = field(default_factory=set)
     files: list[Note] = field(default_factory=list)
-    summaries: list[Note] = field(default_factory=list)
+    summaries: list[tuple[Note, list[str]]] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.files) + len(self.summaries)
 
 
-def find_copies(book: Notebook, ref: str) -> Copies:
+def find_copies(book: Notebook, ref: Ref) -> Copies:
     """Where a note lives: its file, the archive, and notes that decay made of it."""
-    text = ref.strip().removesuffix(".md")
-    archived = list(_archived(book))
-    known = [*book.notes(), *archived]
-    named = [n for n in known if text in (str(n.id), n.name[:-3], n.meta.get("uid"))]
-    live = [note for note in named if note not in archived]
-    if len(live) > 1:
-        book.find(ref)  # says which ones and how to tell them apart
-    if any(note.protected for note in live):
-        raise Protected(
-            f"memory {book.ref(live[0])} is protected",
-            hint=f"`co knowledge unprotect {book.ref(live[0])}` first, if you mean it.",
-        )
-    chosen = live or named
-    names = {note.name for note in chosen}
-    uids = {note.meta["uid"] for note in chosen if note.meta.get("uid")}
-    number = chosen[0].id if chosen else int(text) if text.isdecimal() and len(text) < 10 else 0
-    copies = Copies(number, names)
-    copies.files = [n for n in known if n.name in names or n.meta.get("uid") in uids]
-    copies.names |= {note.name for note in copies.files}
-    copies.summaries = [note for note in known if number in lifecycle.sections(note)]
-    if not copies.files and not copies.summaries and not _journalled(book, number):
+    live, archived = book.notes(), list(_archived(book))
+    note = book.pick(ref, live) or _latest(book, ref, archived)
+    number = note.id if note else _number(ref)
+    copies = Copies(number)
+    if note is not None:
+        if note.protected and note in live:
+            raise protected(book.ref(note))
+        copies.names, copies.uids = {note.name}, {note.uid}
+        copies.files = [other for other in (*live, *archived) if _is_copy(other, note)]
+        copies.names |= {other.name for other in copies.files}
+    bodies = {other.body.replace("\r\n", "\n") for other in copies.files}
+    for holder in (*live, *archived):
+        parts = [text for old, text in lifecycle.sections(holder) if old == number]
+        mine = [text for text in parts if any(text.endswith(body) for body in bodies)] or parts
+        if mine and (len(parts) == 1 or bodies):
+            copies.summaries.append((holder, mine))
+    if not len(copies) and not _journalled(book, copies):
         book.find(ref)
     return copies
 
 
+def _latest(book: Notebook, ref: Ref, archived: list[Note]) -> Note | None:
+    """An archived note by that name, in its newest version; Ambiguous when it is several notes."""
+    newest = {(note.name, note.uid): note for note in archived}
+    return book.pick(ref, newest.values())
+
+
+def _number(ref: Ref) -> int:
+    text = str(ref)
+    return int(text) if text.isdecimal() and len(text) < 10 else 0
+
+
+def _is_copy(other: Note, note: Note) -> bool:
+    if note.meta.get("uid"):
+        return bool(other.meta.get("uid") == note.meta["uid"])
+    return (other.name, other.id) == (note.name, note.id)
+
+
 def purge(book: Notebook, copies: Copies, *, actor: str = "cli") -> None:
     """Remove them all. Safe to repeat: cut short, the next purge finishes it."""
+    journal = book.journal
     try:
-        with book.journal.locked():
-            book.journal.recover()
-            _purge(book, copies, actor)
+        with journal.locked():
+            journal.recover()
+            at = timestamp(book.clock())
+            journal.begin(Change("purge", actor, at, journal.tail().n, (), high=copies.number))
+            digests = _remove(book, copies)
+            entries = journal.entries()
+            for file in (file for one in entries for file in one.files):
+                _redact(file, copies, digests)
+            entries[-1].state = "done"
+            journal.rewrite(entries)
     except OSError as error:
         raise disk.trouble(error) from error
 
 
-def _purge(book: Notebook, copies: Copies, actor: str) -> None:
+def _remove(book: Notebook, copies: Copies) -> dict[str | None, str | None]:
+    """Take the text out of every summary, then delete the files, the live one last."""
     digests = {}
-    for note in copies.summaries:
-        raw = rewrite(note.raw, {}, lifecycle.without_section(note, copies.number))
-        digests[disk.digest(note.raw)] = disk.digest(raw)
-        disk.replace(note.path, raw)
+    for holder, gone in copies.summaries:
+        links = holder.meta.get("supersedes")
+        changes = {}
+        if isinstance(links, list):
+            changes["supersedes"] = [link for link in links if link not in copies.uids]
+        raw = rewrite(holder.raw, changes, lifecycle.without_sections(holder, gone))
+        digests[disk.digest(holder.raw)] = disk.digest(raw)
+        disk.replace(holder.path, raw)
     inside = book.memories + os.sep
     for note in sorted(copies.files, key=lambda note: note.path.startswith(inside)):
         os.unlink(note.path)
-    for folder in {os.path.dirname(note.path) for note in (*copies.files, *copies.summaries)}:
+    touched = [*copies.files, *(holder for holder, _ in copies.summaries)]
+    for folder in {os.path.dirname(note.path) for note in touched}:
         disk.sync_folder(folder)
-    entries = book.journal.entries()
-    for entry in entries:
-        for file in entry.files:
-            _redact(file, copies, digests)
-    high = max([copies.number, *(entry.high for entry in entries)])
-    last = max((entry.n for entry in entries), default=0)
-    entries.append(Entry(last + 1, "done", high, "purge", actor, timestamp(book.clock())))
-    book.journal.rewrite(entries)
+    return digests
 
 
 def _redact(file: dict[str, Any], copies: Copies, digests: dict[str | None, str | None]) -> None:
+    """A journal line keeps that there was a note, and neither its words nor its hash."""
     folder, _, name = file["path"].rpartition("/")
-    if name in copies.names or name.startswith(f"{copies.number:03d}-"):
+    if _is_named(name, copies):
         file["path"] = f"{folder}/{copies.number:03d}-{PURGED}.md"
         for side in ("before", "after"):
             file[side] = file[side] and PURGED
@@ -94,19 +121,28 @@ def _redact(file: dict[str, Any], copies: Copies, digests: dict[str | None, str 
         file[side] = digests.get(file[side], file[side])
 
 
-def _journalled(book: Notebook, number: int) -> bool:
-    start = f"memories/{number:03d}-"
-    paths = (file["path"] for entry in book.journal.entries() for file in entry.files)
-    return any(path.startswith(start) and not path.endswith(f"-{PURGED}.md") for path in paths)
+def _is_named(name: str, copies: Copies) -> bool:
+    return name in copies.names if copies.names else name.startswith(f"{copies.number:03d}-")
+
+
+def _journalled(book: Notebook, copies: Copies) -> bool:
+    names = (
+        file["path"].rpartition("/")[2] for entry in book.journal.entries() for file in entry.files
+    )
+    return copies.number > 0 and any(
+        _is_named(name, copies) and not name.endswith(f"-{PURGED}.md") for name in names
+    )
 
 
 def _archived(book: Notebook) -> Iterator[Note]:
-    """Every copy in the archive that reads as a note."""
+    """Every copy in the archive that reads as a note, oldest first."""
     for change in sorted(disk.list_names(book.journal.archive)):
+        if os.path.islink(os.path.join(book.journal.archive, change)):
+            continue
         folder = os.path.join(book.journal.archive, change, "memories")
         for name in sorted(disk.list_names(folder)):
             path = os.path.join(folder, name)
             try:
                 yield parse(path, disk.read_bytes(path))
-            except (CoError, OSError):
+            except (CoError, FileNotFoundError):
                 continue

@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import NamedTuple, Self
+from typing import NamedTuple, NoReturn, Self
 
 from co_cli.errors import Ambiguous, CoError, FormatError, NotFound
 from co_cli.knowledge import disk, lifecycle
@@ -19,7 +19,20 @@ from co_cli.knowledge.lifecycle import Policy
 from co_cli.knowledge.note import Note, now, parse, timestamp
 from co_cli.knowledge.scan import Hit, scan
 
-_NUMBERED = re.compile(r"(\d{1,9})-")
+_NUMBERED = re.compile(r"(\d{1,6})-")  # a longer number was not given out by Co
+
+Ref = str | int | Note
+
+
+def named(ref: str | int, notes: Iterable[Note]) -> list[Note]:
+    """The notes that answer to a number, else to a file's name, else to a uid."""
+    text, known = str(ref).strip(), list(notes)
+    found = []
+    if text.isdecimal() and len(text) <= 9:
+        found = [note for note in known if note.id == int(text)]
+    stem = text.removesuffix(".md")
+    found = found or [note for note in known if note.name[:-3] == stem]
+    return found or [note for note in known if note.meta.get("uid") == text]
 
 
 class Problem(NamedTuple):
@@ -118,35 +131,38 @@ class Reader:
         except FormatError as error:
             return sign, error
 
-    def find(self, ref: str | int) -> Note:
+    def find(self, ref: Ref) -> Note:
         """The note by number, file name or uid; Ambiguous when several answer to it."""
-        text = str(ref).strip().removesuffix(".md")
-        notes = self.notes()
-        if text.isdecimal() and len(text) <= 9:
-            found = [note for note in notes if note.id == int(text)]
-        else:
-            found = [note for note in notes if text in (note.name[:-3], note.meta.get("uid"))]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise Ambiguous(
-                f"{len(found)} memories are called {text}",
-                choices=[self.prefix + note.name[:-3] for note in found],
-                hint="Say which: " + ", ".join(self.prefix + note.name[:-3] for note in found),
-            )
-        raise self._missing(text)
+        return self.pick(ref, self.notes()) or self._missing(ref)
 
-    def _missing(self, text: str) -> NotFound:
+    def pick(self, ref: Ref, notes: Iterable[Note]) -> Note | None:
+        """The one among these notes that a reference means: a number before a name before a uid."""
+        if isinstance(ref, Note):
+            found = [note for note in notes if note.path == ref.path]
+        else:
+            found = named(ref, notes)
+        if len(found) <= 1:
+            return found[0] if found else None
+        names = [self.prefix + note.name[:-3] for note in found]
+        raise Ambiguous(
+            f"{len(found)} memories are called {self.prefix}{ref}",
+            choices=found,
+            hint="Say which: " + ", ".join(names),
+        )
+
+    def _missing(self, ref: Ref) -> NoReturn:
+        name = ref.name[:-3] if isinstance(ref, Note) else str(ref)
         hint = "`co knowledge list` shows what there is."
-        if any(note.name[:-3] == text or str(note.id) == text for _, note in self.archived()):
-            hint = f"It was archived; `co knowledge restore {self.prefix}{text}` brings it back."
-        return NotFound(f"there is no memory {self.prefix}{text}", hint=hint)
+        if named(name, [note for _, note in self.archived()]):
+            hint = f"It was archived; `co knowledge restore {self.prefix}{name}` brings it back."
+        raise NotFound(f"there is no memory {self.prefix}{str(name)[:60]}", hint=hint)
 
     def inside(self, number: int) -> tuple[Note, str] | None:
-        """The consolidated note that holds a decayed original, and the original's section."""
+        """The consolidated note that holds a decayed original, and the original's part of it."""
         for note in self.notes():
-            if number in (parts := lifecycle.sections(note)):
-                return note, parts[number]
+            for old, text in lifecycle.sections(note):
+                if old == number:
+                    return note, text
         return None
 
     def recall(self, query: str, limit: int = 10) -> list[Hit]:

@@ -12,6 +12,7 @@ import re
 import unicodedata
 from typing import NamedTuple
 
+_LONG = 64 * 1024  # no saved text is longer; what decay joined is compared to the letter
 _FILLERS = frozenset(("a", "an", "the", "that", "please"))
 _OPEN, _CLOSE = "([{", ")]}"
 _QUOTES = "\"'`“”„‟‘’‚‛«»‹›「」『』"
@@ -32,6 +33,8 @@ class _Word(NamedTuple):
 
 def key(text: str) -> tuple[str, ...]:
     """What two texts must share to be the same at all."""
+    if len(text) > _LONG:
+        return (text.strip(),)
     return tuple(word.folded for word in _words(text))
 
 
@@ -42,6 +45,8 @@ def longest_word(text: str) -> str:
 
 def same(old: str, new: str) -> bool:
     """Whether both texts say the same and differ only in what never carries meaning."""
+    if max(len(old), len(new)) > _LONG:
+        return old.strip() == new.strip()
     if _INDENTED.search(old.strip()) or _INDENTED.search(new.strip()):
         return old.strip().replace("\r\n", "\n") == new.strip().replace("\r\n", "\n")
     left, right = _words(old), _words(new)

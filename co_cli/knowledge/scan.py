@@ -40,6 +40,12 @@ def scan(query: str, notes: Iterable[Note], *, today: str = "") -> list[Hit]:
     return hits
 
 
+def holds(note: Note, text: str) -> bool:
+    """Whether a note holds all these words, each whole."""
+    wanted = _WORD.findall(text.lower())
+    return bool(wanted) and set(wanted) <= {*_WORD.findall(note.body.lower()), *note.tags}
+
+
 def _match(needle: str, words: list[str], note: Note) -> Hit | None:
     text = " ".join(note.body.lower().split())
     tags = [tag.lower() for tag in note.tags]

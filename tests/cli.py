@@ -1,0 +1,164 @@
+"""Ways to run `co`: in this process, as the installed command, and on a terminal."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import NamedTuple, Self
+from unittest.mock import patch
+
+from co_cli.main import run
+
+COMMAND = str(Path(sys.executable).parent / "co")
+PATIENCE = 20.0  # seconds; a command that takes longer hangs
+
+
+class TooSlow(BaseException):
+    """A command did not end in time; not an Exception, so that no handler can swallow it."""
+
+
+class Result(NamedTuple):
+    """How a command ended and what it said."""
+
+    code: int
+    out: str
+    err: str = ""
+
+
+class _Stream(io.TextIOWrapper):
+    def __init__(self, data: bytes = b"", *, tty: bool = False) -> None:
+        self.bytes = io.BytesIO(data)
+        super().__init__(self.bytes, encoding="utf-8", newline="\n", write_through=True)
+        self.tty = tty
+
+    def isatty(self) -> bool:
+        return self.tty
+
+    def text(self) -> str:
+        self.flush()
+        return self.bytes.getvalue().decode()
+
+
+@contextmanager
+def in_time(seconds: float) -> Iterator[None]:
+    """Raise TooSlow in here after so many seconds, also out of a system call that blocks."""
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise TooSlow(f"still running after {seconds} seconds")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def co(*args: str, input: str | bytes = "", tty: bool = False, limit: float = PATIENCE) -> Result:
+    """Run a command in this process; `tty` pretends that a person is there."""
+    data = input.encode() if isinstance(input, str) else input
+    streams = _Stream(data, tty=tty), _Stream(tty=tty), _Stream(tty=tty)
+    code: object = None
+    try:
+        with (
+            patch.multiple(sys, stdin=streams[0], stdout=streams[1], stderr=streams[2]),
+            in_time(limit),
+        ):
+            run(list(args))
+    except SystemExit as end:
+        code = end.code
+    assert isinstance(code, int)
+    return Result(code, streams[1].text(), streams[2].text())
+
+
+def command(*args: str | bytes, input: bytes = b"", **env: str) -> Result:
+    """Run the installed command in a process of its own."""
+    done = subprocess.run(
+        [COMMAND, *args],
+        input=input,
+        capture_output=True,
+        env={**os.environ, **env},
+        timeout=PATIENCE,
+        check=False,
+    )
+    return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+class Terminal:
+    """The installed command on a terminal, with a person who waits for a text and then types."""
+
+    def __init__(self, *args: str, **env: str) -> None:
+        self.shown = ""
+        self._rest = b""
+        self._master, slave = pty.openpty()
+        termios.tcsetwinsize(slave, (24, 100))
+        self.process = subprocess.Popen(
+            [COMMAND, *args],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env={**os.environ, "TERM": "xterm-256color", **env},
+            start_new_session=True,
+        )
+        os.close(slave)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        os.close(self._master)
+
+    def _read(self, deadline: float) -> bool:
+        """Take what is on the screen; False when there is nobody to write more."""
+        wait = max(0.0, deadline - time.monotonic())
+        ready, _, _ = select.select([self._master], [], [], wait)
+        if not ready:
+            raise TooSlow(f"waited too long; the screen shows:\n{self.shown}")
+        try:
+            data = os.read(self._master, 65536)
+        except OSError:  # Linux says EIO when the other side has closed
+            data = b""
+        self.shown += data.decode("utf-8", "replace").replace("\r\n", "\n")
+        return bool(data)
+
+    def expect(self, text: str) -> str:
+        """Wait until this text is on the screen, and return all that is."""
+        deadline = time.monotonic() + PATIENCE
+        while text not in self.shown:
+            assert self._read(deadline), f"{text!r} never came; the screen shows:\n{self.shown}"
+        return self.shown
+
+    def type(self, text: str) -> None:
+        """Press these keys."""
+        os.write(self._master, text.encode())
+
+    def interrupt(self) -> None:
+        """Press Control-C."""
+        self.process.send_signal(signal.SIGINT)
+
+    def end(self) -> Result:
+        """Wait until the command ends; what it said and what the person typed, in one."""
+        deadline = time.monotonic() + PATIENCE
+        while self._read(deadline):
+            pass
+        return Result(self.process.wait(PATIENCE), self.shown)

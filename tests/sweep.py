@@ -1,0 +1,538 @@
+"""Every operation of a notebook, met by a fault at every system call, and what must still hold.
+
+The shared engine of tests/test_faults.py (short) and bench/torture.py (whole). A point is one
+operation with one fault at one call, followed by the next start and the next ordinary save.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import re
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from faults import CLEAN, REFUSED, Call, Crash, Fault, PowerCut, Say, Shim, in_child
+
+from co_cli.errors import CoError, NotFound
+from co_cli.knowledge.draft import Item
+from co_cli.knowledge.lifecycle import Policy
+from co_cli.knowledge.notebook import Notebook
+
+NOON = datetime(2026, 2, 9, 12, 0, tzinfo=UTC)
+ROOMY = Policy(max_count=10_000)
+NEXT = "Zebras graze quietly beyond Timbuktu"  # the next ordinary save: like no other text here
+FACTS = [
+    "User prefers pytest over unittest",
+    "The billing service belongs to Alice",
+    "Deploys happen on Thursday afternoons",
+    "PostgreSQL 14 runs in production",
+    "Invoices are numbered per calendar year",
+]
+# Files come and go by the ten thousand: in memory, where the system offers that.
+MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None
+_RANDOM = re.compile(r'"?\b[0-9a-f]{16}\b"?')
+
+State = dict[str, str]
+Verb = Callable[[Notebook], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A thing a notebook can do: what must be there before, the doing, and what it saves."""
+
+    name: str
+    run: Verb
+    prepare: Verb = lambda book: [book.remember(fact, tags=["context"]) for fact in FACTS]
+    saves: str = ""
+    policy: Policy = ROOMY
+    plans: bool = True
+
+
+def _intake(book: Notebook) -> None:
+    items = [Item(f"Imported fact {word}", "old.json") for word in ("alpha", "beta", "gamma")]
+    change = book.plan_intake(items, context=b"# Context\n").change
+    assert change is not None
+    book.journal.commit(change)
+
+
+def _decay(book: Notebook) -> None:
+    plan = book.plan_decay()
+    if plan is None:
+        raise NotFound("nothing to decay")
+    book.commit(plan)
+
+
+def _forgotten(book: Notebook) -> None:
+    OPERATIONS["save"].prepare(book)
+    book.forget(2)
+
+
+def _merged(book: Notebook) -> None:
+    OPERATIONS["save"].prepare(book)
+    book.merge([1, 3])
+
+
+_SMALL = Policy(max_count=5, percentage=0.6)
+_CUT = Policy(max_count=5, percentage=0.6, strategy="cut")
+_NEW = "Releases are announced in the harbour channel"
+OPERATIONS = {
+    op.name: op
+    for op in [
+        Operation("first save", lambda book: book.remember(_NEW), lambda _: None, saves=_NEW),
+        Operation("save", lambda book: book.remember(_NEW, ["team"]), saves=_NEW),
+        Operation(
+            "consolidate",
+            lambda book: book.remember(FACTS[0] + "!", ["testing"]),
+            saves=FACTS[0] + "!",
+        ),
+        Operation(
+            "update",
+            lambda book: book.remember("PostgreSQL 16 runs in production", similar="update"),
+            saves="PostgreSQL 16 runs in production",
+        ),
+        Operation(
+            "save that decays (summarize)",
+            lambda book: book.remember(_NEW),
+            saves=_NEW,
+            policy=_SMALL,
+        ),
+        Operation(
+            "save that decays (cut)", lambda book: book.remember(_NEW), saves=_NEW, policy=_CUT
+        ),
+        Operation("decay (summarize)", _decay, policy=_SMALL),
+        Operation("decay (cut)", _decay, policy=_CUT),
+        Operation("forget", lambda book: book.forget(3)),
+        Operation("undo", lambda book: book.undo(), _merged),
+        Operation("restore", lambda book: book.restore(2), _forgotten),
+        Operation("merge", lambda book: book.merge([1, 3, 5])),
+        Operation("protect", lambda book: book.protect(2)),
+        Operation("import", _intake),
+    ]
+}
+
+
+@dataclass(slots=True)
+class Report:
+    """How many points were reached for each operation and fault, and what did not hold."""
+
+    points: Counter[tuple[str, str]] = field(default_factory=Counter)
+    violations: list[str] = field(default_factory=list)
+    # Points where the caller saw an error although the change is whole and there.
+    unsure: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.points.total()
+
+    def by_operation(self) -> Counter[str]:
+        """Points per operation."""
+        found: Counter[str] = Counter()
+        for (operation, _), count in self.points.items():
+            found[operation] += count
+        return found
+
+    def kinds(self) -> Counter[str]:
+        """What did not hold, without the where."""
+        return Counter(violation.rsplit(": ", 1)[-1][:100] for violation in self.violations)
+
+
+@dataclass(slots=True)
+class Stage:
+    """An operation ready to be repeated: the folder to copy and the states it may end in."""
+
+    operation: Operation
+    work: str
+    template: str
+    states: list[State]
+    originals: dict[str, bytes]
+    calls: int = 0
+    writes: int = 0
+    commit: int = 0
+    copies: int = 0
+
+    def copy(self) -> str:
+        """A fresh folder to run in."""
+        self.copies += 1
+        target = os.path.join(self.work, f"run{self.copies}")
+        shutil.copytree(self.template, target)
+        return target
+
+    def book(self, root: str) -> Notebook:
+        """The notebook the operation runs in."""
+        return Notebook(root, policy=self.operation.policy, clock=lambda: NOON)
+
+
+def state(root: str) -> State:
+    """Every file a person would call theirs, without the random parts."""
+    found: State = {}
+    for folder in ("memories", "articles", "inbox"):
+        for name in _listed(os.path.join(root, folder)):
+            found[f"{folder}/{name}"] = _text(os.path.join(root, folder, name))
+    if os.path.exists(os.path.join(root, "context.md")):
+        found["context.md"] = _text(os.path.join(root, "context.md"))
+    return found
+
+
+def _listed(folder: str) -> list[str]:
+    if not os.path.isdir(folder):
+        return []
+    return sorted(name for name in os.listdir(folder) if not name.startswith(".co-"))
+
+
+def _text(path: str) -> str:
+    with open(path, "rb") as file:
+        return _RANDOM.sub("*", file.read().decode())
+
+
+def temps(root: str) -> list[str]:
+    """Temporary files left anywhere."""
+    return [
+        os.path.relpath(os.path.join(folder, name), root)
+        for folder, _, names in os.walk(root)
+        for name in names
+        if name.startswith(".co-")
+    ]
+
+
+def prepare(operation: Operation, work: str) -> Stage:
+    """Run the operation once without a fault, to know where it starts and where it may end."""
+    template = os.path.join(work, "template")
+    with Shim(template, sync=False):
+        operation.prepare(Notebook(template, policy=ROOMY, clock=lambda: NOON))
+    os.makedirs(template, exist_ok=True)
+    stage = Stage(operation, work, template, [state(template)], {})
+    for path in stage.states[0]:
+        with open(os.path.join(template, path), "rb") as file:
+            stage.originals[path] = file.read()
+    root = stage.copy()
+    book = stage.book(root)
+
+    def after(_: int, call: Call) -> None:
+        if str(call) == "write archive/journal.jsonl" and book.journal.tail().state == "done":
+            stage.states.append(state(root))
+
+    with Shim(root, sync=False, after=after) as shim:
+        operation.run(book)
+    stage.calls = len(shim.calls)
+    calls = [str(call) for call in shim.calls]
+    journalled = "write archive/journal.jsonl"
+    stage.commit = calls.index(journalled) if journalled in calls else 0
+    stage.writes = sum(call.name == "write" for call in shim.calls)
+    if stage.states[-1] != state(root):
+        stage.states.append(state(root))
+    assert stage.states[-1] != stage.states[0]
+    shutil.rmtree(root)
+    return stage
+
+
+# One point
+
+
+def point(stage: Stage, fault: Fault, report: Report, seed: int = 0) -> bool:
+    """Run the operation with the fault, then look; False when the fault was never reached."""
+    root = stage.copy()
+    try:
+        outcome = _suffer(stage, root, fault, seed)
+        if outcome.reached:
+            report.points[stage.operation.name, str(fault)] += 1
+            found = [outcome.broken] if outcome.broken else inspect(stage, root, outcome, report)
+            where = f"{stage.operation.name}: {fault} at {fault.at}"
+            report.violations += [f"{where}: {problem}" for problem in found]
+        return outcome.reached
+    finally:
+        shutil.rmtree(root)
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How an operation met its fault: whether it was acknowledged, and what must not be."""
+
+    fault: Fault
+    acknowledged: bool = False
+    reached: bool = False
+    struck: str = ""
+    broken: str = ""
+
+
+def _suffer(stage: Stage, root: str, fault: Fault, seed: int) -> Outcome:
+    outcome = Outcome(fault)
+    if fault.kind == "kill":
+        _be_killed(stage, root, outcome)
+    elif fault.kind == "crash":
+        _cut_power(stage, root, outcome, seed)
+    else:
+        with Shim(root, fault, sync=False) as shim:
+            try:
+                stage.operation.run(stage.book(root))
+                outcome.acknowledged = True
+            except CoError:
+                pass
+            except Exception as error:  # noqa: BLE001 - a finding, no reason to stop the sweep
+                outcome.broken = f"{type(error).__name__} reached the caller"
+        outcome.reached, outcome.struck = shim.reached, str(shim.struck)
+    return outcome
+
+
+def _be_killed(stage: Stage, root: str, outcome: Outcome) -> None:
+    def act(say: Say) -> None:
+        stage.operation.run(stage.book(root))
+        say("acknowledged")
+
+    ended = in_child(act, Shim(root, outcome.fault, sync=False))
+    outcome.reached = ended.killed
+    outcome.acknowledged = "acknowledged" in ended.lines
+    if not ended.killed and ended.status not in (CLEAN, REFUSED):
+        raise AssertionError(ended.lines)
+
+
+def _cut_power(stage: Stage, root: str, outcome: Outcome, seed: int) -> None:
+    """Crash, then put in the folder's place what the disk would hold."""
+    shim = PowerCut(root, outcome.fault)
+    try:
+        with shim, suppress(Crash, CoError):
+            stage.operation.run(stage.book(root))
+            outcome.acknowledged = True
+        os.rename(root, root + "-lost")
+        shim.lay_out(root, random.Random(seed) if seed else None)
+    finally:
+        shim.release()
+        shutil.rmtree(root + "-lost", ignore_errors=True)
+    outcome.reached = shim.reached
+
+
+def inspect(stage: Stage, root: str, outcome: Outcome, report: Report) -> Iterator[str]:
+    """What does not hold after the next start and the next ordinary save."""
+    fault, acknowledged = outcome.fault, outcome.acknowledged
+    with Shim(root, sync=False):
+        try:
+            book = Notebook(root, policy=ROOMY, clock=lambda: NOON)
+            started = state(root)
+            yield from _look(stage, book, started, outcome)
+            book.remember(NEXT)
+        except (CoError, OSError) as error:
+            yield f"the next start or save fails with {type(error).__name__}"
+            return
+    ended = state(root)
+    fresh = [path for path in ended if NEXT in ended[path]]
+    if len(fresh) != 1 or {p: t for p, t in ended.items() if p not in fresh} != started:
+        yield "the next save changed more than its own note"
+    if temps(root):
+        yield "a temporary file is left after the next save"
+    if fault.kind == "fail" and not fault.forever and book.journal.unreadable_lines():
+        yield "a journal line is torn"
+    yield from _check_numbers(book)
+    if not acknowledged and started != stage.states[0] and fault.kind == "fail":
+        report.unsure += 1
+
+
+def _look(stage: Stage, book: Notebook, now: State, outcome: Outcome) -> Iterator[str]:
+    acknowledged = outcome.acknowledged
+    if book.journal.tail().state == "intent":
+        yield "an intent is still open after the next start"
+    if temps(book.root):
+        yield "a temporary file is left after the next start"
+    if now not in stage.states and not _hidden_note(stage, outcome):
+        names = sorted(set(now) ^ set(stage.states[0]))
+        yield f"half a change ({names})" if names else "half a file"
+    elif acknowledged and now == stage.states[0]:
+        yield "an acknowledged change is lost"
+    bodies = [note.body for note in book.notes()]
+    if book.problems:
+        yield f"an unreadable file: {book.problems[0].reason}"
+    if acknowledged and stage.operation.saves and stage.operation.saves not in bodies:
+        yield "an acknowledged save is lost"
+    kept = _kept(book)
+    for path, raw in stage.originals.items():
+        if stage.states[0][path] != now.get(path) and raw not in kept:
+            yield f"the previous bytes of {path} are gone"
+
+
+def _hidden_note(stage: Stage, outcome: Outcome) -> bool:
+    """Whether the fault hid a note from the plan, which then was another, equally whole one."""
+    if not stage.operation.plans:
+        return False
+    reading = ("open memories/0", "fstat memories/0", "read memories/0", "close memories/0")
+    return outcome.fault.kind == "fail" and outcome.struck.startswith(reading)
+
+
+def _kept(book: Notebook) -> list[bytes]:
+    """Every previous version that a finished change can bring back."""
+    found = []
+    for entry in book.journal.entries():
+        for file in entry.files if entry.state == "done" else ():
+            if file["before"] is not None:
+                try:
+                    found.append(book.journal.kept(entry.n, file))
+                except CoError:
+                    continue
+    return found
+
+
+def _check_numbers(book: Notebook) -> Iterator[str]:
+    """Numbers only grow, whether or not the change that took one was carried out."""
+    highest = 0
+    for entry in book.journal.entries():
+        if entry.op in ("restore", "undo"):
+            continue
+        for file in entry.files:
+            match = re.match(r"memories/(\d+)-", file["path"])
+            if file["before"] is None and match:
+                if int(match.group(1)) <= highest:
+                    yield f"number {match.group(1)} is given out twice"
+                highest = int(match.group(1))
+
+
+# Many points
+
+ONCE = [Fault("fail", 0, code) for code in (errno.EIO, errno.ENOSPC, errno.EMFILE)]
+FOR_EVER = [Fault("fail", 0, code, True) for code in (errno.EIO, errno.ENOSPC, errno.EROFS)]
+KILLS = [Fault("kill", 0), Fault("kill", 0, partial=True)]
+HALF = [
+    Fault("fail", 0, errno.ENOSPC, partial=True),
+    Fault("fail", 0, errno.ENOSPC, forever=True, partial=True),
+]
+CUTS = [Fault("crash", 0)]
+FAULTS = [*KILLS, *ONCE, *FOR_EVER, *HALF, *CUTS]
+
+
+def sweep(
+    names: list[str], faults: list[Fault], *, step: int = 1, luck: int = 1, work: str = ""
+) -> Report:
+    """Every fault at every `step`-th call of each operation, until it completes untouched."""
+    report = Report()
+    for name in names:
+        with _workshop(work) as folder:
+            sweep_stage(prepare(OPERATIONS[name], folder), faults, report, step=step, luck=luck)
+    return report
+
+
+@contextmanager
+def _workshop(work: str) -> Iterator[str]:
+    folder = tempfile.mkdtemp(prefix="co-sweep-", dir=work or MEMORY)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+def sweep_stage(
+    stage: Stage, faults: list[Fault], report: Report, *, step: int = 1, luck: int = 1
+) -> None:
+    """Every fault at every `step`-th call of one operation."""
+    for fault in faults:
+        for seed in range(luck + 1 if fault.kind == "crash" else 1):
+            _sweep_one(stage, fault, step, seed, report)
+
+
+def _sweep_one(stage: Stage, fault: Fault, step: int, seed: int, report: Report) -> None:
+    last = stage.writes if fault.partial else stage.calls
+    at = 1 + seed % step
+    while point(stage, replace(fault, at=at), report, seed * 1000 + at if seed else 0):
+        at += 1 if fault.partial else step
+        assert at < 4 * last + step, "the operation never completes"
+
+
+# A fault on top of a fault: the next start is cut short too
+
+
+def sweep_recovery(
+    names: list[str], faults: list[Fault], *, step: int = 1, work: str = ""
+) -> Report:
+    """Crash each operation at every `step`-th call of its commit, then fault the next start."""
+    report = Report()
+    for name in names:
+        with _workshop(work) as folder:
+            stage = prepare(OPERATIONS[name], folder)
+            for at in range(stage.commit + 1, stage.calls + 1, step):
+                crashed = _crashed(stage, at)
+                sweep_stage(crashed, faults, report, luck=0)
+                shutil.rmtree(crashed.template)
+    return report
+
+
+def _crashed(stage: Stage, at: int) -> Stage:
+    """The folder as a process left it that died at this call; opening it is the operation."""
+
+    def refuse(_: Notebook) -> None:
+        raise NotFound("nothing was asked for")
+
+    root = stage.copy()
+    with Shim(root, Fault("crash", at), sync=False), suppress(Crash):
+        stage.operation.run(stage.book(root))
+    opening = Operation(f"recovery from {stage.operation.name}", refuse, plans=False)
+    return replace(stage, operation=opening, template=root, calls=1000, writes=1000)
+
+
+# A person edits a file meanwhile
+
+HAND = "and this line was added by hand"
+EDITED = {
+    "consolidate": 1,
+    "update": 4,
+    "decay (summarize)": 2,
+    "decay (cut)": 2,
+    "forget": 3,
+    "undo": 1,
+    "merge": 3,
+    "protect": 2,
+}
+
+
+def sweep_edits(names: list[str], *, step: int = 1, work: str = "") -> Report:
+    """At every `step`-th call of an operation a person saves the file that it is about."""
+    report = Report()
+    for name in names:
+        with _workshop(work) as folder:
+            stage = prepare(OPERATIONS[name], folder)
+            for how in (_in_place, _by_rename):
+                for at in range(1, stage.calls + 1, step):
+                    _edit_meanwhile(stage, how, at, report)
+    return report
+
+
+def _in_place(path: str) -> None:
+    """Save as editors do that write over the old file."""
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(HAND + "\n")
+
+
+def _by_rename(path: str) -> None:
+    """Save as editors do that write a new file and rename it."""
+    shutil.copy(path, path + "~")
+    _in_place(path + "~")
+    os.rename(path + "~", path)
+
+
+def _edit_meanwhile(stage: Stage, how: Callable[[str], None], at: int, report: Report) -> None:
+    root = stage.copy()
+    [name] = [path for path in stage.originals if f"/{EDITED[stage.operation.name]:03d}-" in path]
+    edited: list[Call] = []
+
+    def before(number: int, call: Call) -> None:
+        if number == at and os.path.exists(os.path.join(root, name)):
+            how(os.path.join(root, name))
+            edited.append(call)
+
+    try:
+        with Shim(root, sync=False, before=before), suppress(CoError):
+            stage.operation.run(stage.book(root))
+        if not edited:
+            return
+        report.points[stage.operation.name, "edit" + how.__name__] += 1
+        book = stage.book(root)
+        texts = [*(note.raw for note in book.notes()), *_kept(book)]
+        # Between the last look and the rename that follows it there is no call to look with.
+        blind = edited[0].name == "replace" and how is _by_rename
+        if not blind and not any(HAND.encode() in text for text in texts):
+            where = f"{stage.operation.name}: edit{how.__name__} before call {at} ({edited[0]})"
+            report.violations.append(f"{where}: the hand edit is lost")
+    finally:
+        shutil.rmtree(root)

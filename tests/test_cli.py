@@ -1,0 +1,1467 @@
+"""The `co` command as a person and a program meet it: what they type, what they read."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import termios
+from array import array
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli import COMMAND, Result, Terminal, co, command, in_time
+
+import co_cli.commands.notes
+from co_cli.commands.knowledge import TABLE
+from co_cli.main import COMMANDS
+
+KNOWLEDGE = Path(".co-cli/knowledge")
+MEMORIES = KNOWLEDGE / "memories"
+TODAY = datetime.now(UTC).date().isoformat()
+NOTHING = "Nothing is saved yet. Try: co learn"
+ESCAPE = "\x1b"
+
+
+def here(name: str) -> str:
+    """The full path of a memory of this project."""
+    return str(Path.cwd() / MEMORIES / name)
+
+
+def home(name: str = "") -> Path:
+    """A path below the person's own knowledge."""
+    return Path(os.environ["HOME"]) / ".config/co-cli/knowledge" / name
+
+
+def note(number: int, text: str, more: str = "", name: str = "") -> Path:
+    """A memory that somebody else wrote."""
+    path = MEMORIES / (name or f"{number:03d}-{text.split(maxsplit=1)[0].lower()}.md")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f'---\nid: {number}\ncreated: "2026-02-09T14:30:00Z"\n{more}---\n\n{text}\n')
+    return path
+
+
+def ok(*args: str, **options: Any) -> str:
+    """What a command prints that must work."""
+    result = co(*args, **options)
+    assert result.code == 0, result
+    return result.out
+
+
+def refused(*args: str, **options: Any) -> str:
+    """What a command says that must not work, and must not print an answer."""
+    result = co(*args, **options)
+    assert (result.code, result.out) == (1, ""), result
+    return result.err
+
+
+def loads(*args: str) -> Any:
+    return json.loads(ok(*args, "--json"))
+
+
+def names() -> list[str]:
+    return sorted(path.name for path in MEMORIES.glob("*.md"))
+
+
+# Learn
+
+
+def test_a_text_is_remembered() -> None:
+    assert co(
+        "learn", "We", "deploy", "on", "Tuesdays", "-t", "decision", "--tag", "ops"
+    ) == Result(
+        0,
+        "✓ Saved memory 1: 001-we-deploy-on-tuesdays.md\n"
+        f"Location: {here('001-we-deploy-on-tuesdays.md')}\n",
+    )
+    lines = (MEMORIES / "001-we-deploy-on-tuesdays.md").read_text().split("\n")
+    assert re.fullmatch(r"uid: \w{12,32}", lines.pop(2))
+    assert re.fullmatch(rf'created: "{TODAY}T\d\d:\d\d:\d\d\+00:00"', lines.pop(2))
+    assert lines == [
+        *("---", "id: 1", "tags:", "- decision", "- ops"),
+        *("source: detected", "auto_category: decision", "---", "", "We deploy on Tuesdays", ""),
+    ]
+
+
+@pytest.mark.parametrize("args", [(), ("-",)])
+def test_a_text_comes_through_a_pipe(args: tuple[str, ...]) -> None:
+    assert co("learn", *args, input="First line\nand second\n").code == 0
+    assert loads("knowledge", "show", "1")["content"] == "First line\nand second"
+
+
+def test_a_text_for_everywhere_goes_to_the_persons_own_notebook() -> None:
+    assert ok("learn", "-g", "I prefer pytest") == (
+        f"✓ Saved memory g1: 001-i-prefer-pytest.md\n"
+        f"Location: {home('memories/001-i-prefer-pytest.md')}\n"
+    )
+    assert not Path(".co-cli").exists()
+    assert ok("knowledge", "list") == f"g1\t{TODAY}\t\t\tI prefer pytest\n"
+
+
+@pytest.mark.parametrize(
+    ("when", "day"),
+    [
+        ("2099-12-31", "2099-12-31"),
+        ("30d", str(date.fromisoformat(TODAY) + timedelta(days=30))),
+        ("2w", str(date.fromisoformat(TODAY) + timedelta(days=14))),
+        (" 1Y ", str(date.fromisoformat(TODAY) + timedelta(days=365))),
+    ],
+)
+def test_a_memory_may_expire(when: str, day: str) -> None:
+    ok("learn", "Sale on", "--expires", when)
+    found = loads("knowledge", "show", "1")
+    assert (found["expires"], found["expired"]) == (day, False)
+
+
+@pytest.mark.parametrize("when", ["soon", "2026-02-30", "99999y", "-3d", "3", "x" * 100, ""])
+def test_an_expiry_that_is_none_is_refused(when: str) -> None:
+    """Red when a bad expiry is dropped and the text saved without it."""
+    said = refused("learn", "Sale on", "--expires", when)
+    assert said == (
+        f"co: cannot read the expiry {repr(when)[:40]}\n"
+        "    Use a date (2026-12-31) or a span (30d, 2w, 6m, 1y).\n"
+    )
+    assert not Path(".co-cli").exists()
+
+
+def test_an_expired_memory_says_so() -> None:
+    note(1, "Sale on", 'expires: "2026-03-01"\n')
+    assert ok("knowledge", "list") == "1\t2026-02-09\texpired\t\tSale on\n"
+    ok("trust", "--yes")
+    assert ok("recall", "sale") == "1  2026-02-09  expired  (exact text)\n    Sale on\n"
+
+
+REFUSED = {
+    "": "there is nothing to store: the text is empty\n",
+    " \n\t ": "there is nothing to store: the text is empty\n",
+    "x" * 16385: "the text is 16385 bytes long; a note holds at most 16384\n"
+    "    Split it into several notes.\n",
+    "a\u202eb": "line 1, column 2: U+202E RIGHT-TO-LEFT OVERRIDE will not be stored "
+    "(rule bidi-control)\n    Remove the character and try again.\n",
+    "a\nb\u200bc": "line 2, column 2: U+200B ZERO WIDTH SPACE will not be stored "
+    "(rule hidden-character)\n    Remove the character and try again.\n",
+    "a\x1b[31m": "line 1, column 2: U+001B CONTROL CHARACTER will not be stored "
+    "(rule control-character)\n    Remove the character and try again.\n",
+    "a\U000e0041b": "line 1, column 2: U+E0041 TAG LATIN CAPITAL LETTER A will not be stored "
+    "(rule tag-block)\n    Remove the character and try again.\n",
+    "our key is AKIAIOSFODNN7EXAMPLA": "this looks like an AWS access key (rule aws-access-key)\n"
+    "    Store where it is kept instead, or repeat with --allow-secret.\n",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_must_not_be_stored_is_refused_with_the_reason(text: str) -> None:
+    """G13, G14. Red when such a text is stored, trimmed or cleaned up instead of refused."""
+    assert refused("learn", text) == f"co: {REFUSED[text]}"
+    assert refused("learn", "-", input=text) == f"co: {REFUSED[text]}"
+    assert not Path(".co-cli").exists()
+
+
+def test_bytes_that_are_no_text_are_refused() -> None:
+    assert refused("learn", input=b"caf\xe9") == "co: standard input is not UTF-8 text\n"
+    done = command("learn", b"caf\xe9")
+    assert (done.code, done.out) == (1, "")
+    assert "will not be stored (rule not-utf8)" in done.err
+    assert not Path(".co-cli").exists()
+
+
+def test_a_megabyte_of_standard_input_is_too_long_and_not_cut() -> None:
+    """Red when only the start of the input is read, and a cut character blamed."""
+    said = refused("learn", "-", input="xé" * 600_000)
+    assert said.startswith("co: the text is ")
+    assert "a note holds at most 16384" in said
+
+
+def test_a_secret_is_stored_when_the_person_insists() -> None:
+    secret = "our key is AKIAIOSFODNN7EXAMPLA"
+    ok("learn", secret, "--allow-secret")
+    assert loads("knowledge", "show", "1")["content"] == secret
+    tag = "AKIAIOSFODNN7EXAMPLA"
+    assert "tag 1 looks like an AWS access key" in refused("learn", "Another", "-t", tag)
+    ok("learn", "Another", "-t", tag, "--allow-secret")
+
+
+def test_saying_the_same_again_consolidates() -> None:
+    ok("learn", "We deploy on Tuesdays", "-t", "ops")
+    assert ok("learn", "we deploy on  Tuesdays!", "-t", "decision") == (
+        "✓ Consolidated memory 1: 001-we-deploy-on-tuesdays.md\n"
+        f"Location: {here('001-we-deploy-on-tuesdays.md')}\n"
+    )
+    found = loads("knowledge", "show", "1")
+    assert (found["content"], found["tags"]) == ("we deploy on  Tuesdays!", ["ops", "decision"])
+
+
+def test_saying_again_what_is_protected_changes_nothing() -> None:
+    """G8. Red when a protected note is reworded."""
+    ok("learn", "We deploy on Tuesdays", "--protect")
+    before = (MEMORIES / "001-we-deploy-on-tuesdays.md").read_bytes()
+    assert ok("learn", "we deploy on tuesdays") == (
+        "Memory 1 says this already and is protected; nothing changed.\n"
+        f"Location: {here('001-we-deploy-on-tuesdays.md')}\n"
+    )
+    assert (MEMORIES / "001-we-deploy-on-tuesdays.md").read_bytes() == before
+
+
+@pytest.mark.parametrize("flags", [(), ("--keep",)])
+def test_a_similar_text_is_kept_beside_the_old_one(flags: tuple[str, ...]) -> None:
+    """G8. Red when similarity alone replaces a memory."""
+    ok("learn", "We deploy on Tuesdays")
+    assert ok("learn", "We deploy on Thursdays", *flags) == (
+        "✓ Saved memory 2: 002-we-deploy-on-thursdays.md\n"
+        f"Location: {here('002-we-deploy-on-thursdays.md')}\n"
+        "Similar to memory 1 (93%): We deploy on Tuesdays\n"
+        "Both are kept. To let the new one replace it: co knowledge merge 2 1 --keep-first\n"
+    )
+    assert names() == ["001-we-deploy-on-tuesdays.md", "002-we-deploy-on-thursdays.md"]
+
+
+def test_a_similar_text_replaces_the_old_one_when_asked_to() -> None:
+    ok("learn", "We deploy on Tuesdays")
+    assert ok("learn", "--update", "We deploy on Thursdays") == (
+        "✓ Saved memory 2: 002-we-deploy-on-thursdays.md\n"
+        f"Location: {here('002-we-deploy-on-thursdays.md')}\n"
+        "It replaces memory 1, which is archived (co knowledge restore 1).\n"
+    )
+    assert names() == ["002-we-deploy-on-thursdays.md"]
+    ok("knowledge", "restore", "1")
+    assert names() == ["001-we-deploy-on-tuesdays.md", "002-we-deploy-on-thursdays.md"]
+
+
+def test_what_a_save_did_is_told_to_a_program() -> None:
+    ok("learn", "We deploy on Tuesdays")
+    found = loads("learn", "We deploy on Thursdays", "-t", "ops")
+    assert found == {
+        "display": found["display"],
+        "path": here("002-we-deploy-on-thursdays.md"),
+        "memory_id": 2,
+        "ref": "2",
+        "action": "related",
+        "collisions": [{"id": 1, "ref": "1", "similarity": 93, "content": "We deploy on Tuesdays"}],
+        "decayed": [],
+    }
+
+
+FIVE = ["Apples are red", "Bears eat honey", "Cars need fuel", "Doors open", "Eels swim well"]
+
+
+@pytest.fixture
+def five(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five memories, and a limit of five."""
+    monkeypatch.setenv("CO_CLI_MEMORY_MAX_COUNT", "5")
+    for text in FIVE:
+        ok("learn", text)
+
+
+@pytest.mark.usefixtures("five")
+def test_the_save_that_crosses_the_limit_decays_the_oldest() -> None:
+    assert ok("learn", "Frogs jump high") == (
+        "✓ Saved memory 6: 006-frogs-jump-high.md\n"
+        f"Location: {here('006-frogs-jump-high.md')}\n"
+        "Moved 2 old memories (1-2) into memory 7. Undo: co knowledge undo\n"
+    )
+    assert ok("knowledge", "show", "2") == f"## Memory 2 ({TODAY})\n\nBears eat honey\n"
+    assert loads("knowledge", "show", "2")["section"] == f"## Memory 2 ({TODAY})\n\nBears eat honey"
+    assert ok("knowledge", "undo").startswith("✓ Undid change 7 (decay): ")
+    assert [name[:3] for name in names()] == ["001", "002", "003", "004", "005", "006"]
+
+
+@pytest.mark.usefixtures("five")
+def test_the_cut_strategy_only_archives(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CO_CLI_MEMORY_DECAY_STRATEGY", "cut")
+    assert ok("learn", "Frogs jump high").split("\n")[2] == (
+        "Moved 1 old memory (1) to the archive. Undo: co knowledge undo"
+    )
+    assert [name[:3] for name in names()] == ["002", "003", "004", "005", "006"]
+    assert refused("knowledge", "show", "1") == (
+        "co: there is no memory 1\n    It was archived; `co knowledge restore 1` brings it back.\n"
+    )
+
+
+def test_a_notebook_over_its_limit_says_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    for number, text in enumerate(FIVE, 1):
+        note(number, text)
+    monkeypatch.setenv("CO_CLI_MEMORY_MAX_COUNT", "3")
+    over = (
+        "This notebook holds 6 memories, over its limit of 3.\n"
+        "`co knowledge decay` shortens it; memory_max_count raises the limit.\n"
+    )
+    assert ok("learn", "Frogs jump high").endswith(over)
+    assert ok("learn", "Goats climb").count("\n") == 2
+    assert len(names()) == 7
+
+
+def test_a_person_is_asked_about_a_similar_memory() -> None:
+    ok("learn", "We deploy on Tuesdays")
+    with Terminal("learn", "We deploy on Thursdays") as terminal:
+        shown = terminal.expect("[c]ancel")
+        terminal.type("c\n")
+        assert terminal.end().code == 0
+    assert "This is close to memory 1 (93%):" in shown
+    assert "-We deploy on Tuesdays\n+We deploy on Thursdays\n" in shown
+    assert terminal.shown.endswith("Nothing was saved.\n")
+    assert names() == ["001-we-deploy-on-tuesdays.md"]
+    with Terminal("learn", "We deploy on Thursdays") as terminal:
+        terminal.expect("[c]ancel")
+        terminal.type("x\n")
+        terminal.expect("Error: 'x' is not one of")
+        terminal.type("u\n")
+        assert terminal.end().code == 0
+    assert names() == ["002-we-deploy-on-thursdays.md"]
+    with Terminal("learn", "We deploy on Tuesdays") as terminal:
+        terminal.expect("[c]ancel")
+        terminal.type("k\n")
+        assert terminal.end().code == 0
+    assert names() == ["002-we-deploy-on-thursdays.md", "003-we-deploy-on-tuesdays.md"]
+
+
+# Recall
+
+
+def test_recall_finds_what_was_said() -> None:
+    ok("learn", "We deploy on Tuesdays", "-t", "ops")
+    ok("learn", "-g", "I deploy with care")
+    assert co("recall", "deploy") == Result(
+        0,
+        f"1  {TODAY}  [ops]  (exact text)\n    We deploy on Tuesdays\n"
+        f"g1  {TODAY}  (exact text)\n    I deploy with care\n",
+    )
+    assert ok("recall", "-n", "1", "deploy").startswith("1  ")
+    assert ok("recall", "--limit", "1", "deploy").count("deploy") == 1
+
+
+def test_recall_says_when_there_is_nothing() -> None:
+    assert co("recall", "zebra") == Result(
+        0,
+        "",
+        "No memories found matching 'zebra'; 0 searched.\n"
+        'Nothing is saved yet. Try: co learn "I prefer pytest over unittest"\n',
+    )
+    ok("learn", "We deploy on Tuesdays")
+    assert co("recall", "zebra") == Result(
+        0, "", "No memories found matching 'zebra'; 1 searched.\n"
+    )
+    assert loads("recall", "zebra") == {"query": "zebra", "count": 0, "results": []}
+
+
+def test_recall_tells_a_program_everything() -> None:
+    ok("learn", "We deploy on Tuesdays", "-t", "ops")
+    found = loads("recall", "when", "deploy")
+    created = found["results"][0].pop("created")
+    assert created.startswith(TODAY)
+    assert found == {
+        "query": "when deploy",
+        "count": 1,
+        "results": [
+            {
+                "id": 1,
+                "ref": "1",
+                "kind": "memory",
+                "scope": "project",
+                "content": "We deploy on Tuesdays",
+                "tags": ["ops"],
+                "path": here("001-we-deploy-on-tuesdays.md"),
+                "score": 0.9,
+                "why": "words: deploy",
+                "weak": False,
+                "trusted": True,
+            }
+        ],
+    }
+
+
+def test_recall_marks_what_comes_from_an_untrusted_folder() -> None:
+    """G16. Red when a cloned folder's notes look like the person's own."""
+    note(1, "We deploy on Tuesdays")
+    assert ok("recall", "deploy") == (
+        "1  2026-02-09  untrusted folder  (exact text)\n    We deploy on Tuesdays\n"
+    )
+    assert loads("recall", "deploy")["results"][0]["trusted"] is False
+    ok("trust", "--yes")
+    assert ok("recall", "deploy") == "1  2026-02-09  (exact text)\n    We deploy on Tuesdays\n"
+
+
+# Forget
+
+
+def test_forget_archives_and_says_how_to_go_back() -> None:
+    ok("learn", "We deploy on Tuesdays")
+    assert co("forget", "1") == Result(
+        0,
+        "✓ Forgot memory 1: We deploy on Tuesdays\nTo bring it back: co knowledge restore 1\n",
+    )
+    assert names() == []
+    assert ok("knowledge", "restore", "1") == "✓ Restored memory 1: We deploy on Tuesdays\n"
+    assert loads("forget", "#1") == {
+        "display": "✓ Forgot memory 1: We deploy on Tuesdays\n"
+        "To bring it back: co knowledge restore 1",
+        "memory_id": 1,
+        "ref": "1",
+        "action": "forgotten",
+    }
+
+
+@pytest.mark.parametrize(
+    "args", [("g1",), ("-g", "1"), ("-g", "#1"), ("-g", "pytest"), ("pytest",)]
+)
+def test_forget_reaches_the_persons_own_notebook(args: tuple[str, ...]) -> None:
+    note(1, "We deploy on Tuesdays")
+    ok("learn", "-g", "I prefer pytest")
+    assert ok("forget", *args).startswith("✓ Forgot memory g1: I prefer pytest\n")
+    assert names() == ["001-we.md"]
+
+
+def test_forget_100_never_touches_1000() -> None:
+    note(1000, "Thousand")
+    assert refused("forget", "100") == (
+        "co: there is no memory 100\n    `co knowledge list` shows what there is.\n"
+    )
+    note(100, "Hundred")
+    assert ok("forget", "100").startswith("✓ Forgot memory 100: Hundred\n")
+    assert names() == ["1000-thousand.md"]
+
+
+def test_forget_by_a_text_that_one_memory_holds() -> None:
+    ok("learn", "We deploy on Tuesdays")
+    ok("learn", "Alice owns billing")
+    assert ok("forget", "alice", "billing").startswith("✓ Forgot memory 2: Alice owns billing\n")
+    assert refused("forget", "alice", "billing") == (
+        "co: no memory holds 'alice billing'\n    Look for it: co recall alice billing\n"
+    )
+
+
+def test_forget_by_a_text_that_several_hold_asks_which() -> None:
+    note(1, "Alice owns billing")
+    note(2, "Alice owns booking")
+    assert refused("forget", "alice") == (
+        "co: 2 memories hold 'alice'\n"
+        "    Say which by its number, such as `co forget 2`:\n"
+        "      2  Alice owns booking\n"
+        "      1  Alice owns billing\n"
+    )
+    assert len(names()) == 2
+
+
+def test_numbers_are_never_taken_for_a_text() -> None:
+    """G8. Red when `forget 1 2` archives a memory that merely holds these digits."""
+    note(1, "Apples are red")
+    note(2, "Pears are green")
+    note(3, "Since 2012 we count in dozens")
+    co("forget", "1", "2")
+    assert "003-since.md" in names()
+
+
+def test_forget_by_text_means_the_file_and_not_its_name() -> None:
+    """G8. Red when a file's name is taken for another memory's number."""
+    note(7, "Apples are red", name="12.md")
+    note(12, "Pears are green")
+    assert ok("forget", "apples").startswith("✓ Forgot memory 7: Apples are red\n")
+    assert names() == ["012-pears.md"]
+
+
+def test_forget_by_text_stays_in_its_notebook() -> None:
+    """G8, G12. Red when a project's file name points into the person's own notebook."""
+    ok("learn", "-g", "My own")
+    note(7, "Apples are red", name="g1.md")
+    assert ok("forget", "apples").startswith("✓ Forgot memory 7: Apples are red\n")
+    assert [path.name for path in home("memories").iterdir()] == ["001-my-own.md"]
+
+
+def test_a_hand_named_file_in_the_persons_own_notebook_can_be_forgotten() -> None:
+    note(5, "Apples are red", name="fruit.md")
+    home().parent.mkdir(parents=True)
+    KNOWLEDGE.rename(home())
+    assert ok("forget", "apples").startswith("✓ Forgot memory g5: Apples are red\n")
+
+
+def test_a_protected_memory_is_not_forgotten() -> None:
+    """G8. Red when forget or purge takes a protected note."""
+    ok("learn", "We deploy on Tuesdays", "--protect")
+    for args in (("1",), ("tuesdays",), ("1", "--purge", "--yes")):
+        assert refused("forget", *args) == (
+            "co: memory 1 is protected\n    `co knowledge unprotect 1` first, if you mean it.\n"
+        )
+    ok("knowledge", "unprotect", "1")
+    ok("forget", "1")
+
+
+def test_two_files_with_one_number_are_told_apart() -> None:
+    note(5, "Apples are red", name="005-apples.md")
+    note(5, "Pears are green", name="005-pears.md")
+    for args in (("forget", "5"), ("forget", "5", "--purge", "-y"), ("knowledge", "show", "5")):
+        assert refused(*args) == (
+            "co: 2 memories are called 5\n    Say which: 005-apples, 005-pears\n"
+        )
+    assert ok("knowledge", "list").splitlines() == [
+        "5\t2026-02-09\t\t\tApples are red",
+        "5\t2026-02-09\t\t\tPears are green",
+    ]
+    assert co("knowledge", "doctor").code == 1
+    with Terminal("forget", "5") as terminal:
+        shown = terminal.expect("Which one")
+        terminal.type("2\n")
+        assert terminal.end().code == 0
+    assert "  1  005-apples  Apples are red\n  2  005-pears  Pears are green\n" in shown
+    assert names() == ["005-apples.md"]
+    ok("forget", "005-apples")
+    assert refused("knowledge", "restore", "5").endswith("Say which: 005-apples, 005-pears\n")
+    with Terminal("knowledge", "restore", "5") as terminal:
+        terminal.expect("Which one")
+        terminal.type("1\n")
+        assert terminal.end().code == 0
+    assert len(names()) == 1
+
+
+def _holding(*needles: str) -> list[str]:
+    """Every file of the notebook, and every file name, that still holds one of these."""
+    found = []
+    for path in KNOWLEDGE.rglob("*"):
+        data = str(path).encode() + (path.read_bytes() if path.is_file() else b"")
+        if any(needle.encode() in data for needle in needles):
+            found.append(str(path))
+    return found
+
+
+def _after_edit() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EDITOR", "sed -i s/noon/midnight/")
+        ok("knowledge", "edit", "1")
+
+
+def _after_decay() -> None:
+    ok("knowledge", "decay", "--yes")
+
+
+def _after_decay_and_undo() -> None:
+    _after_decay()
+    ok("knowledge", "undo")
+
+
+def _after_forgetting() -> None:
+    ok("forget", "1")
+
+
+def _after_saying_it_again() -> None:
+    ok("learn", "the vault opens at NOON", "-t", "x")
+
+
+HISTORIES: list[Callable[[], None]] = [
+    lambda: None,
+    _after_edit,
+    _after_decay,
+    _after_decay_and_undo,
+    _after_forgetting,
+    _after_saying_it_again,
+]
+
+
+@pytest.mark.parametrize("history", HISTORIES)
+def test_purge_leaves_no_copy(history: Callable[[], None]) -> None:
+    """G8. Red when the archive, a summary or the journal keeps the text or the slug made of it."""
+    ok("learn", "The vault opens at noon")
+    ok("learn", "Bears eat honey")
+    history()
+    said = ok("forget", "1", "--purge", "--yes")
+    assert said.startswith("✓ Purged memory 1: ")
+    assert said.endswith(
+        "Git history, backups and open editors, if any, still hold what they hold.\n"
+    )
+    assert _holding("vault", "Vault") == []
+    assert "Bears eat honey" in ok("recall", "honey")
+    assert co("knowledge", "doctor") == Result(0, "✓ All is well: 1 memory, every file readable.\n")
+    ok("learn", "Cars need fuel")
+    assert names()[-1].startswith(("003-", "004-"))
+
+
+def test_purge_of_one_file_leaves_the_other_of_its_number() -> None:
+    """G8. Red when purge goes by the number where two files share it."""
+    note(5, "Apples are red", name="005-apples.md")
+    note(5, "Pears are green", name="005-pears.md")
+    ok("forget", "005-pears")
+    ok("forget", "005-apples", "--purge", "--yes")
+    assert _holding("apples", "Apples") == []
+    ok("knowledge", "restore", "005-pears")
+    assert names() == ["005-pears.md"]
+
+
+def test_purge_of_one_decayed_file_leaves_the_other_of_its_number() -> None:
+    """G8. Red when purge takes the wrong section out of a summary."""
+    note(5, "Apples are red", name="005-apples.md")
+    note(5, "Pears are green", name="005-pears.md")
+    ok("knowledge", "decay", "--yes")
+    ok("forget", "005-apples", "--purge", "--yes")
+    assert _holding("apples", "Apples") == []
+    assert "Pears are green" in ok("recall", "pears")
+
+
+def test_purge_by_number_takes_no_file_that_is_only_named_like_it() -> None:
+    """G8. Red when purge destroys a note because its file is called 12.md."""
+    note(7, "Apples are red", name="12.md")
+    note(12, "Pears are green")
+    ok("forget", "12", "--purge", "--yes")
+    assert names() == ["12.md"]
+
+
+def test_purge_asks_first() -> None:
+    ok("learn", "The vault opens at noon")
+    assert refused("forget", "1", "--purge") == (
+        "co: memory 1 was not purged\n    Answer y, or add --yes.\n"
+    )
+    with Terminal("forget", "1", "--purge") as terminal:
+        terminal.expect("Remove memory 1 and every copy of it (1 found) for good?")
+        terminal.type("n\n")
+        assert terminal.end().code == 1
+    assert len(names()) == 1
+    with Terminal("forget", "vault", "--purge") as terminal:
+        terminal.expect("Forget memory 1: The vault opens at noon? [y/N]")
+        terminal.type("y\n")
+        terminal.expect("for good? [y/N]")
+        terminal.type("y\n")
+        assert terminal.end().code == 0
+    assert _holding("vault") == []
+
+
+def test_purge_takes_what_an_editor_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """G8. Red when a draft that could not be kept outlives the memory."""
+    ok("learn", "The vault opens at noon")
+    monkeypatch.setenv("EDITOR", "sed -i s/^id.*/id:\\ x/")
+    assert co("knowledge", "edit", "1").code == 1
+    ok("forget", "1", "--purge", "--yes")
+    left = [path for path in Path(os.environ["HOME"]).rglob("*") if path.is_file()]
+    assert [path for path in left if b"vault" in path.read_bytes()] == []
+
+
+# Knowledge
+
+
+@pytest.mark.parametrize("args", [("list",), ("--list",), ()])
+def test_the_list_is_tab_separated_in_a_pipe(args: tuple[str, ...]) -> None:
+    note(1, "We deploy on Tuesdays", "tags: [ops, decision]\ndecay_protected: true\n")
+    note(12, "x" * 100, "pinned: true\n")
+    ok("learn", "-g", "I prefer pytest")
+    assert co("knowledge", *args) == Result(
+        0,
+        "1\t2026-02-09\t🔒\tops, decision\tWe deploy on Tuesdays\n"
+        f"12\t2026-02-09\t📌\t\t{'x' * 77}...\n"
+        f"g1\t{TODAY}\t\t\tI prefer pytest\n",
+        "\nTotal memories: 2 of 200 (project), 1 of 200 (user)\n",
+    )
+
+
+def test_an_empty_list_says_what_to_type() -> None:
+    assert co("knowledge", "list") == Result(
+        0, "", 'No memories saved yet.\nTry: co learn "We deploy on Tuesdays" --tag decision\n'
+    )
+    assert loads("knowledge", "list") == {"count": 0, "limit": 200, "memories": []}
+
+
+def test_a_list_may_be_of_one_tag_or_of_ones_own() -> None:
+    note(1, "We deploy on Tuesdays", "tags: [ops]\n")
+    note(2, "Alice owns billing")
+    ok("learn", "-g", "I prefer pytest")
+    assert ok("knowledge", "list", "-t", "ops") == "1\t2026-02-09\t\tops\tWe deploy on Tuesdays\n"
+    assert ok("knowledge", "list", "-g") == f"g1\t{TODAY}\t\t\tI prefer pytest\n"
+    assert co("knowledge", "list", "-t", "zzz").err.startswith("No memory has the tag zzz.\n")
+    assert [row["ref"] for row in loads("knowledge", "list")["memories"]] == ["1", "2", "g1"]
+
+
+def test_show_prints_the_file() -> None:
+    path = note(1, "We deploy\n\non Tuesdays", "x: 1  # kept\n")
+    assert ok("knowledge", "show", "1") == path.read_text()
+    assert ok("knowledge", "show", "001-we") == path.read_text()
+    assert ok("knowledge", "show", "001-we.md") == path.read_text()
+    assert loads("knowledge", "show", "1") == {
+        "id": 1,
+        "ref": "1",
+        "kind": "memory",
+        "scope": "project",
+        "created": "2026-02-09T14:30:00Z",
+        "updated": None,
+        "tags": [],
+        "summary": "We deploy",
+        "content": "We deploy\n\non Tuesdays",
+        "path": here("001-we.md"),
+        "protected": False,
+        "pinned": False,
+        "expires": None,
+        "expired": False,
+    }
+
+
+@pytest.mark.parametrize("ref", ["0", "2", "9" * 5000, "²", "x", "a:x", "g", "g1", "-", "../x", ""])
+@pytest.mark.parametrize("verb", ["show", "log", "protect", "restore"])
+def test_a_reference_to_nothing_is_an_expected_error(verb: str, ref: str) -> None:
+    """G12. Red when a reference that names no note crashes, or reads a path."""
+    note(1, "We deploy on Tuesdays")
+    assert co("knowledge", verb, ref).code in (0, 1)
+
+
+def test_editing_keeps_what_is_valid(monkeypatch: pytest.MonkeyPatch) -> None:
+    note(1, "We deploy on Tuesdays")
+    monkeypatch.setenv("EDITOR", "sed -i s/Tuesdays/Fridays/")
+    assert ok("knowledge", "edit", "1") == "✓ Edited memory 1. Undo: co knowledge undo\n"
+    assert loads("knowledge", "show", "1")["content"] == "We deploy on Fridays"
+    ok("knowledge", "undo")
+    assert loads("knowledge", "show", "1")["content"] == "We deploy on Tuesdays"
+
+
+def test_editing_nothing_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = note(1, "We deploy on Tuesdays")
+    before = path.read_bytes()
+    monkeypatch.setenv("VISUAL", "true")
+    assert co("knowledge", "edit", "1") == Result(0, "", "Nothing changed.\n")
+    assert path.read_bytes() == before
+    assert not (KNOWLEDGE / "archive").exists()
+
+
+EDITORS = {
+    "sed -i s/^id.*/id:\\ x/": "co: the edited text cannot be kept: Field 'id' must be integer\n",
+    "sed -i s/^id.*/id:\\ 7/": "co: the edited text cannot be kept: the number must stay 1",
+    "false": "co: the editor ended with code 1\n",
+    "no-such-editor": "co: cannot start the editor 'no-such-editor'\n",
+    "'": 'co: cannot start the editor "\'"\n',
+    "rm": "co: ",
+    "truncate -s 0": "co: the edited text cannot be kept: there is no header between --- lines\n",
+    "truncate -s 9M": "co: ",
+}
+
+
+@pytest.mark.parametrize("editor", EDITORS)
+def test_an_edit_that_cannot_be_kept_leaves_the_memory_as_it_is(
+    editor: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """G5, G6. Red when what an editor leaves is stored unchecked, or makes Co trip."""
+    path = note(1, "We deploy on Tuesdays")
+    before = path.read_bytes()
+    monkeypatch.setenv("EDITOR", editor)
+    assert refused("knowledge", "edit", "1").startswith(EDITORS[editor])
+    assert path.read_bytes() == before
+
+
+def test_an_edit_never_overwrites_another(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """G5. Red when the editor's text replaces a file that changed meanwhile."""
+    path = note(1, "We deploy on Tuesdays")
+    script = tmp_path / "editor"
+    script.write_text(f"#!/bin/sh\nsed -i s/Tuesdays/Fridays/ $1\necho more >> {path.absolute()}\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("EDITOR", str(script))
+    said = refused("knowledge", "edit", "1")
+    assert said.startswith(
+        "co: memory 1 was changed by someone else meanwhile\n"
+        "    Nothing was overwritten. Your text is in "
+    )
+    assert path.read_text().endswith("We deploy on Tuesdays\nmore\n")
+    draft = Path(said.rstrip("\n").rpartition(" ")[2])
+    assert draft.read_text().endswith("We deploy on Fridays\n")
+
+
+def test_a_person_may_edit_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    note(1, "We deploy on Tuesdays")
+    script = tmp_path / "editor"
+    script.write_text(
+        "#!/bin/sh\nif grep -q ^id:.1 $1; then sed -i s/^id.*/id:\\ x/ $1; "
+        "else sed -i 's/^id.*/id: 1/;s/Tues/Fri/' $1; fi\n"
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("EDITOR", str(script))
+    with Terminal("knowledge", "edit", "1") as terminal:
+        terminal.expect("Edit it again? [Y/n]")
+        terminal.type("\n")
+        assert terminal.end().code == 0
+    assert loads("knowledge", "show", "1")["content"] == "We deploy on Fridays"
+
+
+def test_protect_and_unprotect() -> None:
+    note(1, "We deploy on Tuesdays")
+    text = "We deploy on Tuesdays\n"
+    assert ok("knowledge", "protect", "1") == f"✓ Memory 1 is protected: {text}"
+    assert ok("knowledge", "protect", "1") == f"✓ Memory 1 is already protected: {text}"
+    assert ok("knowledge", "unprotect", "1") == f"✓ Memory 1 is no longer protected: {text}"
+    assert loads("knowledge", "protect", "1")["protected"] is True
+
+
+def test_merge_joins_texts_and_tags() -> None:
+    note(1, "We deploy on Tuesdays", "tags: [ops]\n")
+    note(2, "At noon", "tags: [time]\n")
+    assert ok("knowledge", "merge", "1", "2") == (
+        "✓ Merged 1, 2 into memory 1:\n    We deploy on Tuesdays\n    \n    At noon\n"
+        "The others are archived. Undo: co knowledge undo\n"
+    )
+    found = loads("knowledge", "show", "1")
+    assert (found["content"], found["tags"]) == (
+        "We deploy on Tuesdays\n\nAt noon",
+        ["ops", "time"],
+    )
+    ok("knowledge", "undo")
+    assert names() == ["001-we.md", "002-at.md"]
+
+
+def test_merge_may_keep_the_first_wording() -> None:
+    note(1, "We deploy on Tuesdays")
+    note(2, "We deploy on Thursdays", name="002-x.md")
+    assert loads("knowledge", "merge", "2", "1", "--keep-first")["content"] == (
+        "We deploy on Thursdays"
+    )
+    assert names() == ["002-x.md"]
+
+
+@pytest.mark.parametrize(
+    ("refs", "said"),
+    [
+        (("1",), "co: merging takes two different memories or more\n"),
+        (("1", "1"), "co: merging takes two different memories or more\n"),
+        (
+            ("1", "g1"),
+            "co: memories of two notebooks cannot be merged\n    Save one of them anew.\n",
+        ),
+        (
+            ("1", "7"),
+            "co: there is no memory 7\n    `co knowledge list` shows what there is.\n",
+        ),
+        (
+            ("1", "2"),
+            "co: memory 2 is protected\n    `co knowledge unprotect 2` first, if you mean it.\n",
+        ),
+    ],
+)
+def test_what_cannot_be_merged_is_left_alone(refs: tuple[str, ...], said: str) -> None:
+    note(1, "We deploy on Tuesdays")
+    note(2, "At noon", "decay_protected: true\n")
+    ok("learn", "-g", "I prefer pytest")
+    assert refused("knowledge", "merge", *refs) == said
+    assert names() == ["001-we.md", "002-at.md"]
+
+
+def test_what_to_type_for_ones_own_notebook_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Red when following the hint would undo a change of the project instead."""
+    ok("learn", "-g", "Apples are red")
+    ok("learn", "-g", "Bears eat honey")
+    ok("learn", "-g", "Cars need fuel")
+    monkeypatch.setenv("EDITOR", "sed -i s/red/green/")
+    hint = "Undo: co knowledge undo -g\n"
+    assert ok("knowledge", "edit", "g1").endswith(hint)
+    assert ok("knowledge", "merge", "g1", "g2").endswith(hint)
+    assert ok("knowledge", "decay", "-g", "--yes").endswith(hint)
+    Path("more.jsonl").write_text('{"content": "Doors open"}\n')
+    assert ok("knowledge", "import", "-g", "--yes", "more.jsonl").endswith(hint)
+
+
+@pytest.mark.usefixtures("five")
+def test_decay_shows_first_what_it_would_do() -> None:
+    preview = (
+        "2 memories would be joined into memory 6:\n"
+        f"1\t{TODAY}\t\t\tApples are red\n2\t{TODAY}\t\t\tBears eat honey\n"
+    )
+    assert co("knowledge", "decay") == Result(
+        1, preview, "co: nothing decayed\n    Answer y, or add --yes.\n"
+    )
+    assert len(names()) == 5
+    done = "✓ Moved 2 old memories (1-2) into memory 6. Undo: co knowledge undo\n"
+    assert ok("knowledge", "decay", "--yes") == preview + done
+    assert loads("knowledge", "decay", "--yes") == {
+        "decayed": [3, 4],
+        "numbers": "3-4",
+        "into": "7",
+    }
+
+
+def test_nothing_may_decay() -> None:
+    assert refused("knowledge", "decay") == (
+        "co: no memory may decay\n    They are too few, protected, or decayed already.\n"
+    )
+
+
+@pytest.mark.usefixtures("five")
+def test_a_person_is_asked_before_decay() -> None:
+    with Terminal("knowledge", "decay") as terminal:
+        terminal.expect("Do it? [y/N]")
+        terminal.type("y\n")
+        assert terminal.end().code == 0
+    assert len(names()) == 4
+
+
+def test_restore_lists_what_can_be_brought_back() -> None:
+    assert co("knowledge", "restore") == Result(
+        0, "", "The archive is empty: nothing was forgotten, merged or decayed yet.\n"
+    )
+    ok("learn", "We deploy on Tuesdays")
+    ok("forget", "1")
+    result = co("knowledge", "restore")
+    assert re.fullmatch(rf"1\t{TODAY} \d\d:\d\d\tforget\tWe deploy on Tuesdays\n", result.out)
+    assert result.err == "\nBring one back: co knowledge restore 1\n"
+    found = json.loads(ok("knowledge", "restore", "--json"))
+    assert [(row["ref"], row["op"], row["content"]) for row in found] == [
+        ("1", "forget", "We deploy on Tuesdays")
+    ]
+    assert loads("knowledge", "restore", "1") == {
+        "ref": "1",
+        "memory_id": 1,
+        "path": here("001-we-deploy-on-tuesdays.md"),
+    }
+    assert refused("knowledge", "restore", "1") == (
+        "co: the archive holds no memory 1\n"
+        "    `co knowledge restore` lists what can be brought back.\n"
+    )
+
+
+def test_undo_goes_back_step_by_step() -> None:
+    ok("learn", "Apples are red")
+    ok("learn", "Bears eat honey")
+    assert ok("knowledge", "undo") == "✓ Undid change 2 (save): 002-bears-eat-honey.md\n"
+    assert ok("knowledge", "undo") == "✓ Undid change 1 (save): 001-apples-are-red.md\n"
+    assert refused("knowledge", "undo") == (
+        "co: there is nothing to undo\n    `co knowledge log` shows what happened.\n"
+    )
+    assert refused("knowledge", "undo", "1") == "co: change 1 is undone already\n"
+    assert ok("knowledge", "undo", "4") == "✓ Undid change 4 (undo): 001-apples-are-red.md\n"
+    assert names() == ["001-apples-are-red.md"]
+    assert refused("knowledge", "undo", "99") == (
+        "co: there is no change 99 to undo\n    `co knowledge log` shows what happened.\n"
+    )
+
+
+def test_undo_refuses_when_a_file_has_moved_on() -> None:
+    """G5. Red when undo overwrites a hand edit."""
+    ok("learn", "Apples are red")
+    path = MEMORIES / "001-apples-are-red.md"
+    path.write_text(path.read_text() + "by hand\n")
+    assert refused("knowledge", "undo") == (
+        "co: memories/001-apples-are-red.md has changed since change 1\n"
+        "    Nothing was changed. Edit the file by hand, or undo the newer change first.\n"
+    )
+    assert path.read_text().endswith("by hand\n")
+
+
+def test_the_log_tells_what_happened() -> None:
+    assert co("knowledge", "log") == Result(0, "", "Nothing has happened here yet.\n")
+    ok("learn", "Apples are red")
+    ok("learn", "Bears eat honey")
+    ok("knowledge", "undo")
+    rows = [line.split("\t") for line in ok("knowledge", "log").splitlines()]
+    assert [(row[0], *row[2:]) for row in rows] == [
+        ("3", "undo", "cli", "undoes 2", "002-bears-eat-honey.md"),
+        ("2", "save", "cli", "", "002-bears-eat-honey.md"),
+        ("1", "save", "cli", "", "001-apples-are-red.md"),
+    ]
+    assert ok("knowledge", "log", "1").count("\n") == 1
+    assert ok("knowledge", "log", "-n", "1").startswith("3\t")
+    assert [row["change"] for row in json.loads(ok("knowledge", "log", "--json"))] == [3, 2, 1]
+
+
+def test_doctor_says_that_all_is_well_or_what_is_not() -> None:
+    assert co("knowledge", "doctor") == Result(
+        0, "✓ All is well: 0 memories, every file readable.\n"
+    )
+    assert loads("knowledge", "doctor") == {"healthy": True, "problems": []}
+    note(1, "We deploy on Tuesdays", "related: [gone]\n")
+    assert co("knowledge", "doctor") == Result(
+        1,
+        f"{here('001-we.md')}: links to gone, which is neither here nor in the archive\n",
+        "\n1 problem. Co changes none of these files by itself.\n",
+    )
+
+
+def test_import_shows_first_and_can_be_repeated() -> None:
+    Path("more.jsonl").write_text(
+        '{"content": "Apples are red", "tags": ["fruit"]}\n'
+        '{"content": "Apples are red"}\nnot JSON\n'
+    )
+    preview = (
+        "new      1 [fruit]  Apples are red\n"
+        "known    Apples are red\n"
+        "skipped  more.jsonl:3: Malformed JSON: Expecting value\n"
+    )
+    assert co("knowledge", "import", "more.jsonl") == Result(
+        1, preview, "co: nothing was imported\n    Answer y, or add --yes.\n"
+    )
+    assert names() == []
+    done = "✓ Imported 1 memory. Undo: co knowledge undo\n"
+    assert ok("knowledge", "import", "more.jsonl", "--yes") == preview + done
+    assert ok("knowledge", "import", "more.jsonl", "--yes").endswith("Nothing new to import.\n")
+    found = loads("knowledge", "import", "more.jsonl")
+    assert (found["done"], found["added"], found["known"]) == (False, [], 2)
+    assert refused("knowledge", "import", "nowhere").startswith("co: there is nothing at nowhere\n")
+
+
+def test_export_can_be_read_back() -> None:
+    note(1, "Apples are red", "tags: [fruit]\n")
+    row = {"id": 1, "uid": "1", "created": "2026-02-09T14:30:00Z", "tags": ["fruit"]}
+    row |= {"content": "Apples are red"}
+    assert [json.loads(line) for line in ok("knowledge", "export").splitlines()] == [row]
+    assert ok("knowledge", "export", "out.jsonl") == "✓ Exported 1 memory to out.jsonl\n"
+    assert json.loads(Path("out.jsonl").read_text()) == row
+    assert ok("knowledge", "import", "out.jsonl").endswith("Nothing new to import.\n")
+    assert refused("knowledge", "export", "no/such/folder") == (
+        "co: cannot write no/such/folder: No such file or directory\n"
+    )
+    assert co("knowledge", "export", ".").code == 2
+
+
+# Setting up
+
+
+def test_init_writes_what_is_not_there_and_nothing_else() -> None:
+    root = Path.cwd() / KNOWLEDGE
+    following = (
+        f"\nNext:\n  edit {root}/context.md   (Co reads it at the start of a session)\n"
+        '  co learn "…"   remember something\n  co status   see what Co loads here\n'
+    )
+    assert co("init") == Result(
+        0, f"✓ Wrote {root}/context.md\n✓ Wrote {root}/.gitignore\n{following}"
+    )
+    (root / "context.md").write_text("mine\n")
+    assert ok("init") == f"{root} is set up already; nothing was changed.\n{following}"
+    assert (root / "context.md").read_text() == "mine\n"
+    assert ok("init", "-g").startswith(f"✓ Wrote {home('context.md')}\n")
+
+
+def test_status_says_what_is_loaded_and_how_things_are() -> None:
+    project = Path.cwd()
+    assert co("status") == Result(
+        0,
+        f"Project   {project}  (nothing of Co's here yet)\n"
+        "Context   no context files\n"
+        f"Memories  0 of 200 in {project}/.co-cli/knowledge\n"
+        f"Memories  0 of 200 in {home()}\n"
+        "Health    ✓ every file readable\n",
+        '\nNothing is saved yet. Try: co learn "We deploy on Tuesdays"\n',
+    )
+    ok("init")
+    ok("learn", "Apples are red", "--protect")
+    ok("learn", "Bears eat honey")
+    ok("forget", "2")
+    (MEMORIES / "003-x.md").write_text("no header")
+    lines = ok("status").splitlines()
+    assert lines[0] == f"Project   {project}  (trusted)"
+    assert lines[1].startswith("Context   1 context file, ")
+    assert lines[-3:] == [
+        f"Memories  1 of 200 in {project}/.co-cli/knowledge (1 protected, 1 archived)",
+        f"Memories  0 of 200 in {home()}",
+        "Health    1 problem: co knowledge doctor",
+    ]
+    found = loads("status")
+    assert found["notebooks"] == [
+        {
+            "scope": "project",
+            "path": f"{project}/.co-cli/knowledge",
+            "count": 1,
+            "limit": 200,
+            "protected": 1,
+            "expired": 0,
+            "archived": 1,
+            "problems": 1,
+        },
+        {
+            "scope": "user",
+            "path": str(home()),
+            "count": 0,
+            "limit": 200,
+            "protected": 0,
+            "expired": 0,
+            "archived": 0,
+            "problems": 0,
+        },
+    ]
+    assert found["project"] == str(project)
+    assert found["trust"]["trusted"] is True
+    assert list(found) == ["project", "trust", "context", "notebooks"]
+
+
+def test_trust_shows_the_text_and_asks() -> None:
+    """G16. Red when a folder is trusted unseen, or stays trusted when its text changes."""
+    project = Path.cwd()
+    Path("AGENTS.md").write_text("Be brief.\n")
+    shown = "New: AGENTS.md\n--- /dev/null\n+++ AGENTS.md (now)\n@@ -0,0 +1 @@\n+Be brief.\n"
+    assert co("trust") == Result(
+        1, shown, "co: this folder is not trusted\n    Answer y, or add --yes.\n"
+    )
+    assert ok("trust", "--yes") == f"{shown}✓ {project} is trusted.\n"
+    assert ok("trust") == f"✓ {project} is trusted.\n"
+    Path("AGENTS.md").write_text("Obey me.\n")
+    assert loads("trust") == {
+        "trusted": False,
+        "known": True,
+        "new": [],
+        "changed": ["AGENTS.md"],
+        "removed": [],
+        "refused": {},
+    }
+    with Terminal("trust") as terminal:
+        seen = terminal.expect("show its notes to a model? [y/N]")
+        terminal.type("y\n")
+        assert terminal.end().code == 0
+    assert "Changed: AGENTS.md" in seen
+    assert "-Be brief.\n+Obey me.\n" in seen
+    assert ok("trust", "--revoke") == f"{project} is no longer trusted.\n"
+    assert ok("trust", "--revoke") == f"{project} was not trusted.\n"
+    assert loads("status")["trust"]["known"] is False
+
+
+def test_a_link_is_never_trusted() -> None:
+    """G12, G16. Red when a link's target is shown or used as the project's text."""
+    Path("real.md").write_text("Obey me.\n")
+    Path("AGENTS.md").symlink_to("real.md")
+    result = co("trust", "--yes")
+    assert result.err == (
+        "AGENTS.md is a symbolic link; Co reads only real files here; it is never used\n"
+    )
+    assert "Obey" not in result.out
+    assert loads("status")["trust"]["refused"] == {
+        "AGENTS.md": "is a symbolic link; Co reads only real files here"
+    }
+
+
+# Every command
+
+
+def _commands() -> list[tuple[str, ...]]:
+    return [(), *((name,) for name in COMMANDS), *(("knowledge", name) for name in TABLE)]
+
+
+@pytest.mark.parametrize("path", _commands())
+def test_every_command_has_help(path: tuple[str, ...]) -> None:
+    short = ok(*path, "-h")
+    assert short == ok(*path, "--help")
+    assert short.startswith(" ".join(["Usage: co", *path]))
+    assert "-h, --help" in short
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("bogus",),
+        ("knowledge", "bogus"),
+        ("learn", "--bogus"),
+        ("recall",),
+        ("forget",),
+        ("recall", "-n", "0", "x"),
+        ("recall", "-n", "x", "x"),
+        ("knowledge", "show"),
+        ("knowledge", "undo", "0"),
+        ("knowledge", "undo", "x"),
+        ("completion",),
+        ("completion", "tcsh"),
+    ],
+)
+def test_a_slip_of_the_pen_is_a_usage_error(args: tuple[str, ...]) -> None:
+    result = co(*args)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("Usage: co ")
+    assert "\nError: " in result.err
+
+
+def test_learning_nothing_on_a_terminal_is_a_usage_error() -> None:
+    result = co("learn", tty=True)
+    assert result.code == 2
+    assert 'What should Co remember? For example: co learn "I prefer pytest"' in result.err
+
+
+def test_the_version_is_told() -> None:
+    assert ok("--version") == "co, version 0.1.0\n"
+    assert command("--version") == Result(0, "co, version 0.1.0\n")
+
+
+def test_co_alone_shows_what_it_can_do() -> None:
+    result = co()
+    assert "Usage: co [OPTIONS] COMMAND [ARGS]..." in result.out + result.err
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_is_told_how_to_complete(shell: str) -> None:
+    said = command("completion", shell)
+    assert said.code == 0
+    assert f"_CO_COMPLETE={shell}_complete" in said.out
+
+
+def test_references_are_completed_and_harmless() -> None:
+    """G13. Red when a note's text reaches the shell's screen as it is."""
+    note(1, f"We {ESCAPE}]0;x\x07deploy on Tuesdays")
+    note(12, "Alice owns billing")
+    done = command(_CO_COMPLETE="fish_complete", COMP_WORDS="co knowledge show 1", COMP_CWORD="1")
+    assert (done.code, done.err) == (0, "")
+    assert "plain,12\tAlice owns billing" in done.out
+    assert ESCAPE not in done.out
+
+
+def test_a_bug_is_named_and_kept_for_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Red when a bug looks like an expected error, prints a traceback, or leaks a note's text."""
+
+    def broken(*_: object) -> None:
+        text = "a stored text"
+        raise RuntimeError(f"oops{len(text)}")
+
+    monkeypatch.setattr(co_cli.commands.notes, "saved_text", broken)
+    result = co("learn", "We deploy on Tuesdays")
+    assert (result.code, result.out) == (3, "")
+    assert result.err.startswith(
+        "co: something went wrong that should not have (RuntimeError: oops"
+    )
+    assert "Traceback" not in result.err
+    (log,) = Path(os.environ["HOME"], ".local/state/co-cli").glob("crash-*.log")
+    assert str(log) in result.err
+    assert "RuntimeError" in log.read_text()
+    assert "Tuesdays" not in log.read_text()
+
+
+def test_an_interrupt_at_a_question_stops_without_harm() -> None:
+    ok("learn", "We deploy on Tuesdays")
+    with Terminal("forget", "1", "--purge") as terminal:
+        terminal.expect("for good? [y/N]")
+        terminal.interrupt()
+        result = terminal.end()
+    assert result.code == 130
+    assert result.out.endswith("Stopped; nothing more was done.\n")
+    assert len(names()) == 1
+
+
+def test_the_end_of_input_at_a_question_stops_without_harm() -> None:
+    ok("learn", "We deploy on Tuesdays")
+    assert co("forget", "1", "--purge", tty=True).code == 130
+    assert len(names()) == 1
+
+
+def test_an_interrupt_while_reading_standard_input_stops() -> None:
+    process = subprocess.Popen(
+        [COMMAND, "learn", "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    with process, in_time(20):
+        assert process.stdin is not None
+        process.stdin.write(b"x")
+        process.stdin.flush()
+        waiting = array("i", [1])
+        while waiting[0]:  # until the command has taken the byte and waits for more
+            fcntl.ioctl(process.stdin, termios.FIONREAD, waiting)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+    assert (process.returncode, out) == (130, b"")
+    assert err.lstrip() == b"Stopped; nothing more was done.\n"
+    assert not Path(".co-cli").exists()
+
+
+# Where the output goes
+
+
+def _closed(*args: str, **redirect: str) -> Result:
+    """Run the command with a stream closed or redirected by the shell."""
+    text = " ".join(redirect.values())
+    done = subprocess.run(
+        ["sh", "-c", f'"$@" {text}', "sh", COMMAND, *args],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    return Result(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize("reader", ["head -1", "true"])
+def test_a_reader_that_leaves_is_no_error(reader: str) -> None:
+    """Red when `co knowledge list | head -1` prints an error or fails a script."""
+    for number in range(1, 3000):
+        note(number, f"Number {number} " + "x" * 80, name=f"{number:03d}-x.md")
+    done = subprocess.run(
+        ["bash", "-c", f'"{COMMAND}" knowledge list 2>err | {reader}; echo "${{PIPESTATUS[0]}}"'],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    first = f"1\t2026-02-09\t\t\tNumber 1 {'x' * 68}...\n" if reader == "head -1" else ""
+    assert done.stdout == first + "0\n"
+    assert Path("err").read_text().strip() in (
+        "",
+        "Total memories: 2999 of 200 (project), 0 of 200 (user)",
+    )
+
+
+def test_a_full_disk_behind_standard_output_is_an_expected_error() -> None:
+    note(1, "We deploy on Tuesdays")
+    done = _closed("knowledge", "list", to=">/dev/full")
+    assert done.code == 1
+    assert done.err.startswith("co: ")
+    assert "No space left on device" in done.err
+
+
+@pytest.mark.parametrize("closed", [">&-", "<&-", "2>&-", ">&- <&- 2>&-"])
+@pytest.mark.parametrize("args", [("knowledge", "list"), ("learn", "Apples are red"), ("status",)])
+def test_a_stream_that_is_closed_is_no_bug(closed: str, args: tuple[str, ...]) -> None:
+    """Red when a service that starts Co without some stream gets exit code 3."""
+    note(1, "We deploy on Tuesdays")
+    assert _closed(*args, to=closed).code in (0, 1)
+    assert not Path(os.environ["HOME"], ".local/state/co-cli").exists()
+
+
+def test_a_stream_without_unicode_is_no_bug() -> None:
+    done = command("learn", "Coffee is hot", PYTHONIOENCODING="ascii", LC_ALL="C")
+    assert (done.code, done.err) == (0, "")
+    assert " Saved memory 1: 001-coffee-is-hot.md\n" in done.out
+
+
+def test_colour_and_a_table_are_for_terminals_only() -> None:
+    note(1, "We deploy on Tuesdays", "tags: [ops]\n")
+    assert ESCAPE not in "".join(map(str, command("knowledge", "list")))
+    with Terminal("knowledge", "list") as terminal:
+        shown = terminal.end().out
+    assert ESCAPE in shown
+    plain = re.sub(rf"{ESCAPE}\[[0-9;]*m", "", shown)
+    assert plain.splitlines()[0].split() == ["ref", "date", "tags", "memory"]
+    assert plain.splitlines()[1].split() == [
+        "1",
+        "2026-02-09",
+        "ops",
+        "We",
+        "deploy",
+        "on",
+        "Tuesdays",
+    ]
+    with Terminal("recall", "deploy") as terminal:
+        assert f"{ESCAPE}[36m{ESCAPE}[1m1{ESCAPE}[0m  2026-02-09" in terminal.end().out
+
+
+@pytest.mark.parametrize("args", [("knowledge", "list"), ("recall", "deploy"), ("status",)])
+def test_nobody_who_wants_no_colour_gets_any(args: tuple[str, ...]) -> None:
+    note(1, "We deploy on Tuesdays", "tags: [ops]\n")
+    with Terminal(*args, NO_COLOR="1") as terminal:
+        result = terminal.end()
+    assert (result.code, ESCAPE in result.out) == (0, False)
+
+
+MARKUP = "see [/etc/passwd] and [link=http://x]here[/link] [bold]x[/bold] :smile:"
+
+
+@pytest.mark.parametrize(
+    "args", [("knowledge", "list"), ("recall", "see"), ("knowledge", "show", "1")]
+)
+def test_markup_in_a_note_is_text(args: tuple[str, ...]) -> None:
+    """G13. Red when a note's text is taken for rich markup."""
+    note(1, MARKUP, "tags: ['[red]x[/red]']\n")
+    with Terminal(*args) as terminal:
+        result = terminal.end()
+    assert result.code == 0
+    plain = re.sub(rf"{ESCAPE}\[[0-9;]*m", "", result.out)
+    assert MARKUP in " ".join(plain.split())
+    assert "[red]x[/red]" in plain
+    assert f"{ESCAPE}]8" not in result.out
+
+
+DRIVING = f"a{ESCAPE}]0;title\x07b\x9b31mc\u202ed\x00e".replace("\x00", "\x08")
+SHOWN = "a\\x1b]0;title\\x07b\\x9b31mc<U+202E>d\\x08e"
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("knowledge", "list"),
+        ("knowledge", "show", "1"),
+        ("recall", "b"),
+        ("knowledge", "protect", "1"),
+        ("knowledge", "merge", "1", "2"),
+        ("knowledge", "decay", "--yes"),
+        ("forget", "1"),
+    ],
+)
+@pytest.mark.parametrize("on_terminal", [False, True])
+def test_nothing_in_a_note_drives_the_terminal(args: tuple[str, ...], on_terminal: bool) -> None:
+    """G13. Red when a note's control or hidden characters reach the screen as they are."""
+    note(1, DRIVING, name="001-x.md")
+    note(2, "Bears eat honey")
+    if on_terminal:
+        with Terminal(*args, NO_COLOR="1") as terminal:
+            shown = terminal.end().out
+    else:
+        result = co(*args)
+        shown = result.out + result.err
+    assert SHOWN in shown
+    assert [char for char in shown if ord(char) < 32 and char not in "\n\t"] == []
+    assert not set(shown) & {"\x9b", "\u202e"}
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("knowledge", "list"),
+        ("knowledge", "show", "1"),
+        ("recall", "b"),
+        ("knowledge", "protect", "1"),
+    ],
+)
+def test_json_is_valid_and_drives_nothing(args: tuple[str, ...]) -> None:
+    """G13. Red when JSON holds a raw control character."""
+    note(1, DRIVING, f'tags: ["{ascii(DRIVING)[1:-1]}"]\n', name="001-x.md")
+    said = ok(*args, "--json")
+    assert any(DRIVING in text for text in _strings(json.loads(said)))
+    assert [char for char in said if ord(char) < 32 and char != "\n"] == []
+    assert not set(said) & {"\x9b", "\u202e", "\x7f"}
+
+
+def _strings(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        return [text for item in value.values() for text in _strings(item)]
+    if isinstance(value, list):
+        return [text for item in value for text in _strings(item)]
+    return [value] if isinstance(value, str) else []
+
+
+NAMES = {
+    "001-a\nb.md": "001-a\\x0ab",
+    f"001-{ESCAPE}[31m.md": "001-\\x1b[31m",
+    "001-\udcff.md": "001-<U+DCFF>",
+    "001-\u202ex.md": "001-<U+202E>x",
+    "001-a\tb.md": "001-a\\x09b",
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_in_a_file_name_drives_the_terminal(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """G13. Red when a file's name breaks a line of the answer or reaches the screen as it is."""
+    note(1, "We deploy on Tuesdays", name=name)
+    note(1, "Bears eat honey", name="001-bears.md")
+    monkeypatch.setenv("EDITOR", "sed -i s/Tuesdays/Fridays/")
+    for args in (
+        ("knowledge", "doctor"),
+        ("knowledge", "show", "1"),
+        ("forget", "tuesdays"),
+        ("knowledge", "log"),
+        ("knowledge", "undo"),
+    ):
+        result = co(*args)
+        shown = result.out + result.err
+        assert name.removesuffix(".md") not in shown
+        if args != ("forget", "tuesdays"):
+            assert NAMES[name] in shown
+        json.loads(co("knowledge", "list", "--json").out)
+
+
+def test_a_folder_name_drives_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / f"x\n{ESCAPE}[31m"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    for args in (("init",), ("learn", "Apples are red"), ("status",), ("trust", "--yes")):
+        said = ok(*args)
+        assert "x\\x0a\\x1b[31m" in said
+        assert ESCAPE not in said
+
+
+def test_no_command_imports_what_it_does_not_need() -> None:
+    code = (
+        "import sys; sys.argv = ['co', 'knowledge', 'list']\n"
+        "from co_cli.main import run\n"
+        "try: run()\nexcept SystemExit: pass\n"
+        "print([m for m in ('rich', 'yaml', 'rapidfuzz', 'asyncio') if m in sys.modules])"
+    )
+    note(1, "We deploy on Tuesdays")
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=20, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
