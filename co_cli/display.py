@@ -64,7 +64,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    drawn = Table(box=None, pad_edge=False, header_style="bold")
+    drawn = Table(box=None, pad_edge=False, header_style="bold" if has_colour() else "")
     for number, heading in enumerate(headings):
         last = number == len(headings) - 1
         drawn.add_column(heading, no_wrap=not last, overflow="ellipsis", ratio=1 if last else None)

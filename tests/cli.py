@@ -12,7 +12,7 @@ import sys
 import termios
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import NamedTuple, Self
@@ -153,8 +153,12 @@ class Terminal:
         os.write(self._master, text.encode())
 
     def interrupt(self) -> None:
-        """Press Control-C."""
-        self.process.send_signal(signal.SIGINT)
+        """Press Control-C, again if need be: one that comes just before Python reads is not seen."""
+        deadline = time.monotonic() + PATIENCE
+        while self.process.poll() is None and time.monotonic() < deadline:
+            self.process.send_signal(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(0.2)
 
     def end(self) -> Result:
         """Wait until the command ends; what it said and what the person typed, in one."""

@@ -38,7 +38,7 @@ FACTS = [
 ]
 # Files come and go by the ten thousand: in memory, where the system offers that.
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None
-_RANDOM = re.compile(r'"?\b[0-9a-f]{16}\b"?')
+_RANDOM = re.compile(r"^(uid|supersedes|related):(?: .*\n|\n(?:- .*\n)+)", re.MULTILINE)
 
 State = dict[str, str]
 Verb = Callable[[Notebook], Any]
@@ -189,7 +189,7 @@ def _listed(folder: str) -> list[str]:
 
 def _text(path: str) -> str:
     with open(path, "rb") as file:
-        return _RANDOM.sub("*", file.read().decode())
+        return _RANDOM.sub(r"\1: *\n", file.read().decode())
 
 
 def temps(root: str) -> list[str]:

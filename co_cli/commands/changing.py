@@ -28,7 +28,7 @@ def _protection(ref: str, on: bool, as_json: bool) -> None:
     book, saved = choosing(shelf, ref, lambda book, name: (book, book.protect(name, on=on)))
     state = "protected" if on else "no longer protected"
     if saved.action == "unchanged":
-        state = "protected already" if on else "not protected"
+        state = "already protected" if on else "not protected"
     if as_json:
         to_json(note_json(book, saved.note))
     else:

@@ -41,7 +41,9 @@ def _edit(book: Notebook, note: Note, draft: str) -> None:
     while True:
         _run_editor(draft)
         data = disk.read_if_any(draft)
-        if data is None or data == note.raw:
+        if data is None:
+            raise CoError("the editor removed the draft", hint="Nothing was kept or lost.")
+        if data == note.raw:
             notice("Nothing changed.")
             return
         try:

@@ -14,7 +14,7 @@ from co_cli.commands.shared import (
     in_user,
     open_desk,
 )
-from co_cli.display import notice, say, table, to_json
+from co_cli.display import notice, say, say_line, table, to_json
 from co_cli.knowledge.change import Entry
 
 
@@ -56,7 +56,7 @@ def undo_command(number: int | None, in_user: bool, as_json: bool) -> None:
     if as_json:
         to_json(_entry_json(entry))
     else:
-        say(f"✓ Undid change {entry.n} ({entry.op}): {_files(entry)}")
+        say_line(f"✓ Undid change {entry.n} ({entry.op}): {_files(entry)}")
 
 
 @click.command("log")

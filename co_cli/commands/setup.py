@@ -64,7 +64,7 @@ def trust_command(revoke: bool, yes: bool, as_json: bool) -> None:
     if as_json and not yes:
         to_json(trust_json(status))
         return
-    if status.nothing_to_trust:
+    if status.nothing_to_trust and not status.refused:
         notice("There is nothing here to trust yet: no .co-cli folder, AGENTS.md or CLAUDE.md.")
         return
     if not status.trusted:

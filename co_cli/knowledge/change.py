@@ -234,6 +234,8 @@ class Journal:
             self._expect(path, expected)
         for edit in change.edits:
             self._expect(edit.path, disk.digest(edit.before))
+        for edit in change.edits:
+            self._refuse_links(os.path.dirname(self.kept_path(tail.n + 1, edit.path)))
         entry = self.begin(change)
         try:
             self._apply(entry.n, change.edits)
@@ -268,7 +270,6 @@ class Journal:
         old = [edit for edit in edits if edit.before is not None]
         kept_folders = {os.path.dirname(self.kept_path(n, edit.path)) for edit in old}
         for folder in kept_folders:
-            self._refuse_links(folder)
             disk.make_folder(folder)
         for edit in old:
             if edit.after is not None:
@@ -329,7 +330,7 @@ class Journal:
             if file["before"] is None:
                 if now is not None and now == file["after"]:
                     os.unlink(path)
-            elif not os.path.lexists(kept):
+            elif not self._is_kept(kept):
                 continue
             elif now is None or now == file["after"]:
                 os.replace(kept, path)
@@ -339,6 +340,14 @@ class Journal:
             if os.path.isdir(folder):
                 disk.sync_folder(folder)
         self._finish(entry, "rolled back")
+
+    def _is_kept(self, kept: str) -> bool:
+        """Whether the archive, and not something a link leads to, holds this file."""
+        try:
+            self._refuse_links(kept)
+        except CoError:
+            return False
+        return os.path.lexists(kept)
 
     def _digest(self, path: str) -> str | None:
         try:

@@ -177,13 +177,11 @@ def parse_expiry(text: str, today: date) -> str:
         days = int(match.group(1)) * {"d": 1, "w": 7, "m": 30, "y": 365}[match.group(2)]
         if days <= 36500:
             return (today + timedelta(days=days)).isoformat()
-    else:
-        with suppress(ValueError):
-            day = date.fromisoformat(text.strip())
-            if day >= today:
-                return day.isoformat()
-    raise RefusedText(
-        f"{text!r:.40} is no day to come",
-        rule="expiry",
-        hint="Use a date (2026-12-31) or a span (30d, 2w, 6m, 1y).",
-    )
+    message = f"cannot read the expiry {text!r:.40}"
+    with suppress(ValueError):
+        day = date.fromisoformat(text.strip())
+        if day >= today:
+            return day.isoformat()
+        message = f"the expiry {day} lies in the past"
+    hint = "Use a date (2026-12-31) or a span (30d, 2w, 6m, 1y)."
+    raise RefusedText(message, rule="expiry", hint=hint)

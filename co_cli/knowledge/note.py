@@ -20,7 +20,7 @@ from co_cli.knowledge.frontmatter import (
     validate_memory_frontmatter,
 )
 
-_OTHER_BREAKS = re.compile("[\r\x85\u2028\u2029]")  # line breaks to YAML, but not to us
+_OTHER_BREAKS = re.compile("\r(?!\n)|[\x85\u2028\u2029]")  # line breaks to YAML, not to us
 _SLUG_GAPS = re.compile(r"[^a-z0-9]+")
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_ ./+-]*\Z")
 _OTHER_YAML = frozenset("y n yes no on off true false null".split())  # what other readers retype
@@ -250,11 +250,9 @@ def _fields(header: str) -> dict[str, _Field]:
 
 
 def _edit(header: str, old: dict[str, Any], changes: dict[str, Any], newline: str) -> str:
-    if _OTHER_BREAKS.search(header.replace("\r\n", "\n")):
-        raise FormatError("the header holds line breaks that Co cannot change line by line")
     lines = header.split("\n")
     ends = "\r" if newline == "\r\n" else ""
-    fields = _fields(header)
+    fields = _fields(_OTHER_BREAKS.sub("?", header))
     known = [fields[name] for name in changes if name in fields]
     for field in sorted(known, key=lambda field: -field.line):
         value = changes[field.name]

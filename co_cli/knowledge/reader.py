@@ -18,6 +18,7 @@ from co_cli.knowledge.frontmatter import MAX_ID
 from co_cli.knowledge.lifecycle import Policy
 from co_cli.knowledge.note import Note, now, parse, timestamp
 from co_cli.knowledge.scan import Hit, scan
+from co_cli.knowledge.visible import visible
 
 _NUMBERED = re.compile(r"(\d{1,6})-")  # a longer number was not given out by Co
 
@@ -143,7 +144,7 @@ class Reader:
             found = named(ref, notes)
         if len(found) <= 1:
             return found[0] if found else None
-        names = [self.prefix + note.name[:-3] for note in found]
+        names = [self.prefix + visible(note.name[:-3], keep="") for note in found]
         raise Ambiguous(
             f"{len(found)} memories are called {self.prefix}{ref}",
             choices=found,
