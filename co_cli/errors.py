@@ -2,6 +2,7 @@
 
 CoError                  expected: shown as one line, exit code 1
 ├── FormatError          a file that cannot be read as what it should be (also a ValueError)
+│   └── Unreadable       the system would not let it be read at all
 ├── RefusedText          a text or tag that will not be stored (also a ValueError)
 ├── NotFound             no note, change or folder by that name
 ├── Ambiguous            several notes by that name
@@ -25,6 +26,7 @@ __all__ = [
     "Protected",
     "RefusedText",
     "SettingsError",
+    "Unreadable",
 ]
 
 
@@ -42,6 +44,10 @@ class FormatError(CoError, ValueError):
     def __init__(self, message: str, *, line: int = 0, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.line = line
+
+
+class Unreadable(FormatError):
+    """A file that the system would not let be read; it may be whole all the same."""
 
 
 class RefusedText(CoError, ValueError):

@@ -153,7 +153,7 @@ class Terminal:
         os.write(self._master, text.encode())
 
     def interrupt(self) -> None:
-        """Press Control-C, again if need be: one that comes just before Python reads is not seen."""
+        """Press Control-C, again if need be: one just before Python reads is not seen."""
         deadline = time.monotonic() + PATIENCE
         while self.process.poll() is None and time.monotonic() < deadline:
             self.process.send_signal(signal.SIGINT)

@@ -15,7 +15,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from faults import CLEAN, Call, Say, Shim, start_child
-from sweep import ROOMY, temps
+from operations import ROOMY, temps
 
 from co_cli.knowledge.notebook import Notebook
 

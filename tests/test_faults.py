@@ -7,33 +7,24 @@ from __future__ import annotations
 
 import errno
 import os
-import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import crowd
 import pytest
-from faults import CLEAN, REFUSED, Call, Crash, Ended, Fault, PowerCut, Say, Shim, in_child
+from faults import Call, Crash, Fault, PowerCut, Shim
+from operations import FACTS, NEXT, NOON, OPERATIONS, ROOMY, Operation, prepare
 from sweep import (
     CUTS,
     EDITED,
-    FACTS,
     HALF,
     KILLS,
-    NEXT,
-    NOON,
-    OPERATIONS,
-    ROOMY,
-    Operation,
+    LIMITS,
     Report,
-    prepare,
-    state,
     sweep,
     sweep_edits,
     sweep_recovery,
     sweep_stage,
-    temps,
+    within_limits,
 )
 
 from co_cli.errors import DiskTrouble
@@ -147,51 +138,13 @@ def root(tmp_path: Path) -> str:
     return root
 
 
-@contextmanager
-def limit(kind: int, value: int) -> Iterator[None]:
-    soft, hard = resource.getrlimit(kind)
-    resource.setrlimit(kind, (value, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(kind, (soft, hard))
-
-
-def _save_within(root: str, kind: int, value: int) -> Ended:
-    def act(say: Say) -> None:
-        free = os.open("/", os.O_RDONLY)  # the lowest number that is free now
-        os.close(free)
-        with limit(kind, value + free if kind == resource.RLIMIT_NOFILE else value):
-            Notebook(root, policy=ROOMY, clock=lambda: NOON).remember(NEXT)
-        say("acknowledged")
-
-    return in_child(act)
-
-
-def _check_refusals(root: str, kind: int, values: list[int]) -> None:
-    before = state(root)
-    refused = 0
-    for value in values:
-        ended = _save_within(root, kind, value)
-        if ended.status == CLEAN:
-            break
-        assert (ended.status, len(ended.lines)) == (REFUSED, 1), ended.lines
-        assert ended.lines[0].startswith("refused: DiskTrouble: ")
-        assert state(root) == before
-        refused += 1
+@pytest.mark.parametrize("kind", LIMITS)
+def test_a_limit_of_the_system_is_a_clear_error_and_changes_nothing(
+    kind: str, tmp_path: Path
+) -> None:
+    refused, violations = within_limits(str(tmp_path / "limited"), kind)
+    assert violations == []
     assert refused > 1
-    assert ended.lines == ["acknowledged"]
-    assert temps(root) == []
-    assert sorted(note.body for note in Notebook(root).notes()) == sorted([*FACTS, NEXT])
-
-
-def test_too_many_open_files_is_a_clear_error_and_changes_nothing(root: str) -> None:
-    _check_refusals(root, resource.RLIMIT_NOFILE, list(range(10)))
-
-
-def test_a_file_size_limit_is_a_clear_error_and_changes_nothing(root: str) -> None:
-    size = os.path.getsize(os.path.join(root, "archive", "journal.jsonl"))
-    _check_refusals(root, resource.RLIMIT_FSIZE, [*range(1, size, 200), size + 1, size + 1000])
 
 
 def test_a_system_that_writes_one_byte_at_a_time_is_served(

@@ -20,7 +20,7 @@ from pathlib import Path
 import crowd
 import pytest
 from faults import CLEAN, Call, Say, Shim, end_child, start_child
-from sweep import temps
+from operations import temps
 
 from co_cli.errors import CoError, DiskTrouble, FormatError, MovedOn, NotFound, Protected
 from co_cli.knowledge import disk

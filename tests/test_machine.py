@@ -14,7 +14,7 @@ from faults import Call, Crash, Fault, Shim
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from sweep import MEMORY, temps
+from operations import MEMORY, temps
 
 from co_cli.errors import CoError, FormatError, MovedOn, NotFound, Protected
 from co_cli.knowledge.lifecycle import Policy

@@ -435,7 +435,6 @@ def test_doctor_names_each_trouble_and_changes_nothing(book: Notebook) -> None:
                "x\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other")  # fmt: skip
     hand_write(book, "010-link.md", "id: 10\ncreated: 2026-02-09T14:30:00Z\nrelated: [gone]")
     hand_write(book, "011-utf16.md", "").write_bytes("---\nid: 1\n---\n".encode("utf-16"))
-    (Path(book.memories) / ".co-dead.tmp").write_text("")
     with open(book.journal.path, "a") as journal:
         journal.write("not json\n")
     assert [(Path(p.path).name, p.line, p.reason) for p in diagnose(book)] == [
@@ -444,7 +443,6 @@ def test_doctor_names_each_trouble_and_changes_nothing(book: Notebook) -> None:
         ("009-conflict.md", 0, "`expires` is not a date: soon"),
         ("010-link.md", 0, "links to gone, which is neither here nor in the archive"),
         ("journal.jsonl", 3, "a line cannot be read and is passed over"),
-        (".co-dead.tmp", 0, "was left by a writer that died; it may be deleted"),
     ]
 
 

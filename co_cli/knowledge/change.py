@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from threading import get_ident
 from typing import Any, NamedTuple
 
-from co_cli.errors import CoError, FormatError, MovedOn, NotFound
+from co_cli.errors import CoError, DiskTrouble, FormatError, MovedOn, NotFound, Unreadable
 from co_cli.knowledge import disk
 
 GITIGNORE = b"knowledge.db*\n.lock\ninbox/\narchive/\n"
@@ -26,6 +26,10 @@ _PATH = re.compile(r"(?:(?:memories|articles|inbox)/[^/\0]+\.md|context\.md)\Z")
 _TAIL = 64 * 1024
 _MAX_TAIL = 8 * 1024 * 1024
 MAX_JOURNAL = 512 * 1024 * 1024
+
+
+class Linked(CoError):
+    """A folder inside a notebook is a symbolic link."""
 
 
 class Edit(NamedTuple):
@@ -128,6 +132,7 @@ class Journal:
         with disk.locked(os.path.join(self.root, ".lock")):
             self._holder = get_ident()
             try:
+                self._ignore()
                 yield
             finally:
                 self._holder = 0
@@ -138,6 +143,9 @@ class Journal:
             folder = os.path.join(self.root, name)
             self._refuse_links(folder)
             disk.make_folder(folder, 0o700 if name == "archive" else 0o777)
+
+    def _ignore(self) -> None:
+        """Keep what is derived or private out of git."""
         ignore = os.path.join(self.root, ".gitignore")
         if not os.path.lexists(ignore):
             with suppress(FileExistsError):
@@ -146,8 +154,8 @@ class Journal:
     def _refuse_links(self, folder: str) -> None:
         """No folder on the way from the notebook to this one may be a link that leads elsewhere."""
         while folder != self.root:
-            if os.path.islink(folder):
-                raise CoError(
+            if disk.is_link(folder):
+                raise Linked(
                     f"{folder} is a symbolic link",
                     hint="Co follows no links inside a notebook. Make it a real folder.",
                 )
@@ -243,6 +251,7 @@ class Journal:
         except BaseException:
             with suppress(OSError, CoError):
                 if self.tail().state == "intent":
+                    disk.sweep_temps(self.folders())
                     self._roll_back(entry)
             raise
         return entry.n
@@ -307,13 +316,20 @@ class Journal:
         except FileExistsError:
             raise MovedOn(f"{os.path.basename(path)} appeared meanwhile") from None
 
-    def recover(self) -> None:
-        """Finish or roll back a change that was cut short; only while holding the lock."""
-        disk.sweep_temps([self.root])
+    def folders(self) -> list[str]:
+        """Where a writer's temporary files can be."""
+        return [self.root, self.archive, *(self._full(name) for name in FOLDERS)]
+
+    def recover(self, *, tidy: bool = False) -> None:
+        """Finish or roll back a change that was cut short; only while holding the lock.
+
+        Temporary files are looked for where a change was cut short, and everywhere with `tidy`.
+        """
         entry = self.tail()
-        if entry.state != "intent":
+        cut_short = entry.state == "intent"
+        disk.sweep_temps(self.folders() if cut_short or tidy else [self.root])
+        if not cut_short:
             return
-        disk.sweep_temps([self.archive, *(self._full(name) for name in FOLDERS)])
         if entry.op == "purge":  # the only one that rewrites what is archived
             names = disk.list_names(self.archive)
             disk.sweep_temps(os.path.join(self.archive, name, "memories") for name in names)
@@ -345,15 +361,17 @@ class Journal:
         """Whether the archive, and not something a link leads to, holds this file."""
         try:
             self._refuse_links(kept)
-        except CoError:
+        except Linked:
             return False
-        return os.path.lexists(kept)
+        return disk.exists(kept)
 
     def _digest(self, path: str) -> str | None:
         try:
             return disk.digest(self.read(path))
+        except Unreadable as error:  # then nothing can be decided about it now
+            raise DiskTrouble(f"{path} {error}", hint="Nothing was changed; try again.") from error
         except FormatError:
-            return "unreadable"
+            return "something else"
 
     def _full(self, path: str) -> str:
         return os.path.join(self.root, *path.split("/"))

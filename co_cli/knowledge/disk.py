@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
-from co_cli.errors import DiskTrouble, FormatError
+from co_cli.errors import DiskTrouble, FormatError, Unreadable
 
 MAX_FILE = 8 * 1024 * 1024
 LOCK_PATIENCE = 30.0
@@ -89,7 +89,7 @@ def _unreadable(error: OSError) -> FormatError | DiskTrouble:
         return trouble(error)
     if error.errno == errno.ELOOP:
         return FormatError("is a symbolic link; Co reads only real files here")
-    return FormatError(f"cannot be read: {os.strerror(error.errno or 0)}")
+    return Unreadable(f"cannot be read: {os.strerror(error.errno or 0)}")
 
 
 def trouble(error: OSError) -> DiskTrouble:
@@ -183,10 +183,13 @@ def swap(path: str, data: bytes) -> bytes:
             found = read_bytes(path)
             os.replace(temp, path)
             return found
-        return read_bytes(temp)
-    finally:
+        found = read_bytes(temp)
+        os.unlink(temp)
+        return found
+    except BaseException:
         with suppress(OSError):
             os.unlink(temp)
+        raise
 
 
 def _exchange(one: str, two: str) -> bool:
@@ -249,6 +252,25 @@ def make_folder(folder: str, mode: int = 0o777) -> None:
         sync_folder(parent)
 
 
+def exists(path: str) -> bool:
+    """Whether anything has this name; unlike os.path, a disk that will not say is no "no"."""
+    return _kind(path) is not None
+
+
+def is_link(path: str) -> bool:
+    """Whether this name is a symbolic link, with the care of `exists`."""
+    return _kind(path) == stat.S_IFLNK
+
+
+def _kind(path: str) -> int | None:
+    try:
+        return stat.S_IFMT(os.lstat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise trouble(error) from error
+
+
 def sweep_temps(folders: Iterable[str]) -> None:
     """Remove temporary files of writers that died; only while holding the lock."""
     for path in temps(folders):
@@ -269,7 +291,7 @@ def temps(folders: Iterable[str]) -> list[str]:
 def list_names(folder: str) -> list[str]:
     """The names in a real folder; none when there is no such folder or it is a link."""
     try:
-        return [] if os.path.islink(folder) else os.listdir(folder)
+        return [] if is_link(folder) else os.listdir(folder)
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:

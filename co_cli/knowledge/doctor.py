@@ -6,8 +6,6 @@ import os
 import re
 from collections import defaultdict
 
-from co_cli.knowledge import disk
-from co_cli.knowledge.change import FOLDERS
 from co_cli.knowledge.note import Note, has_conflict
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.reader import Problem
@@ -24,7 +22,6 @@ def diagnose(book: Notebook) -> list[Problem]:
         *(problem for note in notes for problem in _odd(note)),
         *_links(book, notes),
         *_journal(book),
-        *_strays(book),
     ]
 
 
@@ -91,10 +88,3 @@ def _journal(book: Notebook) -> list[Problem]:
             if file["before"] not in (None, "purged") and not os.path.lexists(path):
                 found.append(Problem(path, f"change {entry.n} can no longer be undone: it is gone"))
     return found
-
-
-def _strays(book: Notebook) -> list[Problem]:
-    folders = [book.root, book.journal.archive]
-    folders += [os.path.join(book.root, name) for name in FOLDERS]
-    reason = "was left by a writer that died; it may be deleted"
-    return [Problem(path, reason) for path in disk.temps(folders)]

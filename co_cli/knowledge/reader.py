@@ -62,9 +62,11 @@ class Reader:
         self.memories = os.path.join(self.root, "memories")
         self.journal = Journal(self.root)
         self.problems: list[Problem] = []
+        self._leftover: list[Problem] = []
         self.basis = self.journal.tail()
         self._cache: dict[str, tuple[disk.Signature, Note | FormatError]] = {}
-        self._settle_leftovers()
+        if self.basis.state == "intent" or disk.temps([self.root]):
+            self._settle_leftovers()
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Self:
@@ -73,12 +75,11 @@ class Reader:
 
     def _settle_leftovers(self) -> None:
         """Finish what a killed process left half done, if the folder lets us."""
-        if self.basis.state == "intent":
-            try:
-                with self.journal.locked():
-                    self.journal.recover()
-            except (OSError, CoError) as error:
-                self.problems.append(Problem(self.journal.path, f"unfinished change: {error}"))
+        try:
+            with self.journal.locked():
+                self.journal.recover(tidy=True)
+        except (OSError, CoError) as error:
+            self._leftover = [Problem(self.journal.path, f"unfinished change: {error}")]
 
     def notes(self) -> list[Note]:
         """Every memory that can be read, by number; the others are in `problems`."""
@@ -98,22 +99,21 @@ class Reader:
             if isinstance(found[1], FormatError):
                 problems.append(Problem(entry.path, str(found[1]), found[1].line))
         self._cache = cache
-        self.problems = sorted(problems, key=lambda problem: problem.path)
+        self.problems = self._leftover + sorted(problems)
         notes = [found for _, found in cache.values() if isinstance(found, Note)]
         return sorted(notes, key=lambda note: (note.id, note.path))
 
     def _entries(self) -> list[os.DirEntry[str]]:
         try:
             with os.scandir(self.memories) as entries:
-                return [
-                    entry
-                    for entry in entries
-                    if entry.name.endswith(".md") and not entry.name.startswith(".")
-                ]
+                found = list(entries)
         except FileNotFoundError:
             return []
         except OSError as error:
             raise disk.trouble(error) from error
+        if any(entry.name.startswith(disk.TEMP_PREFIX) for entry in found):
+            self._settle_leftovers()
+        return [entry for entry in found if entry.name.endswith(".md") and entry.name[0] != "."]
 
     def _read(self, entry: os.DirEntry[str]) -> tuple[disk.Signature, Note | FormatError] | None:
         known = self._cache.get(entry.name)
