@@ -227,7 +227,7 @@ REASONS = [
 OTHERS = [
     ["# a comment"],
     ["", "# after an empty line"],
-    ["  # an indented comment"],
+    [" # an indented comment"],
     ["source: user-told  # said so"],
     ["nested:", "  deep: {a: [1, 2], b: 'c: d'}", "  list:", "  - x", "  - y: z"],
     ["text: |", "  # no comment", "  tags: [not, these]", "", "  end"],

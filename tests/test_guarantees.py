@@ -196,8 +196,11 @@ def test_g3_threads_with_a_notebook_each_lose_nothing(book: Notebook) -> None:
     assert [note.id for note in book.notes()] == list(range(1, 41))
 
 
-def test_g3_a_plan_made_during_another_commit_is_planned_again(book: Notebook) -> None:
+def test_g3_a_plan_made_during_another_commit_is_planned_again(
+    book: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Red when a plan that was made while an intent was open may be committed after it is done."""
+    monkeypatch.setattr(disk, "LOCK_PATIENCE", 0.1)
     book.remember("The first note makes the folders")
     other = Notebook(book.root, clock=lambda: NOON)
     plans = []
@@ -211,6 +214,25 @@ def test_g3_a_plan_made_during_another_commit_is_planned_again(book: Notebook) -
     with pytest.raises(MovedOn):
         other.commit(plans[0])
     assert Counter(bodies(book))["User prefers tea"] == 1
+
+
+def test_g3_reading_does_not_wait_for_a_writer(
+    book: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Red when a reader takes a change under way for one that was left behind, and waits."""
+    monkeypatch.setattr(disk, "LOCK_PATIENCE", 0.1)
+    book.remember("User prefers tea")
+    other = Notebook(book.root)
+    waited = []
+
+    def before(_: int, call: Call) -> None:
+        if call.name == "link" and "-deploys-" in call.about:
+            for reader in (other, Notebook(book.root)):
+                waited.append((bodies(reader), reader.problems))
+
+    with Shim(book.root, before=before):
+        book.remember("Deploys happen on Thursdays")
+    assert waited == [(["User prefers tea"], [])] * 2
 
 
 def test_g3_a_number_is_never_given_out_again(book: Notebook) -> None:
@@ -229,7 +251,7 @@ def test_g3_a_number_is_never_given_out_again(book: Notebook) -> None:
 
 
 def test_g5_a_plan_does_not_overwrite_what_was_edited_since(book: Notebook) -> None:
-    """Red when `Journal._commit` does not compare the hash of what the plan read."""
+    """Red when neither what is there before nor what comes back from the exchange is compared."""
     note = book.remember("User prefers tea").note
     plan = book.plan_remember("user prefers tea!", ["drink"])
     Path(note.path).write_bytes(note.raw + b"and biscuits\n")
@@ -542,7 +564,9 @@ def test_g10_no_file_makes_reading_hang_or_eat_memory(book: Notebook) -> None:
         write_note(book, number, "filler", "tags: [\n", f"{number}-x.md")
     started = time.process_time()
     assert [note.id for note in book.notes()] == [1, 17, 18]
-    assert len(book.problems) == 1000 + 7
+    reasons = {os.path.basename(problem.path): problem.reason for problem in book.problems}
+    assert len(reasons) == 1000 + 7
+    assert reasons["014-long.md"] == "is larger than 8 MiB"
     assert book.recall("tea")[0].note.id == 1
     assert book.remember("Something else").note.id == 1100
     assert time.process_time() - started < 10

@@ -35,6 +35,7 @@ CORE_ORDER = [
     "note",
     "refuse",
     "sameness",
+    "journal",
     "change",
     "lifecycle",
     "scan",

@@ -15,7 +15,7 @@ from co_cli.commands.shared import (
     open_desk,
 )
 from co_cli.display import notice, say, say_line, table, to_json
-from co_cli.knowledge.change import Entry
+from co_cli.knowledge.journal import Entry
 
 
 @click.command("restore")

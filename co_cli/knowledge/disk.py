@@ -298,14 +298,18 @@ def list_names(folder: str) -> list[str]:
         raise trouble(error) from error
 
 
+class Busy(DiskTrouble):
+    """Another process holds the lock."""
+
+
 @contextmanager
-def locked(path: str) -> Iterator[None]:
+def locked(path: str, patience: float | None = None) -> Iterator[None]:
     """Hold the kernel's lock on this file; a holder that dies lets go at once."""
-    deadline = time.monotonic() + LOCK_PATIENCE
+    deadline = time.monotonic() + (LOCK_PATIENCE if patience is None else patience)
     pause = 0.0005
     while (fd := _take(path)) is None:
         if time.monotonic() > deadline:
-            raise DiskTrouble(
+            raise Busy(
                 f"another Co process has held {path} for {LOCK_PATIENCE:.0f} seconds",
                 hint="Nothing was changed. Look for a stopped `co` process and end it.",
             )

@@ -135,5 +135,5 @@ class Draft:
         """The finished change."""
         return Change(
             op, self.actor, self.at, self.basis.settled, tuple(self.edits),
-            high=self.high, call=self.call, over=self.over,
+            high=max(self.high, self.book.highest), call=self.call, over=self.over,
         )  # fmt: skip

@@ -13,9 +13,10 @@ from typing import Any
 
 from co_cli.errors import CoError, FormatError, MovedOn, NotFound, RefusedText
 from co_cli.knowledge import disk, lifecycle, refuse, sameness
-from co_cli.knowledge.change import Change, Edit, Entry
+from co_cli.knowledge.change import Change, Edit
 from co_cli.knowledge.draft import Draft, Intake, Item, Plan, Saved, protected
 from co_cli.knowledge.frontmatter import MAX_ID
+from co_cli.knowledge.journal import Entry
 from co_cli.knowledge.note import Note, parse, timestamp
 from co_cli.knowledge.reader import Problem, Reader, Ref
 

@@ -13,8 +13,9 @@ from typing import NamedTuple, NoReturn, Self
 
 from co_cli.errors import Ambiguous, CoError, FormatError, NotFound
 from co_cli.knowledge import disk, lifecycle
-from co_cli.knowledge.change import Entry, Journal
+from co_cli.knowledge.change import Journal
 from co_cli.knowledge.frontmatter import MAX_ID
+from co_cli.knowledge.journal import Entry
 from co_cli.knowledge.lifecycle import Policy
 from co_cli.knowledge.note import Note, now, parse, timestamp
 from co_cli.knowledge.scan import Hit, scan
@@ -55,13 +56,14 @@ class Reader:
         policy: Policy | None = None,
         clock: Callable[[], datetime] = now,
     ) -> None:
-        self.root = os.fspath(root)
+        self.root = os.path.abspath(root)
         self.scope = scope
         self.policy = policy or Policy()
         self.clock = clock
         self.memories = os.path.join(self.root, "memories")
         self.journal = Journal(self.root)
         self.problems: list[Problem] = []
+        self.highest = 0
         self._leftover: list[Problem] = []
         self.basis = self.journal.tail()
         self._cache: dict[str, tuple[disk.Signature, Note | FormatError]] = {}
@@ -76,8 +78,10 @@ class Reader:
     def _settle_leftovers(self) -> None:
         """Finish what a killed process left half done, if the folder lets us."""
         try:
-            with self.journal.locked():
+            with self.journal.locked(patience=0):
                 self.journal.recover(tidy=True)
+        except disk.Busy:  # whoever is writing right now will see to it
+            pass
         except (OSError, CoError) as error:
             self._leftover = [Problem(self.journal.path, f"unfinished change: {error}")]
 
@@ -101,6 +105,7 @@ class Reader:
         self._cache = cache
         self.problems = self._leftover + sorted(problems)
         notes = [found for _, found in cache.values() if isinstance(found, Note)]
+        self.highest = max((note.id for note in notes), default=0)
         return sorted(notes, key=lambda note: (note.id, note.path))
 
     def _entries(self) -> list[os.DirEntry[str]]:

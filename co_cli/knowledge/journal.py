@@ -1,0 +1,205 @@
+"""The journal's file: one line when a change begins, one when it ends. Knows no bytes of notes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from co_cli.errors import CoError, FormatError
+from co_cli.knowledge import disk
+
+MAX_JOURNAL = 512 * 1024 * 1024
+_PATH = re.compile(r"(?:(?:memories|articles|inbox)/[^/\0]+\.md|context\.md)\Z")
+_TAIL = 64 * 1024
+_MAX_TAIL = 8 * 1024 * 1024
+
+
+class Linked(CoError):
+    """A folder inside a notebook is a symbolic link."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """One journalled change: what the intent line said, and how it ended."""
+
+    n: int
+    state: str
+    high: int
+    op: str = ""
+    actor: str = ""
+    at: str = ""
+    undoes: int = 0
+    call: str = ""
+    over: bool = False
+    files: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def settled(self) -> int:
+        """The last change whose outcome a reader can see; one under way is not it yet."""
+        return self.n - (self.state == "intent")
+
+
+def _entry(line: bytes) -> Entry | None:
+    """A journal line, or None when it is torn, foreign, or names a path outside the notes."""
+    try:
+        found = json.loads(line)
+        entry = Entry(**found)
+        numbers = (entry.n, entry.high, entry.undoes)
+        words = (entry.state, entry.op, entry.actor, entry.at, entry.call)
+        if any(type(number) is not int or not 0 <= number < 2**53 for number in numbers):
+            return None
+        if not all(isinstance(word, str) for word in words) or type(entry.over) is not bool:
+            return None
+        for file in entry.files:
+            sides = (file["before"], file["after"])
+            if not _PATH.match(file["path"]) or any(
+                not isinstance(side, str | None) for side in sides
+            ):
+                return None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+    return entry
+
+
+def _last(fd: int) -> Entry:
+    """The last readable line of a journal, read from its end."""
+    size = os.fstat(fd).st_size
+    chunk = 0
+    while chunk < size:
+        if chunk > _MAX_TAIL:
+            raise FormatError("the journal's end cannot be read; move the archive folder away")
+        chunk = min(size, chunk * 8 or _TAIL)
+        lines = os.pread(fd, chunk, size - chunk).split(b"\n")
+        for line in reversed(lines if chunk == size else lines[1:]):
+            if line and (entry := _entry(line)):
+                return entry
+    return Entry(0, "done", 0)
+
+
+class JournalFile:
+    """Reading and writing the record of changes of one knowledge folder."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self.archive = os.path.join(root, "archive")
+        self.path = os.path.join(self.archive, "journal.jsonl")
+
+    def _refuse_links(self, folder: str) -> None:
+        """No folder on the way from the notebook to this one may be a link that leads elsewhere."""
+        while folder != self.root:
+            if disk.is_link(folder):
+                raise Linked(
+                    f"{folder} is a symbolic link",
+                    hint="Co follows no links inside a notebook. Make it a real folder.",
+                )
+            folder = os.path.dirname(folder)
+
+    def _full(self, path: str) -> str:
+        return os.path.join(self.root, *path.split("/"))
+
+    def tail(self) -> Entry:
+        """The last line that can be read: where the journal stands."""
+        self._refuse_links(self.archive)
+        try:
+            fd = os.open(self.path, disk.READ_FLAGS)
+        except (FileNotFoundError, NotADirectoryError):
+            return Entry(0, "done", 0)
+        except OSError as error:
+            raise disk.trouble(error) from error
+        try:
+            return _last(fd)
+        except OSError as error:
+            raise disk.trouble(error) from error
+        finally:
+            disk.close_read(fd)
+
+    def entries(self) -> list[Entry]:
+        """Every change, oldest first, with how it ended."""
+        found: dict[int, Entry] = {}
+        for line in self._lines():
+            entry = _entry(line) if line else None
+            if entry is None:
+                continue
+            if entry.state == "intent":
+                found[entry.n] = entry
+            elif entry.n in found:
+                found[entry.n].state = entry.state
+        return list(found.values())
+
+    def find_call(self, call: str) -> Entry | None:
+        """The finished change that a tool call of this id made."""
+        if not call or json.dumps(call).encode() not in b"\n".join(self._lines()):
+            return None
+        calls = [entry for entry in self.entries() if entry.call == call and entry.state == "done"]
+        return calls[-1] if calls else None
+
+    def _lines(self) -> list[bytes]:
+        return (disk.read_if_any(self.path, MAX_JOURNAL) or b"").split(b"\n")
+
+    def unreadable_lines(self) -> list[int]:
+        """The numbers of journal lines that cannot be read; the last may be torn by a crash."""
+        lines = enumerate(self._lines(), 1)
+        return [number for number, line in lines if line and _entry(line) is None]
+
+    def finish(self, entry: Entry, state: str) -> None:
+        """Write down how a change ended."""
+        self._append(_end_line(entry, state), durable=False)
+
+    def append(self, entry: Entry) -> None:
+        """Write down durably that a change begins."""
+        self._append(_intent_line(entry), durable=True)
+
+    def _append(self, line: str, *, durable: bool) -> None:
+        """Add a line; on failure take back what was written of it."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        fd = os.open(self.path, flags, 0o600)
+        try:
+            size = os.fstat(fd).st_size
+            torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
+            os.lseek(fd, 0, os.SEEK_END)
+            try:
+                disk.write_all(fd, (b"\n" if torn else b"") + line.encode() + b"\n")
+                if durable:
+                    disk.sync_file(fd)
+            except OSError:
+                with suppress(OSError):
+                    os.ftruncate(fd, size)
+                raise
+        finally:
+            os.close(fd)
+        if durable and size == 0:
+            disk.sync_folder(self.archive)
+
+    def rewrite(self, entries: list[Entry]) -> None:
+        """Replace the whole journal; purge uses it to drop what must not be remembered."""
+        lines = []
+        for entry in entries:
+            lines.append(_intent_line(entry))
+            if entry.state != "intent":
+                lines.append(_end_line(entry, entry.state))
+        disk.put(self.path, ("\n".join(lines) + "\n").encode())
+
+
+def _intent_line(entry: Entry) -> str:
+    line = {
+        "n": entry.n,
+        "state": "intent",
+        "high": entry.high,
+        "op": entry.op,
+        "actor": entry.actor,
+        "at": entry.at,
+        "undoes": entry.undoes,
+        "call": entry.call,
+        "over": entry.over,
+        "files": entry.files,
+    }
+    return json.dumps(line, separators=(",", ":"))
+
+
+def _end_line(entry: Entry, state: str) -> str:
+    line = {"n": entry.n, "state": state, "high": entry.high, "over": entry.over}
+    return json.dumps(line, separators=(",", ":"))
