@@ -228,7 +228,10 @@ def test_two_files_with_one_id_are_both_kept_listed_and_told_apart(book: Noteboo
     hand_write(book, "012-theirs.md", "id: 12\ncreated: 2026-02-09T14:30:00Z", "theirs")
     with pytest.raises(Ambiguous) as caught:
         book.forget(12)
-    assert [note.name for note in caught.value.choices] == ["012-ours.md", "012-theirs.md"]
+    assert [getattr(note, "name", "") for note in caught.value.choices] == [
+        "012-ours.md",
+        "012-theirs.md",
+    ]
     assert [Path(problem.path).name for problem in diagnose(book)] == [
         "012-ours.md",
         "012-theirs.md",
