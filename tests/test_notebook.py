@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -486,3 +488,41 @@ def test_a_save_reads_each_note_at_most_once(book: Notebook) -> None:
     read = [path for path in opened if path.endswith(".md") and ".co-" not in path]
     assert len(read) == len(set(read))
     assert len({path for path in read if "unlike" not in path}) == 4
+
+
+def test_a_disk_without_links_or_exchanges_is_served_too(
+    book: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Red when a note cannot be created or rewritten where the system lacks those calls."""
+
+    def refuse(*_args: object, **_options: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    monkeypatch.setattr(ctypes, "CDLL", lambda *_args, **_options: object())
+    raw = book.remember("first words", ["a"]).note.raw
+    book.remember("First words", ["b"])
+    assert [(note.body, note.tags) for note in book.notes()] == [("First words", ["a", "b"])]
+    book.undo()
+    assert book.find(1).raw == raw
+    book.forget(1)
+    assert book.restore(1).note.raw == raw
+
+
+def test_a_failing_decay_does_not_unsay_the_save(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Red when trouble after the acknowledgement reaches the caller as an error of the save."""
+    book = Notebook(tmp_path, policy=Policy(max_count=2))
+    book.remember("a" * 9)
+    book.remember("b" * 9)
+    real = os.rename
+
+    def full(*args: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", args[0])
+
+    monkeypatch.setattr(os, "rename", full)
+    saved = book.remember("c" * 9)
+    assert book.problems[-1].reason.startswith("the oldest notes did not decay: No space left")
+    monkeypatch.setattr(os, "rename", real)
+    assert (saved.action, saved.decayed, list(texts(book))) == ("created", [], [1, 2, 3])
