@@ -89,7 +89,10 @@ def edits(quick: bool) -> list[str]:
     print("A hand edit at every system call:")
     report = sweep_edits(list(EDITED), step=10 if quick else 1)
     _print_points(report)
-    return report.violations
+    print("A hand edit, and the writer dies a few calls later:")
+    dying = sweep_edits(list(EDITED), step=10 if quick else 1, crash=(0, 1, 2, 3, 5, 8))
+    _print_points(dying)
+    return report.violations + dying.violations
 
 
 def crowds(quick: bool) -> list[str]:

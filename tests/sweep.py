@@ -302,15 +302,20 @@ EDITED = {
 }
 
 
-def sweep_edits(names: list[str], *, step: int = 1) -> Report:
-    """At every `step`-th call of an operation a person saves the file that it is about."""
+def sweep_edits(names: list[str], *, step: int = 1, crash: tuple[int, ...] = ()) -> Report:
+    """At every `step`-th call of an operation a person saves the file that it is about.
+
+    With `crash`, the process also dies that many calls later.
+    """
     report = Report()
     for name in names:
         with workshop() as folder:
             stage = prepare(OPERATIONS[name], folder)
             for how in (_in_place, _by_rename):
-                for at in range(1, stage.calls + 1, step):
-                    _edit_meanwhile(stage, how, at, report)
+                for at in range(stage.commit if crash else 1, stage.calls + 1, step):
+                    for later in crash or (0,):
+                        fault = Fault("crash", at + later) if crash else None
+                        _edit_meanwhile(stage, how, at, fault, report)
     return report
 
 
@@ -327,7 +332,9 @@ def _by_rename(path: str) -> None:
     os.rename(path + "~", path)
 
 
-def _edit_meanwhile(stage: Stage, how: Callable[[str], None], at: int, report: Report) -> None:
+def _edit_meanwhile(
+    stage: Stage, how: Callable[[str], None], at: int, fault: Fault | None, report: Report
+) -> None:
     root = stage.copy()
     [name] = [path for path in stage.originals if f"/{EDITED[stage.operation.name]:03d}-" in path]
     edited: list[Call] = []
@@ -338,17 +345,18 @@ def _edit_meanwhile(stage: Stage, how: Callable[[str], None], at: int, report: R
             edited.append(call)
 
     try:
-        with Shim(root, sync=False, before=before), suppress(CoError):
+        with Shim(root, fault, sync=False, before=before), suppress(CoError, Crash):
             stage.operation.run(stage.book(root))
         if not edited:
             return
-        report.points[stage.operation.name, "edit" + how.__name__] += 1
+        what = f"edit{how.__name__}{' and crash' if fault else ''}"
+        report.points[stage.operation.name, what] += 1
         book = stage.book(root)
         texts = [*(note.raw for note in book.notes()), *_kept(book)]
         # Between the last look and the rename that follows it there is no call to look with.
         blind = edited[0].name == "replace" and how is _by_rename
         if not blind and not any(HAND.encode() in text for text in texts):
-            where = f"{stage.operation.name}: edit{how.__name__} before call {at} ({edited[0]})"
+            where = f"{stage.operation.name}: {what} at call {at} ({edited[0]})"
             report.violations.append(f"{where}: the hand edit is lost")
     finally:
         shutil.rmtree(root)
