@@ -62,7 +62,6 @@ def test_a_hand_edit_at_any_call_is_not_lost(name: str) -> None:
     assert report.total > 50
 
 
-@pytest.mark.xfail(reason="recovery takes the file that was exchanged out for a leftover")
 def test_a_hand_edit_is_not_lost_when_the_writer_dies_next() -> None:
     report = sweep_edits(["consolidate", "forget"], step=2, crash=(2, 5, 8))
     assert report.violations == []

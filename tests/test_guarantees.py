@@ -108,16 +108,20 @@ def test_g1_a_save_is_on_disk_before_it_is_acknowledged(book: Notebook) -> None:
 def test_g1_the_old_bytes_are_safe_in_the_archive_before_new_ones_replace_them(
     book: Notebook,
 ) -> None:
-    """Red when the archive's folder is not synced before the replace, or the notes' not after."""
+    """Red when the new bytes are not safe before they change places with the old, or the folders
+    of both are not synced before the change is called done."""
     path = book.remember("User prefers tea").note.name
     with Shim(book.root) as shim:
         book.remember("user prefers tea!", ["drink"])
     calls = [str(call) for call in shim.calls]
     order = [_position(calls, f"fsync {JOURNAL}")]
     for wanted in (
-        f"link memories/{path} -> archive/",
+        "write archive/000002/memories/.co-",
+        "fsync archive/000002/memories/.co-",
+        "rename archive/000002/memories/.co-",
         "fsync archive/000002/memories",
-        ("exchange memories/.co-", "replace memories/.co-"),
+        f"exchange archive/000002/memories/{path}",
+        "fsync archive/000002/memories",
         "fsync memories",
         f"write {JOURNAL}",
     ):
@@ -498,12 +502,12 @@ STEPS = {
     f"write {JOURNAL}",
     f"fsync {JOURNAL}",
     "mkdir archive/000002",
-    "link memories/001",
-    "open memories/.co-",
-    "write memories/.co-",
-    "fsync memories/.co-",
-    "exchange memories/.co-",
-    "fsync archive/000002",
+    "open archive/000002/memories/.co-",
+    "write archive/000002/memories/.co-",
+    "fsync archive/000002/memories/.co-",
+    "rename archive/000002/memories/.co-",
+    "exchange archive/000002/memories/001",
+    "fsync archive/000002/memories",
 }
 
 

@@ -126,7 +126,7 @@ class Journal(JournalFile):
         except BaseException:
             with suppress(OSError, CoError):
                 if self.tail().state == "intent":
-                    disk.sweep_temps(self.folders())
+                    self._sweep(entry)
                     self._roll_back(entry)
             raise
         return entry.n
@@ -155,11 +155,6 @@ class Journal(JournalFile):
         kept_folders = {os.path.dirname(self.kept_path(n, edit.path)) for edit in old}
         for folder in kept_folders:
             disk.make_folder(folder)
-        for edit in old:
-            if edit.after is not None:
-                disk.keep(self._full(edit.path), self.kept_path(n, edit.path))
-        for folder in kept_folders:
-            disk.sync_folder(folder)
         for edit in sorted(edits, key=lambda edit: edit.after is None):
             path, kept = self._full(edit.path), self.kept_path(n, edit.path)
             if edit.before is None and edit.after is not None:
@@ -169,7 +164,7 @@ class Journal(JournalFile):
                 os.rename(path, kept)
                 found = disk.read_bytes(kept)
             else:
-                found = disk.swap(path, edit.after)
+                found = disk.swap(path, edit.after, kept)
             if found != edit.before:
                 self._give_back(path, kept, found, edit)
         # The archive first: a power cut between the two must find a removed file somewhere.
@@ -178,10 +173,10 @@ class Journal(JournalFile):
 
     def _give_back(self, path: str, kept: str, found: bytes, edit: Edit) -> None:
         """Somebody edited the file a moment ago: put their version back, whole."""
-        if edit.after is None:
+        if disk.read_bytes(kept) == found:
             os.replace(kept, path)
-        else:
-            disk.swap(path, found)
+        else:  # this system cannot exchange names
+            disk.replace(path, found)
         raise MovedOn(f"{edit.path} changed while it was being written")
 
     def _create(self, path: str, data: bytes) -> None:
@@ -202,17 +197,31 @@ class Journal(JournalFile):
         """
         entry = self.tail()
         cut_short = entry.state == "intent"
-        disk.sweep_temps(self.folders() if cut_short or tidy else [self.root])
+        disk.sweep_temps(self.folders() if tidy else [self.root])
         if not cut_short:
             return
-        if entry.op == "purge":  # the only one that rewrites what is archived
-            names = disk.list_names(self.archive)
-            disk.sweep_temps(os.path.join(self.archive, name, "memories") for name in names)
+        self._sweep(entry)
         here = [file for file in entry.files if not self._is_elsewhere(self._full(file["path"]))]
-        if all(self._digest(file["path"]) == file["after"] for file in here):
+        whole = all(self._digest(file["path"]) == file["after"] for file in here)
+        if whole and all(self._holds(entry.n, file) for file in here):
             self.finish(entry, "done")
         else:
             self._roll_back(entry)
+
+    def _sweep(self, entry: Entry) -> None:
+        """Remove the temporary files of a change that was cut short."""
+        folders = {os.path.dirname(self.kept_path(entry.n, file["path"])) for file in entry.files}
+        if entry.op == "purge":  # the only one that rewrites what is archived
+            names = disk.list_names(self.archive)
+            folders = {os.path.join(self.archive, name, "memories") for name in names}
+        disk.sweep_temps([*self.folders(), *folders])
+
+    def _holds(self, n: int, file: dict[str, Any]) -> bool:
+        """Whether the archive has what the plan had read, and not an edit made a moment later."""
+        kept = self.kept_path(n, file["path"])
+        if file["before"] is None or not self._is_kept(kept):
+            return file["before"] is None
+        return bool(disk.digest(disk.read_if_any(kept)) == file["before"])
 
     def _roll_back(self, entry: Entry) -> None:
         """Bring back what was there, except where somebody has edited a file since."""
@@ -226,10 +235,10 @@ class Journal(JournalFile):
                     os.unlink(path)
             elif not self._is_kept(kept):
                 continue
-            elif now is None or now == file["after"]:
-                os.replace(kept, path)
             elif now == file["before"]:
                 os.unlink(kept)
+            elif now is None or now == file["after"]:
+                os.replace(kept, path)
         for folder in {os.path.dirname(self._full(file["path"])) for file in entry.files}:
             if os.path.isdir(folder):
                 disk.sync_folder(folder)

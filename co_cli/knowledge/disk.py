@@ -169,27 +169,25 @@ def put(path: str, data: bytes) -> None:
     sync_folder(os.path.dirname(path))
 
 
-def swap(path: str, data: bytes) -> bytes:
-    """Put new content in a file's place and return what was there at that very moment.
+def swap(path: str, data: bytes, kept: str) -> bytes:
+    """Put new content in a file's place, move the old file to `kept`, and return the old content.
 
     Where the system can exchange two names in one step, an edit made a moment ago is not lost:
-    it is what comes back. Elsewhere the last look at the file is just before the replacement.
+    it is what `kept` holds. Elsewhere the last look at the file is just before the replacement.
     """
     mode = stat.S_IMODE(os.stat(path, follow_symlinks=False).st_mode)
-    temp = stage(os.path.dirname(path), data, mode)
-    try:
-        os.chmod(temp, mode)
-        if not _exchange(temp, path):
-            found = read_bytes(path)
-            os.replace(temp, path)
-            return found
-        found = read_bytes(temp)
-        os.unlink(temp)
+    with suppress(FileNotFoundError):
+        os.unlink(kept)
+    os.rename(stage(os.path.dirname(kept), data, mode), kept)
+    os.chmod(kept, mode)
+    sync_folder(os.path.dirname(kept))
+    if not _exchange(kept, path):
+        keep(path, kept)
+        sync_folder(os.path.dirname(kept))
+        found = read_bytes(path)
+        replace(path, data)
         return found
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temp)
-        raise
+    return read_bytes(kept)
 
 
 def _exchange(one: str, two: str) -> bool:
