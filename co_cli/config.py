@@ -243,7 +243,10 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> Settings:
-        """`settings`: the settings in force at the moment somebody asks for them by that name."""
+        """`settings`: the person's own, at the moment somebody asks for them by that name.
+
+        A project's are left out: whether it is trusted is not known here.
+        """
         if name == "settings":
-            return load_settings()
+            return load_settings(use_project=False)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -41,7 +41,7 @@ class Change(NamedTuple):
     high: int = 0
     undoes: int = 0
     call: str = ""
-    over: bool = False
+    over: bool | None = None
 
 
 class Journal(JournalFile):
@@ -114,7 +114,7 @@ class Journal(JournalFile):
     def _commit(self, change: Change) -> int:
         tail = self.tail()
         if tail.n != change.basis:
-            raise MovedOn("the notebook changed meanwhile")
+            raise MovedOn("the notebook changed meanwhile", hint="Nothing was changed; try again.")
         for edit in change.edits:
             self._expect(edit.path, disk.digest(edit.before))
         for edit in change.edits:
@@ -136,7 +136,8 @@ class Journal(JournalFile):
         tail = self.tail()
         entry = Entry(
             tail.n + 1, "intent", max(tail.high, change.high), change.op, change.actor, change.at,
-            change.undoes, change.call, change.over, [_file(edit) for edit in change.edits],
+            change.undoes, change.call, tail.over if change.over is None else change.over,
+            [_file(edit) for edit in change.edits],
         )  # fmt: skip
         self.append(entry)
         return entry
@@ -203,7 +204,9 @@ class Journal(JournalFile):
         self._sweep(entry)
         here = [file for file in entry.files if not self._is_elsewhere(self._full(file["path"]))]
         whole = all(self._digest(file["path"]) == file["after"] for file in here)
-        if whole and all(self._holds(entry.n, file) for file in here):
+        if entry.op == "purge":
+            self.finish(entry, "cut short")
+        elif whole and all(self._holds(entry.n, file) for file in here):
             self.finish(entry, "done")
         else:
             self._roll_back(entry)

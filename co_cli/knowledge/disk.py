@@ -100,7 +100,7 @@ def trouble(error: OSError) -> DiskTrouble:
         errno.EROFS: "The folder is read-only; nothing was changed.",
         errno.EACCES: "Check who owns the folder; nothing was changed.",
         errno.EMFILE: "Too many files are open; close some programs and try again.",
-    }.get(error.errno or 0, "Nothing was acknowledged; try again.")
+    }.get(error.errno or 0, "Nothing was saved; try again.")
     return DiskTrouble(f"{os.strerror(error.errno or 0)}{where}", hint=hint)
 
 
@@ -141,7 +141,14 @@ def create(path: str, data: bytes) -> None:
     """Put a new file in place whole; FileExistsError when the name is taken."""
     temp = stage(os.path.dirname(path), data)
     try:
-        _link(temp, path)
+        try:
+            os.link(temp, path)
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            if exists(path):
+                raise FileExistsError(errno.EEXIST, "File exists", path) from None
+            os.rename(temp, path)
     finally:
         with suppress(FileNotFoundError):
             os.unlink(temp)
@@ -210,24 +217,15 @@ def _exchange(one: str, two: str) -> bool:
 
 
 def keep(path: str, kept: str) -> None:
-    """Give a file's present bytes a second name, so that replacing the first loses nothing."""
+    """Give a file's present bytes a second name, or a copy where names cannot be shared."""
     with suppress(FileNotFoundError):
         os.unlink(kept)
-    _link(path, kept)
-
-
-def _link(path: str, new: str) -> None:
     try:
-        os.link(path, new)
+        os.link(path, kept)
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-        try:
-            write_all(fd, read_bytes(path))
-            sync_file(fd)
-        finally:
-            os.close(fd)
+        os.rename(stage(os.path.dirname(kept), read_bytes(path)), kept)
 
 
 def sync_folder(folder: str) -> None:

@@ -20,7 +20,6 @@ def diagnose(book: Notebook) -> list[Problem]:
         *book.problems,
         *_twins(book, notes),
         *(problem for note in notes for problem in _odd(note)),
-        *_links(book, notes),
         *_journal(book),
     ]
 
@@ -51,29 +50,6 @@ def _odd(note: Note) -> list[Problem]:
     return found
 
 
-def _links(book: Notebook, notes: list[Note]) -> list[Problem]:
-    """Links that lead nowhere, live or archived."""
-    wanted = {
-        (note.path, str(link))
-        for note in notes
-        for name in ("related", "supersedes")
-        for link in _as_list(note.meta.get(name))
-    }
-    if not wanted:
-        return []
-    known = {key for note in notes for key in (note.uid, str(note.id))}
-    known |= {key for _, note in book.archived() for key in (note.uid, str(note.id))}
-    return [
-        Problem(path, f"links to {link}, which is neither here nor in the archive")
-        for path, link in sorted(wanted)
-        if link not in known
-    ]
-
-
-def _as_list(value: object) -> list[object]:
-    return value if isinstance(value, list) else [] if value is None else [value]
-
-
 def _journal(book: Notebook) -> list[Problem]:
     journal = book.journal
     found = [
@@ -83,6 +59,10 @@ def _journal(book: Notebook) -> list[Problem]:
     if journal.tail().state == "intent":
         found.append(Problem(journal.path, "a change is unfinished; the next save settles it"))
     for entry in journal.entries():
+        if entry.state == "cut short":
+            found.append(
+                Problem(journal.path, f"change {entry.n}, a purge, was cut short; repeat it")
+            )
         for file in entry.files if entry.state == "done" else ():
             path = journal.kept_path(entry.n, file["path"])
             if file["before"] not in (None, "purged") and not os.path.lexists(path):

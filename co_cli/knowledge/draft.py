@@ -6,8 +6,8 @@ import os
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from co_cli.errors import Protected
-from co_cli.knowledge import lifecycle
+from co_cli.errors import FormatError, Protected
+from co_cli.knowledge import disk, lifecycle
 from co_cli.knowledge.change import Change, Edit
 from co_cli.knowledge.note import Note, file_name, parse, render, rewrite, timestamp
 from co_cli.knowledge.reader import Problem, Reader
@@ -26,6 +26,7 @@ class Saved:
     replaced: Note | None = None
     over: int = 0
     change: int = 0
+    reworded: bool = True
 
 
 class Item(NamedTuple):
@@ -62,6 +63,12 @@ def protected(ref: str) -> Protected:
     )
 
 
+def _fitting(raw: bytes) -> bytes:
+    if len(raw) > disk.MAX_FILE:
+        raise FormatError("the note would become too large to be read again")
+    return raw
+
+
 def new_uid() -> str:
     """A random name for links: letters only, so that nothing takes it for a number."""
     return "".join(chr(ord("a") + byte % 26) for byte in os.urandom(14))
@@ -94,7 +101,7 @@ class Draft:
             **fields,
         }
         kept = {name: value for name, value in meta.items() if value not in (None, [], "", False)}
-        raw = render(kept, text)
+        raw = _fitting(render(kept, text))
         name = file_name(number, text)
         self.edits.append(Edit(f"memories/{name}", None, raw))
         return parse(os.path.join(self.book.memories, name), raw)
@@ -103,7 +110,10 @@ class Draft:
         """The note with these fields changed and nothing else; a legacy field goes."""
         if "consolidation_reason" in note.meta:
             changes = changes | {"consolidation_reason": None}
-        raw = rewrite(note.raw, changes, text)
+        try:
+            raw = _fitting(rewrite(note.raw, changes, text))
+        except FormatError as error:
+            raise FormatError(f"{note.name}: {error}") from error
         self.edits.append(Edit(f"memories/{note.name}", note.raw, raw))
         return parse(note.path, raw)
 
@@ -123,7 +133,6 @@ class Draft:
                 "created": min(note.created for note in picked),
                 "updated": self.at,
                 "source": "auto_decay",
-                "supersedes": [note.uid for note in picked],
             }
             tags = list(lifecycle.DECAY_TAGS)
             summary = self.add(lifecycle.decay_text(picked), tags, fields)

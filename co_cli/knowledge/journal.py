@@ -71,7 +71,9 @@ def _last(fd: int) -> Entry:
     chunk = 0
     while chunk < size:
         if chunk > _MAX_TAIL:
-            raise FormatError("the journal's end cannot be read; move the archive folder away")
+            raise FormatError(
+                "the journal's end cannot be read; move archive/journal.jsonl away to go on"
+            )
         chunk = min(size, chunk * 8 or _TAIL)
         lines = os.pread(fd, chunk, size - chunk).split(b"\n")
         for line in reversed(lines if chunk == size else lines[1:]):

@@ -17,6 +17,7 @@ DECAY_TAGS = ["_consolidated", "_auto_decay"]
 MAX_SUMMARY = 4 * 1024 * 1024
 _WINDOW_LIMIT = 10
 _HEADING = re.compile(r"^## Memory (\d{1,9}) \((\d{4}-\d{2}-\d{2}[^)\n]*)\)\n", re.MULTILINE)
+_HEADING_LIKE = re.compile(r"^## Memory (?=\d)", re.MULTILINE)
 _COUNT = re.compile(r"^\d+(?= older memor)")
 _SPAN = re.compile(r"(\d{1,5})([dwmy])\Z")
 
@@ -109,17 +110,12 @@ def detect_category(tags: Iterable[str] | None) -> str | None:
     return next((tag for tag in tags or () if tag in SIGNALS), None)
 
 
-def crosses_limit(count: int, policy: Policy) -> bool:
-    """Whether one more note takes the notebook over its limit now, and not before."""
-    return count == policy.max_count
-
-
 def pick_decay(notes: Iterable[Note], policy: Policy) -> list[Note]:
     """The oldest notes that may decay; the oldest is the one with the lowest number.
 
     Numbers only grow, so a clock that jumps cannot make a new note look old.
     """
-    able = [note for note in notes if not (note.protected or note.pinned or note.consolidated)]
+    able = [note for note in notes if _may_decay(note)]
     able.sort(key=lambda note: (note.id, note.name))
     least = 2 if policy.strategy == "summarize" else 1
     count = max(least, int(policy.max_count * policy.percentage)) if policy.percentage else 0
@@ -132,13 +128,24 @@ def pick_decay(notes: Iterable[Note], policy: Policy) -> list[Note]:
     return picked if len(picked) >= least else []
 
 
+def _may_decay(note: Note) -> bool:
+    """Not what a person set apart, what decay made, or what must keep its own mark."""
+    marked = note.meta.get("sensitive") or note.meta.get("trust")
+    return not (note.protected or note.pinned or note.consolidated or marked)
+
+
+def as_part(note: Note) -> str:
+    """A note's words as they stand in a summary; a line that looks like our heading is escaped."""
+    return _HEADING_LIKE.sub(r"\\\g<0>", note.body.replace("\r\n", "\n"))
+
+
 def decay_text(notes: Sequence[Note]) -> str:
     """Every original in its own words, under a heading with its number and date."""
     first, last = min(n.created for n in notes)[:10], max(n.created for n in notes)[:10]
     parts = [f"{len(notes)} older memories, {first} to {last}, in their own words."]
     for note in notes:
         tags = f"Tags: {', '.join(note.tags)}\n\n" if note.tags else ""
-        parts.append(f"## Memory {note.id} ({note.created[:10]})\n\n{tags}{note.body}")
+        parts.append(f"## Memory {note.id} ({note.created[:10]})\n\n{tags}{as_part(note)}")
     return "\n\n".join(parts)
 
 

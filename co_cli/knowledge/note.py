@@ -39,6 +39,12 @@ class Note:
     created: str
     tags: list[str]
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Note) and (self.path, self.raw) == (other.path, other.raw)
+
+    def __hash__(self) -> int:
+        return hash(self.path)
+
     @property
     def name(self) -> str:
         """The file's name."""

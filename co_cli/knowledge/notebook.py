@@ -31,12 +31,13 @@ class Notebook(Reader):
 
     def start(self, context: bytes) -> bool:
         """Begin the notebook with a context.md, unless there is one; whether it was written."""
-        self.basis = self.journal.tail()
         if os.path.lexists(os.path.join(self.root, "context.md")):
             return False
-        edit = Edit("context.md", None, context)
-        at = timestamp(self.clock())
-        self.journal.commit(Change("init", "cli", at, self.basis.settled, (edit,)))
+        with self.journal.locked():
+            self.journal.recover()
+            edit = Edit("context.md", None, context)
+            at = timestamp(self.clock())
+            self.journal.commit(Change("init", "cli", at, self.journal.tail().n, (edit,)))
         return True
 
     # Saving
@@ -44,9 +45,11 @@ class Notebook(Reader):
     def remember(self, text: str, tags: Iterable[str] = (), **options: Any) -> Saved:
         """Save a text; see `plan_remember` for the options."""
         tags = list(tags)
-        done = self.journal.find_call(options.get("call", ""))
-        if done is not None:
-            return self._repeat(done)
+        if options.get("call"):  # ids of calls recur, in other conversations and with other texts
+            said = repr((options["call"], text, tags)).encode("utf-8", "backslashreplace")
+            options["call"] = disk.digest(said)
+            if done := self.journal.find_call(options["call"]):
+                return self._repeat(done)
         return self._settle(lambda: self.plan_remember(text, tags, **options))
 
     def plan_remember(
@@ -86,7 +89,7 @@ class Notebook(Reader):
         note = draft.add(text, tags, {**fields, **links})
         saved = Saved(action, note, self.ref(note), list(verdict.similar), replaced=replaced)
         count = len(notes) - (replaced is not None)
-        if lifecycle.crosses_limit(count, self.policy) and replaced is None:
+        if count == self.policy.max_count and replaced is None:  # this save crosses the limit
             saved.decayed = lifecycle.pick_decay(notes, self.policy)
         if count >= self.policy.max_count and not (saved.decayed or self.basis.over):
             saved.over = count + 1
@@ -96,7 +99,7 @@ class Notebook(Reader):
     def _plan_same(
         self, old: Note, text: str, tags: list[str], actor: str, fields: dict[str, Any]
     ) -> Plan:
-        saved = Saved("consolidated", old, self.ref(old))
+        saved = Saved("consolidated", old, self.ref(old), reworded=text != old.body)
         if old.protected:
             return Plan(None, saved)
         changes = {
@@ -104,8 +107,10 @@ class Notebook(Reader):
             "tags": lifecycle.union(old.tags, tags),
             "updated": timestamp(self.clock()),
         }
+        if old.expired(self.today()):  # said again, so it holds again
+            changes.setdefault("expires", None)
         draft = Draft(self, [], actor)
-        saved.note = draft.edit(old, changes, text)
+        saved.note = draft.edit(old, changes, None if text == old.body else text)
         return Plan(draft.change("consolidate"), saved)
 
     def consolidate(
@@ -118,7 +123,9 @@ class Notebook(Reader):
     def _repeat(self, entry: Entry) -> Saved:
         """The answer a tool call got when it arrived the first time."""
         path = next(file["path"] for file in entry.files if file["before"] is None)
-        note = self.find(os.path.basename(path))
+        name = os.path.basename(path)
+        archived = [note for _, note in self.archived()]
+        note = self.pick(name, self.notes()) or self.pick(name, archived) or self.find(name)
         return Saved("created", note, self.ref(note), change=entry.n)
 
     def commit(self, plan: Plan) -> Saved:
@@ -147,8 +154,9 @@ class Notebook(Reader):
     def _settle(self, plan: Callable[[], Plan]) -> Saved:
         """Plan and commit until they agree; a busy notebook is planned while nobody can move it."""
         for _ in range(_TRIES):
+            planned = plan()
             try:
-                return self.commit(plan())
+                return self.commit(planned)
             except MovedOn:
                 continue
         try:
@@ -199,11 +207,16 @@ class Notebook(Reader):
             text = first.body if keep_first else lifecycle.joined(note.body for note in notes)
             known = first.meta.get("supersedes")
             links = known if isinstance(known, list) else [known] if known else []
-            changes = {
+            changes: dict[str, Any] = {
                 "tags": lifecycle.union(first.tags, (tag for note in others for tag in note.tags)),
                 "supersedes": lifecycle.union(links, (note.uid for note in others)),
                 "updated": timestamp(self.clock()),
             }
+            if any(note.meta.get("sensitive") is True for note in others):
+                changes["sensitive"] = True
+            trust = [note.meta["trust"] for note in notes if note.meta.get("trust")]
+            if trust:
+                changes["trust"] = trust[0]
             draft = Draft(self, [], actor)
             merged = draft.edit(first, changes, None if text == first.body else text)
             for note in others:
@@ -262,15 +275,17 @@ class Notebook(Reader):
 
     def replace(self, note: Note, data: bytes, *, actor: str = "cli") -> Saved:
         """Put a person's edited bytes in a note's place, if the file is still what they edited."""
-        basis = self.journal.tail()
-        path = f"memories/{note.name}"
         changed = parse(note.path, data)
         if changed.id != note.id:
             raise FormatError(f"the number must stay {note.id}, not {changed.id}")
-        change = Change(
-            "edit", actor, timestamp(self.clock()), basis.settled, (Edit(path, note.raw, data),)
-        )
-        return self.commit(Plan(change, Saved("edited", changed, self.ref(changed))))
+
+        def plan() -> Plan:
+            draft = Draft(self, [], actor)
+            draft.basis = self.journal.tail()
+            draft.edits.append(Edit(f"memories/{note.name}", note.raw, data))
+            return Plan(draft.change("edit"), Saved("edited", changed, self.ref(changed)))
+
+        return self._settle(plan)
 
     # Going back
 
@@ -296,20 +311,26 @@ class Notebook(Reader):
         """The change that takes back change `n`, or the last one that still stands."""
         basis = self.journal.tail()
         entries = [entry for entry in self.journal.entries() if entry.state == "done"]
-        undone = {entry.undoes for entry in entries if entry.undoes}
-        if n:
-            entry = next((entry for entry in entries if entry.n == n), None)
-        else:
-            standing = [e for e in entries if not e.undoes and e.n not in undone and e.files]
-            entry = standing[-1] if standing else None
-        if entry is None or not entry.files:
+        undone: set[int] = set()
+        for entry in reversed(entries):
+            if entry.undoes and entry.n not in undone:
+                undone.add(entry.undoes)
+        standing = [e for e in entries if e.n not in undone and (n or not e.undoes)]
+        found = [e for e in standing if e.n == n] if n else standing[-1:]
+        if n in undone:
+            raise MovedOn(f"change {n} is undone already")
+        if not found:
             what = f"there is no change {n} to undo" if n else "there is nothing to undo"
             raise NotFound(what, hint="`co knowledge log` shows what happened.")
-        if entry.n in undone and any(e.undoes == entry.n and e.n not in undone for e in entries):
-            raise MovedOn(f"change {entry.n} is undone already")
-        edits = tuple(self._undo_edit(entry, file) for file in entry.files)
+        self._refuse_purged(found[0], [e.n for e in standing if _is_undoable(e)])
+        edits = tuple(self._undo_edit(found[0], file) for file in found[0].files)
         at = timestamp(self.clock())
-        return Change("undo", actor, at, basis.settled, edits, undoes=entry.n)
+        return Change("undo", actor, at, basis.settled, edits, undoes=found[0].n)
+
+    def _refuse_purged(self, entry: Entry, others: list[int]) -> None:
+        if not _is_undoable(entry):
+            hint = f"The one before it: co knowledge undo {others[-1]}" if others else ""
+            raise NotFound(f"change {entry.n} ({entry.op}) was purged or is a purge", hint=hint)
 
     def _undo_edit(self, entry: Entry, file: dict[str, Any]) -> Edit:
         present = self.journal.read(file["path"])
@@ -323,6 +344,21 @@ class Notebook(Reader):
 
     def undo(self, n: int = 0, *, actor: str = "cli") -> Entry:
         """Take a change back, by another change; refused when a file has moved on."""
-        change = self.plan_undo(n, actor=actor)
-        self.journal.commit(change)
+        for _ in range(_TRIES):
+            change = self.plan_undo(n, actor=actor)
+            try:
+                self.journal.commit(change)
+                break
+            except MovedOn:
+                continue
+        else:
+            with self.journal.locked():
+                change = self.plan_undo(n, actor=actor)
+                self.journal.commit(change)
         return next(entry for entry in self.journal.entries() if entry.n == change.undoes)
+
+
+def _is_undoable(entry: Entry) -> bool:
+    """Whether anything is left to go back to."""
+    sides = [file[side] for file in entry.files for side in ("before", "after")]
+    return bool(sides) and "purged" not in sides

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from co_cli.errors import CoError
+from co_cli.errors import CoError, MovedOn
 from co_cli.knowledge import disk, lifecycle
 from co_cli.knowledge.change import Change
 from co_cli.knowledge.draft import protected
@@ -22,9 +22,10 @@ PURGED = "purged"
 class Copies:
     """All that still holds a note: files to remove, and summaries with the parts to take out."""
 
+    ref: Ref
     number: int
+    text: str = ""
     names: set[str] = field(default_factory=set)
-    uids: set[str] = field(default_factory=set)
     files: list[Note] = field(default_factory=list)
     summaries: list[tuple[Note, list[str]]] = field(default_factory=list)
 
@@ -37,14 +38,14 @@ def find_copies(book: Notebook, ref: Ref) -> Copies:
     live, archived = book.notes(), list(_archived(book))
     note = book.pick(ref, live) or _latest(book, ref, archived)
     number = note.id if note else _number(ref)
-    copies = Copies(number)
+    copies = Copies(ref, number)
     if note is not None:
         if note.protected and note in live:
             raise protected(book.ref(note))
-        copies.names, copies.uids = {note.name}, {note.uid}
+        copies.names, copies.text = {note.name}, note.summary
         copies.files = [other for other in (*live, *archived) if _is_copy(other, note)]
         copies.names |= {other.name for other in copies.files}
-    bodies = {other.body.replace("\r\n", "\n") for other in copies.files}
+    bodies = {lifecycle.as_part(other) for other in copies.files}
     for holder in (*live, *archived):
         parts = [text for old, text in lifecycle.sections(holder) if old == number]
         mine = [text for text in parts if any(text.endswith(body) for body in bodies)] or parts
@@ -78,6 +79,10 @@ def purge(book: Notebook, copies: Copies, *, actor: str = "cli") -> None:
     try:
         with journal.locked():
             journal.recover()
+            if find_copies(book, copies.ref) != copies:
+                raise MovedOn(
+                    "the notebook changed meanwhile", hint="Nothing was purged; try again."
+                )
             at = timestamp(book.clock())
             journal.begin(Change("purge", actor, at, journal.tail().n, (), high=copies.number))
             digests = _remove(book, copies)
@@ -94,11 +99,7 @@ def _remove(book: Notebook, copies: Copies) -> dict[str | None, str | None]:
     """Take the text out of every summary, then delete the files, the live one last."""
     digests = {}
     for holder, gone in copies.summaries:
-        links = holder.meta.get("supersedes")
-        changes = {}
-        if isinstance(links, list):
-            changes["supersedes"] = [link for link in links if link not in copies.uids]
-        raw = rewrite(holder.raw, changes, lifecycle.without_sections(holder, gone))
+        raw = rewrite(holder.raw, {}, lifecycle.without_sections(holder, gone))
         digests[disk.digest(holder.raw)] = disk.digest(raw)
         disk.replace(holder.path, raw)
     inside = book.memories + os.sep

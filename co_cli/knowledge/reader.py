@@ -173,7 +173,7 @@ class Reader:
 
     def recall(self, query: str, limit: int = 10) -> list[Hit]:
         """The notes that match, best first."""
-        return scan(query, self.notes(), today=self.today())[:limit]
+        return scan(query, self.notes(), today=self.today())[: max(limit, 0)]
 
     @property
     def prefix(self) -> str:

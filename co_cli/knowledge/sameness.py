@@ -19,9 +19,9 @@ _QUOTES = "\"'`“”„‟‘’‚‛«»‹›「」『』"
 _EDGES = _OPEN + _CLOSE + _QUOTES
 _INDENTED = re.compile(r"\n[ \t]+\S|```|~~~")
 _SPECIAL_FORMS = ("<super>", "<sub>", "<fraction>")
-# Words that are something else in capitals (it and IT, us and US), and units (MB and Mb).
+# Words that are something else in capitals: it and IT, us and US.
 _TWO_MEANINGS = frozenset("it us who or in go is as be no on me id".split())
-_UNITS = frozenset("m k g mb kb gb tb mb/s kb/s gb/s tb/s mbps kbps gbps".split())
+_NEGATIONS = frozenset(("not", "no", "never", "without"))  # (not) allowed may mean either
 
 
 class _Word(NamedTuple):
@@ -29,6 +29,7 @@ class _Word(NamedTuple):
     folded: str
     wrapped: str
     fillers: frozenset[str]
+    fixed: bool  # a unit or a single letter: its case counts
 
 
 def key(text: str) -> tuple[str, ...]:
@@ -64,13 +65,16 @@ def same(old: str, new: str) -> bool:
 
 def _case_apart(a: _Word, b: _Word, shouted: bool) -> bool:
     """Whether two words differ in case alone, and harmlessly."""
-    if a.folded != b.folded or (a.folded in _UNITS and not shouted):
+    if a.folded != b.folded:
         return False
-    if shouted or a.text.isupper() or b.text.isupper():
-        return shouted or a.folded not in _TWO_MEANINGS
-    if a.text.lower() != b.text.lower():  # ß is not ss, unless a capital had to write it so
+    if shouted:
+        return True
+    if a.fixed or b.fixed:
         return False
-    return a.text.islower() or b.text.islower() or a.text[1:] == b.text[1:]
+    if a.text.isupper() or b.text.isupper():  # which is how ß comes to be written SS
+        plain = all(word.text.isupper() or word.text[1:].islower() for word in (a, b))
+        return plain and a.folded not in _TWO_MEANINGS
+    return a.text[1:] == b.text[1:]
 
 
 def _words(text: str) -> list[_Word]:
@@ -81,10 +85,14 @@ def _words(text: str) -> list[_Word]:
         last = index == len(raw) - 1
         ends = last or raw[index + 1][:1].isupper()
         bare, wrapped = _strip(_compatible(shown), ends)
-        if not last and _is_filler(bare, first=index == 0):
+        if not last and bare == shown and _is_filler(bare, first=index == 0):
             fillers.append(bare.lower())
             continue
-        found.append(_Word(bare, bare.casefold(), wrapped, frozenset(fillers) - {"please"}))
+        if bare.casefold() in _NEGATIONS:
+            bare, wrapped = shown, ""
+        number = index > 0 and raw[index - 1][-1:].isdigit()
+        fixed = (number and len(bare) <= 3) or (len(bare) == 1 and index > 0)
+        found.append(_Word(bare, bare.casefold(), wrapped, frozenset(fillers) - {"please"}, fixed))
         fillers = []
     return found
 

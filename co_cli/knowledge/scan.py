@@ -43,7 +43,8 @@ def scan(query: str, notes: Iterable[Note], *, today: str = "") -> list[Hit]:
 def holds(note: Note, text: str) -> bool:
     """Whether a note holds all these words, each whole."""
     wanted = _WORD.findall(text.lower())
-    return bool(wanted) and set(wanted) <= {*_WORD.findall(note.body.lower()), *note.tags}
+    words = _WORD.findall(" ".join((note.body, *note.tags)).lower())
+    return bool(wanted) and set(wanted) <= set(words)
 
 
 def _match(needle: str, words: list[str], note: Note) -> Hit | None:

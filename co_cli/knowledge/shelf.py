@@ -40,5 +40,7 @@ class Shelf:
 
     def recall(self, query: str, limit: int = 10) -> list[tuple[Notebook, Hit]]:
         """What matches in any notebook, best first; of equals the project's comes first."""
+        today = self.project.today()
         found = [(book, hit) for book in self.books() for hit in book.recall(query, limit)]
-        return sorted(found, key=lambda pair: -pair[1].score)[:limit]
+        found.sort(key=lambda pair: (-pair[1].score, pair[1].note.expired(today)))
+        return found[: max(limit, 0)]
