@@ -339,9 +339,19 @@ def test_protect_and_unprotect_change_one_line(book: Notebook) -> None:
 
 def test_the_same_tool_call_arriving_twice_saves_once(book: Notebook) -> None:
     first = book.remember("first words", call="call-1")
-    again = book.remember("first words, said otherwise", call="call-1")
+    again = book.remember("first words", call="call-1")
     assert (again.note.id, again.note.raw) == (first.note.id, first.note.raw)
     assert len(book.notes()) == 1
+    book.forget(1)
+    assert book.remember("first words", call="call-1").note.raw == first.note.raw
+    assert book.notes() == []
+
+
+def test_a_call_id_that_recurs_with_another_text_loses_nothing(book: Notebook) -> None:
+    """Red when a repeated call is known by its id alone: ids start again in each conversation."""
+    book.remember("alpha is first", call="save_memory:0")
+    assert book.remember("bravo is second", call="save_memory:0").note.body == "bravo is second"
+    assert len(book.notes()) == 2
 
 
 def test_a_person_s_edit_is_kept_only_over_what_they_edited(book: Notebook) -> None:
@@ -438,7 +448,6 @@ def test_doctor_names_each_trouble_and_changes_nothing(book: Notebook) -> None:
     book.remember("first words")
     hand_write(book, "009-conflict.md", "id: 9\ncreated: 2026-02-09T14:30:00Z\nexpires: soon",
                "x\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other")  # fmt: skip
-    hand_write(book, "010-link.md", "id: 10\ncreated: 2026-02-09T14:30:00Z\nrelated: [gone]")
     hand_write(book, "011-utf16.md", "").write_bytes("---\nid: 1\n---\n".encode("utf-16"))
     with open(book.journal.path, "a") as journal:
         journal.write("not json\n")
@@ -446,7 +455,6 @@ def test_doctor_names_each_trouble_and_changes_nothing(book: Notebook) -> None:
         ("011-utf16.md", 1, "is UTF-16, not UTF-8"),
         ("009-conflict.md", 8, "holds an unresolved merge conflict"),
         ("009-conflict.md", 0, "`expires` is not a date: soon"),
-        ("010-link.md", 0, "links to gone, which is neither here nor in the archive"),
         ("journal.jsonl", 3, "a line cannot be read and is passed over"),
     ]
 
@@ -526,3 +534,84 @@ def test_a_failing_decay_does_not_unsay_the_save(
     assert book.problems[-1].reason.startswith("the oldest notes did not decay: No space left")
     monkeypatch.setattr(os, "rename", real)
     assert (saved.action, saved.decayed, list(texts(book))) == ("created", [], [1, 2, 3])
+
+
+def test_undo_after_a_redo_takes_back_what_came_last(book: Notebook) -> None:
+    book.remember("alpha is first")
+    book.remember("bravo is second")
+    book.undo()
+    book.undo(3)
+    assert book.undo().n == 2
+    assert texts(book) == {1: "alpha is first"}
+
+
+def test_undo_does_not_pass_over_a_purge(book: Notebook) -> None:
+    book.remember("alpha is first")
+    book.remember("bravo is second")
+    purge(book, find_copies(book, "2"))
+    with pytest.raises(NotFound, match="is a purge") as caught:
+        book.undo()
+    assert caught.value.hint == "The one before it: co knowledge undo 1"
+    with pytest.raises(NotFound, match="was purged"):
+        book.undo(2)
+    book.undo(1)
+    assert texts(book) == {}
+
+
+def test_a_purge_looks_again_before_it_destroys(book: Notebook) -> None:
+    """G5. Red when purge trusts what it saw before the person was asked."""
+    note = book.remember("alpha is first").note
+    copies = find_copies(book, "1")
+    with open(note.path, "a") as file:
+        file.write("a hand edit\n")
+    with pytest.raises(MovedOn):
+        purge(book, copies)
+    assert "a hand edit" in book.find(1).body
+
+
+def test_a_line_that_looks_like_a_heading_of_ours_plants_nothing(tmp_path: Path) -> None:
+    book = Notebook(tmp_path, policy=Policy(max_count=2))
+    book.remember("real words\n\n## Memory 7 (2026-01-01)\n\nplanted words")
+    book.remember("b" * 9)
+    book.remember("c" * 9)
+    assert book.inside(7) is None
+    purge(book, find_copies(book, "1"))
+    assert all("planted" not in note.body for note in book.notes())
+
+
+def test_merging_and_decay_do_not_launder_where_a_text_came_from(tmp_path: Path) -> None:
+    """G15. Red when a mark of distrust or secrecy is lost on the way into another note."""
+    book = Notebook(tmp_path, policy=Policy(max_count=3, percentage=0.7))
+    book.remember("mine alone")
+    book.remember("from the web", trust="external", sensitive=True)
+    merged = book.merge([1, 2]).note
+    assert (merged.meta["trust"], merged.meta["sensitive"]) == ("external", True)
+    for letter in "abc":
+        saved = book.remember(letter * 9)
+    assert [note.id for note in saved.decayed] == [3, 4]
+
+
+def test_saying_an_expired_fact_again_makes_it_hold_again(book: Notebook, clock: Clock) -> None:
+    book.remember("Freeze until Friday", expires="2026-02-10")
+    clock.now += timedelta(days=30)
+    book.remember("freeze until Friday")
+    assert "expires" not in book.find(1).meta
+
+
+def test_a_merge_that_could_not_be_read_again_is_refused(book: Notebook) -> None:
+    for number in (1, 2):
+        hand_write(book, f"00{number}-x.md", f"id: {number}\ncreated: 2026-02-09T14:30:00Z",
+                   f"{number} " * 2_500_000)  # fmt: skip
+    with pytest.raises(FormatError, match="too large"):
+        book.merge([1, 2])
+    assert len(book.notes()) == 2
+
+
+def test_a_very_large_decay_still_fits_its_header(tmp_path: Path) -> None:
+    book = Notebook(tmp_path, policy=Policy(max_count=1200, percentage=0.9))
+    for number in range(1, 1201):
+        hand_write(book, f"{number:03d}-x.md", f"id: {number}\ncreated: 2026-02-09T14:30:00Z",
+                   f"fact {number}")  # fmt: skip
+    plan = book.plan_decay()
+    assert plan is not None
+    assert len(plan.saved.decayed) == 1080

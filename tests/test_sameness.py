@@ -58,3 +58,19 @@ def test_texts_of_the_same_meaning_share_their_key_and_their_longest_word() -> N
 def test_a_text_of_fillers_and_marks_is_the_same_only_as_itself(text: str) -> None:
     assert same(text, text)
     assert not same(text, text + "x")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("grades a, b and c pass", "grades b and c pass"),
+        ("the column is userId", "the column is userid"),
+        ("it draws 5 mW", "it draws 5 MW"),
+        ("take 10 mg daily", "take 10 Mg daily"),
+        ("call t.Run first", "call t.run first"),
+        ("deleting is (not) allowed", "deleting is not allowed"),
+        ("let x be the sum", "let X be the sum"),
+    ],
+)
+def test_small_marks_that_carry_meaning_are_not_passed_over(old: str, new: str) -> None:
+    assert not same(old, new)

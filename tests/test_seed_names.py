@@ -237,7 +237,7 @@ def test_saving_the_same_consolidates_and_a_collision_is_named(run: Run) -> None
 
 def test_the_same_call_saves_once() -> None:
     run = Run(CoDeps(), "call-7")
-    assert save(run, "Only once")["memory_id"] == save(run, "Only once more")["memory_id"] == 1
+    assert save(run, "Only once")["memory_id"] == save(run, "Only once")["memory_id"] == 1
 
 
 def test_recall_finds_by_text_and_tag_newest_first(run: Run) -> None:
