@@ -25,7 +25,8 @@ def forget(shelf: Shelf, argument: str) -> str:
         saved = book.forget(ref, actor="chat")
     except CoError as error:
         return f"{error}. {error.hint}".rstrip()
-    return f"Forgot memory {saved.ref}: {saved.note.summary} (/restore {saved.ref} brings it back)"
+    back = f"co knowledge restore {saved.ref} brings it back"
+    return f"Forgot memory {saved.ref}: {saved.note.summary} ({back})"
 
 
 COMMANDS = {"forget": SlashCommand("Archive a memory: /forget 12", forget)}

@@ -11,11 +11,9 @@ from typing import Any
 
 import click
 
-from co_cli.knowledge.visible import visible
+from co_cli.knowledge.visible import HIDDEN, visible
 
-_RISKY = re.compile(
-    "[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
-)
+_NARROW = 60
 
 
 def on_terminal() -> bool:
@@ -51,7 +49,12 @@ def notice(text: str) -> None:
 def to_json(value: Any) -> None:
     """The answer for a program; characters that could fool a terminal are escaped."""
     text = json.dumps(value, ensure_ascii=False, indent=2)
-    click.echo(_RISKY.sub(lambda found: f"\\u{ord(found.group()):04x}", text))
+    click.echo(HIDDEN.sub(_escaped, text))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    character = found.group()
+    return character if character == "\n" else json.dumps(character)[1:-1]
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -64,10 +67,16 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    console = Console(highlight=False, no_color=not has_colour())
+    if console.width < _NARROW:  # the last cell is what people want to read
+        for row in rows:
+            cells = [visible(cell, keep="") for cell in row]
+            click.echo(f"{'  '.join(filter(None, cells[:-1]))}\n    {cells[-1]}")
+        return
     drawn = Table(box=None, pad_edge=False, header_style="bold" if has_colour() else "")
     for number, heading in enumerate(headings):
         last = number == len(headings) - 1
         drawn.add_column(heading, no_wrap=not last, overflow="ellipsis", ratio=1 if last else None)
     for row in rows:
         drawn.add_row(*(Text(visible(cell, keep="")) for cell in row))
-    Console(highlight=False, no_color=not has_colour()).print(drawn)
+    console.print(drawn)

@@ -29,7 +29,14 @@ def span(note: Note) -> str:
 
 def marks(note: Note, today: str) -> str:
     """What a person should know at a glance: protected, pinned, expired."""
-    found = [(note.protected, "🔒"), (note.pinned, "📌"), (note.expired(today), "expired")]
+    expired = note.expired(today)
+    until = "" if expired else f"until {str(note.meta.get('expires'))[:10]}"
+    found = [
+        (note.protected, "🔒"),
+        (note.pinned, "📌"),
+        (expired, "expired"),
+        (note.meta.get("expires") and not expired, until),
+    ]
     return " ".join(mark for there, mark in found if there)
 
 
@@ -92,15 +99,24 @@ def saved_text(book: Notebook, saved: Saved) -> str:
     note, ref = saved.note, saved.ref
     lines = [f"✓ Saved memory {ref}: {visible(note.name, keep='')}"]
     if saved.action == "consolidated":
-        lines = [f"✓ Consolidated memory {ref}, which says the same, in your new words."]
+        words = ", in your new words" if saved.reworded else ""
+        lines = [f"✓ Consolidated memory {ref}, which says the same{words}."]
         if saved.change == 0:
-            lines = [f"Memory {ref} says this already and is protected; nothing changed."]
+            lines = [
+                f"Memory {ref} says this already and is protected; nothing changed.",
+                f"To change it: co knowledge unprotect {ref}",
+            ]
     lines.append(f"Location: {visible(note.path, keep='')}")
-    if saved.action == "consolidated" and saved.change:
-        lines.append(f"The old words: {undo_hint(book)}")
+    if saved.action == "consolidated" and saved.change and saved.reworded:
+        lines.append(f"To get the old words back: {undo_hint(book)}")
+    elif note.meta.get("expires"):
+        lines.append(f"It expires on {note.meta['expires']}.")
     if saved.replaced:
         old = book.ref(saved.replaced)
         lines.append(f"It replaces memory {old}, which is archived (co knowledge restore {old}).")
+        others = [book.ref(twin) for twin, _ in saved.similar[1:]]
+        if others:
+            lines.append(f"Also similar, and still there: {', '.join(others)}")
     elif saved.similar:
         twin, score = saved.similar[0]
         other = book.ref(twin)

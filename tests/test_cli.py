@@ -192,7 +192,7 @@ def test_saying_the_same_again_consolidates() -> None:
     assert ok("learn", "we deploy on  Tuesdays!", "-t", "decision") == (
         "✓ Consolidated memory 1, which says the same, in your new words.\n"
         f"Location: {here('001-we-deploy-on-tuesdays.md')}\n"
-        "The old words: co knowledge undo\n"
+        "To get the old words back: co knowledge undo\n"
     )
     found = loads("knowledge", "show", "1")
     assert (found["content"], found["tags"]) == ("we deploy on  Tuesdays!", ["ops", "decision"])
@@ -204,6 +204,7 @@ def test_saying_again_what_is_protected_changes_nothing() -> None:
     before = (MEMORIES / "001-we-deploy-on-tuesdays.md").read_bytes()
     assert ok("learn", "we deploy on tuesdays") == (
         "Memory 1 says this already and is protected; nothing changed.\n"
+        "To change it: co knowledge unprotect 1\n"
         f"Location: {here('001-we-deploy-on-tuesdays.md')}\n"
     )
     assert (MEMORIES / "001-we-deploy-on-tuesdays.md").read_bytes() == before
@@ -347,7 +348,12 @@ def test_recall_says_when_there_is_nothing() -> None:
     assert co("recall", "zebra") == Result(
         0, "", "No memories found matching 'zebra'; 1 searched.\n"
     )
-    assert loads("recall", "zebra") == {"query": "zebra", "count": 0, "results": []}
+    assert loads("recall", "zebra") == {
+        "query": "zebra",
+        "count": 0,
+        "matched": 0,
+        "results": [],
+    }
 
 
 def test_recall_tells_a_program_everything() -> None:
@@ -358,6 +364,7 @@ def test_recall_tells_a_program_everything() -> None:
     assert found == {
         "query": "when deploy",
         "count": 1,
+        "matched": 1,
         "results": [
             {
                 "id": 1,
@@ -535,7 +542,7 @@ def _after_edit() -> None:
 
 
 def _after_decay() -> None:
-    ok("knowledge", "decay", "--yes")
+    ok("knowledge", "decay", "--force", "--yes")
 
 
 def _after_decay_and_undo() -> None:
@@ -570,7 +577,7 @@ def test_purge_leaves_no_copy(history: Callable[[], None]) -> None:
     said = ok("forget", "1", "--purge", "--yes")
     assert said.startswith("✓ Purged memory 1: ")
     assert said.endswith(
-        "Git history, backups, open editors and notes it was merged into are not Co's to clear.\n"
+        "Git history, backups, open editors and notes it was merged into may still hold it.\n"
     )
     assert _holding("vault", "Vault") == []
     assert "Bears eat honey" in ok("recall", "honey")
@@ -594,7 +601,7 @@ def test_purge_of_one_decayed_file_leaves_the_other_of_its_number() -> None:
     """G8. Red when purge takes the wrong section out of a summary."""
     note(5, "Apples are red", name="005-apples.md")
     note(5, "Pears are green", name="005-pears.md")
-    ok("knowledge", "decay", "--yes")
+    ok("knowledge", "decay", "--force", "--yes")
     ok("forget", "005-apples", "--purge", "--yes")
     assert _holding("apples", "Apples") == []
     assert "Pears are green" in ok("recall", "pears")
@@ -614,14 +621,14 @@ def test_purge_asks_first() -> None:
         "co: memory 1 was not purged\n    Answer y, or add --yes.\n"
     )
     with Terminal("forget", "1", "--purge") as terminal:
-        terminal.expect("Remove memory 1 (1 copy) for good?")
+        terminal.expect('Remove memory 1 (1 copy) for good: "The vault opens at noon"?')
         terminal.type("n\n")
         assert terminal.end().code == 1
     assert len(names()) == 1
     with Terminal("forget", "vault", "--purge") as terminal:
-        terminal.expect("Forget memory 1: The vault opens at noon? [y/N]")
+        terminal.expect('Forget memory 1: "The vault opens at noon"? [y/N]')
         terminal.type("y\n")
-        terminal.expect("for good? [y/N]")
+        terminal.expect("[y/N]")
         terminal.type("y\n")
         assert terminal.end().code == 0
     assert _holding("vault") == []
@@ -650,7 +657,8 @@ def test_the_list_is_tab_separated_in_a_pipe(args: tuple[str, ...]) -> None:
         "1\t2026-02-09\t🔒\tops, decision\tWe deploy on Tuesdays\n"
         f"12\t2026-02-09\t📌\t\t{'x' * 77}...\n"
         f"g1\t{TODAY}\t\t\tI prefer pytest\n",
-        "\nTotal memories: 2 of 200 (project), 1 of 200 (user)\n",
+        "\nTotal memories: 2 of 200 (project), 1 of 200 (user)\n"
+        "This folder is not trusted; its notes are shown to you and to no model.\n",
     )
 
 
@@ -727,7 +735,6 @@ EDITORS = {
     "no-such-editor": "co: cannot start the editor 'no-such-editor'\n",
     "'": 'co: cannot start the editor "\'"\n',
     "rm": "co: ",
-    "truncate -s 0": "co: the edited text cannot be kept: there is no header between --- lines\n",
     "truncate -s 9M": "co: ",
 }
 
@@ -847,7 +854,7 @@ def test_what_to_type_for_ones_own_notebook_names_it(monkeypatch: pytest.MonkeyP
     hint = "Undo: co knowledge undo -g\n"
     assert ok("knowledge", "edit", "g1").endswith(hint)
     assert ok("knowledge", "merge", "g1", "g2").endswith(hint)
-    assert ok("knowledge", "decay", "-g", "--yes").endswith(hint)
+    assert ok("knowledge", "decay", "--force", "-g", "--yes").endswith(hint)
     Path("more.jsonl").write_text('{"content": "Doors open"}\n')
     assert ok("knowledge", "import", "-g", "--yes", "more.jsonl").endswith(hint)
 
@@ -858,13 +865,13 @@ def test_decay_shows_first_what_it_would_do() -> None:
         "2 memories would be joined into memory 6:\n"
         f"1\t{TODAY}\t\t\tApples are red\n2\t{TODAY}\t\t\tBears eat honey\n"
     )
-    assert co("knowledge", "decay") == Result(
+    assert co("knowledge", "decay", "--force") == Result(
         1, preview, "co: nothing decayed\n    Answer y, or add --yes.\n"
     )
     assert len(names()) == 5
     done = "✓ Moved 2 old memories (1-2) into memory 6. Undo: co knowledge undo\n"
-    assert ok("knowledge", "decay", "--yes") == preview + done
-    assert loads("knowledge", "decay", "--yes") == {
+    assert ok("knowledge", "decay", "--force", "--yes") == preview + done
+    assert loads("knowledge", "decay", "--force", "--yes") == {
         "decayed": [3, 4],
         "numbers": "3-4",
         "into": "7",
@@ -872,14 +879,14 @@ def test_decay_shows_first_what_it_would_do() -> None:
 
 
 def test_nothing_may_decay() -> None:
-    assert refused("knowledge", "decay") == (
+    assert refused("knowledge", "decay", "--force") == (
         "co: no memory may decay\n    They are too few, protected, or decayed already.\n"
     )
 
 
 @pytest.mark.usefixtures("five")
 def test_a_person_is_asked_before_decay() -> None:
-    with Terminal("knowledge", "decay") as terminal:
+    with Terminal("knowledge", "decay", "--force") as terminal:
         terminal.expect("Do it? [y/N]")
         terminal.type("y\n")
         assert terminal.end().code == 0
@@ -904,8 +911,9 @@ def test_restore_lists_what_can_be_brought_back() -> None:
         "memory_id": 1,
         "path": here("001-we-deploy-on-tuesdays.md"),
     }
-    assert refused("knowledge", "restore", "1") == (
-        "co: the archive holds no memory 1\n"
+    assert refused("knowledge", "restore", "1") == ("co: memory 1 is not archived\n")
+    assert refused("knowledge", "restore", "99") == (
+        "co: the archive holds no memory 99\n"
         "    `co knowledge restore` lists what can be brought back.\n"
     )
 
@@ -959,10 +967,10 @@ def test_doctor_says_that_all_is_well_or_what_is_not() -> None:
         0, "✓ All is well: 0 memories, every file readable.\n"
     )
     assert loads("knowledge", "doctor") == {"healthy": True, "problems": []}
-    note(1, "We deploy on Tuesdays", "related: [gone]\n")
+    note(1, "We deploy on Tuesdays", "expires: soon\n")
     assert co("knowledge", "doctor") == Result(
         1,
-        f"{here('001-we.md')}: links to gone, which is neither here nor in the archive\n",
+        f"{here('001-we.md')}: `expires` is not a date: soon\n",
         "\n1 problem. Co changes none of these files by itself.\n",
     )
 
@@ -1211,7 +1219,7 @@ def test_a_bug_is_named_and_kept_for_a_report(monkeypatch: pytest.MonkeyPatch) -
 def test_an_interrupt_at_a_question_stops_without_harm() -> None:
     ok("learn", "We deploy on Tuesdays")
     with Terminal("forget", "1", "--purge") as terminal:
-        terminal.expect("for good? [y/N]")
+        terminal.expect("[y/N]")
         terminal.interrupt()
         result = terminal.end()
     assert result.code == 130
@@ -1276,10 +1284,8 @@ def test_a_reader_that_leaves_is_no_error(reader: str) -> None:
     )
     first = f"1\t2026-02-09\t\t\tNumber 1 {'x' * 68}...\n" if reader == "head -1" else ""
     assert done.stdout == first + "0\n"
-    assert Path("err").read_text().strip() in (
-        "",
-        "Total memories: 2999 of 200 (project), 0 of 200 (user)",
-    )
+    said = Path("err").read_text().strip()
+    assert said == "" or said.startswith("Total memories: 2999 of 200 (project), 0 of 200 (user)")
 
 
 def test_a_full_disk_behind_standard_output_is_an_expected_error() -> None:
@@ -1364,7 +1370,7 @@ SHOWN = "a\\x1b]0;title\\x07b\\x9b31mc<U+202E>d\\x08e"
         ("recall", "b"),
         ("knowledge", "protect", "1"),
         ("knowledge", "merge", "1", "2"),
-        ("knowledge", "decay", "--yes"),
+        ("knowledge", "decay", "--force", "--yes"),
         ("forget", "1"),
     ],
 )
@@ -1464,3 +1470,109 @@ def test_no_command_imports_what_it_does_not_need() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=20, check=True
     )
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_an_emptied_file_ends_an_edit_like_one_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = note(1, "We deploy on Tuesdays")
+    before = path.read_bytes()
+    monkeypatch.setenv("EDITOR", "truncate -s 0")
+    assert co("knowledge", "edit", "1") == Result(0, "", "Nothing changed.\n")
+    assert path.read_bytes() == before
+    assert list(Path(os.environ["HOME"]).rglob("drafts/*")) == []
+
+
+def test_a_purge_leaves_another_project_s_drafts_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Red when drafts are known by a number alone."""
+    ok("learn", "The vault opens at noon")
+    monkeypatch.setenv("EDITOR", "sed -i s/^id/idd/")
+    refused("knowledge", "edit", "1")
+    (draft,) = Path(os.environ["HOME"]).rglob("drafts/*")
+    other = tmp_path / "other"
+    other.mkdir()
+    monkeypatch.chdir(other)
+    ok("learn", "Something else")
+    ok("forget", "1", "--purge", "-y")
+    assert draft.exists()
+
+
+def test_export_does_not_write_over_a_file_by_itself() -> None:
+    ok("learn", "Apples are red")
+    Path("precious.txt").write_text("precious")
+    assert refused("knowledge", "export", "precious.txt") == (
+        "co: precious.txt is there already\n    Give another name, or add --force.\n"
+    )
+    assert Path("precious.txt").read_text() == "precious"
+    ok("knowledge", "export", "precious.txt", "--force")
+    assert "Apples" in Path("precious.txt").read_text()
+
+
+def test_tags_may_be_given_with_commas() -> None:
+    ok("learn", "Apples are red", "-t", "fruit, Colour", "-t", "red")
+    assert loads("knowledge", "show", "1")["tags"] == ["fruit", "Colour", "red"]
+    assert "Apples" in ok("knowledge", "list", "-t", "colour")
+
+
+def test_recall_says_how_many_more_there_are() -> None:
+    for number in range(12):
+        note(number + 1, f"Apples {number} are red", name=f"{number + 1:03d}-x.md")
+    result = co("recall", "apples")
+    assert "2 more match: -n 12" in result.err
+    assert loads("recall", "apples")["matched"] == 12
+
+
+def test_a_mistyped_command_is_told_the_nearest() -> None:
+    assert "Did you mean 'learn'?" in co("lern", "x").err
+    assert "Did you mean 'list'?" in co("knowledge", "lst").err
+
+
+def test_several_are_forgotten_together_or_not_at_all() -> None:
+    ok("learn", "Apples are red")
+    ok("learn", "Bears eat honey")
+    assert refused("forget", "2", "99").startswith("co: there is no memory 99\n")
+    assert len(names()) == 2
+    assert ok("forget", "1", "2").count("✓ Forgot memory") == 2
+
+
+def test_an_import_shows_the_lines_that_every_session_will_read() -> None:
+    """G15. Red when text from elsewhere becomes always-loaded without having been shown."""
+    folder = Path("old/.co-cli/internal")
+    folder.mkdir(parents=True)
+    (folder / "context.json").write_text(
+        '{"version": "1.0", "learned_facts": {"facts": ["Bees sleep"]}}'
+    )
+    said = ok("knowledge", "import", "old", "-y")
+    assert "+- Bees sleep" in said
+    assert "✓ Imported 0 memories and lines of context.md." in said
+
+
+def test_a_narrow_terminal_still_shows_what_a_memory_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    note(1, "We deploy on Tuesdays", "tags: [decision, release]\n")
+    monkeypatch.setenv("COLUMNS", "40")
+    assert "    We deploy on Tuesdays\n" in co("knowledge", "list", tty=True).out
+
+
+def test_doctor_names_bad_settings_and_goes_on() -> None:
+    settings = Path(os.environ["HOME"], ".config/co-cli/settings.json")
+    settings.parent.mkdir(parents=True)
+    settings.write_text("{")
+    note(1, "We deploy on Tuesdays", "expires: soon\n")
+    result = co("knowledge", "doctor")
+    assert result.code == 1
+    assert "settings.json" in result.out
+    assert "`expires` is not a date: soon" in result.out
+
+
+def test_a_broken_file_is_named_when_its_number_is_asked_for() -> None:
+    path = note(50, "x")
+    path.write_text("no header")
+    assert "cannot be read: co knowledge doctor" in refused("knowledge", "show", "50")
+
+
+def test_g_reaches_the_users_notebook_everywhere() -> None:
+    ok("learn", "-g", "I prefer pytest")
+    assert "I prefer pytest" in ok("knowledge", "show", "-g", "1")
+    assert ok("knowledge", "protect", "-g", "1").startswith("✓ Memory g1 is protected")
+    assert ok("knowledge", "unprotect", "-g", "1").startswith("✓ Memory g1 is no longer")
+    assert "I prefer pytest" in ok("recall", "-g", "pytest")

@@ -586,7 +586,6 @@ def test_co_notes_keep_what_they_say_and_get_new_numbers(tmp_path: Path, book: N
         "related: [def]\r\n---\r\n\r\nUser prefers async/await.\r\nAlways.\r\n",
     )
     fields = (
-        ("source", "user-told"),
         ("trust", "low"),
         ("expires", "2027-01-01"),
         ("scope", "language"),
@@ -607,6 +606,7 @@ def test_co_notes_keep_what_they_say_and_get_new_numbers(tmp_path: Path, book: N
         "uid": note.uid,
         "created": "2026-02-09T14:30:00Z",
         "tags": ["python", "style"],
+        "source": "import",
         **dict(fields),
     }
     assert note.uid != "abc"
@@ -615,13 +615,13 @@ def test_co_notes_keep_what_they_say_and_get_new_numbers(tmp_path: Path, book: N
 @pytest.mark.parametrize(
     "line",
     [
-        "source: 7",
-        "source: [a]",
-        "source: ''",
-        "source: " + "x" * 201,
-        "source: https://me:Tr0ub4dor3@example.org/",
-        'source: "zero\\u200bwidth"',
-        'source: "two\\nlines"',
+        "scope: 7",
+        "language: [a]",
+        "language: ''",
+        "language: " + "x" * 201,
+        "language: https://me:Tr0ub4dor3@example.org/",
+        'language: "zero\\u200bwidth"',
+        'language: "two\\nlines"',
         "expires: soon",
         "expires: 20270101",
         "expires: 2027-02-30",
@@ -847,7 +847,7 @@ def test_json_lines_become_notes(tmp_path: Path, name: str) -> None:
         items=[
             Item("Three", f"{path}:5", (), "2026-01-01T00:00:00+00:00"),
             Item("One", f"{path}:1", ("a",), "2026-02-01T00:00:00Z", (("pinned", True),)),
-            Item("Two", f"{path}:4", ("b", "c"), CHANGED, (("source", "mcp"),)),
+            Item("Two", f"{path}:4", ("b", "c"), CHANGED),
         ],
         sources=[str(path)],
     )

@@ -315,8 +315,10 @@ def test_restore_brings_back_what_forget_archived(book: Notebook) -> None:
         book.find(1)
     assert "co knowledge restore 1" in caught.value.hint
     assert book.restore("1").note.raw == raw
-    with pytest.raises(NotFound, match="the archive holds no memory 1"):
+    with pytest.raises(NotFound, match="memory 1 is not archived"):
         book.restore(1)
+    with pytest.raises(NotFound, match="the archive holds no memory 9"):
+        book.restore(9)
 
 
 def test_two_archived_notes_of_one_number_are_told_apart(book: Notebook) -> None:

@@ -6,6 +6,7 @@ import click
 
 from co_cli.commands.shared import (
     as_json,
+    at_user,
     choosing,
     in_user,
     open_desk,
@@ -28,7 +29,12 @@ def list_command(tag: str | None = None, in_user: bool = False, as_json: bool = 
     books = [desk.shelf.user] if in_user else list(desk.shelf.books())
     notes = [book.notes() for book in books]
     pairs = [(book, note) for book, some in zip(books, notes, strict=True) for note in some]
-    found = [(book, note) for book, note in pairs if tag is None or tag in note.tags]
+    wanted = tag and tag.lower()
+    found = [
+        (book, note)
+        for book, note in pairs
+        if not wanted or wanted in (own.lower() for own in note.tags)
+    ]
     if as_json:
         rows = [note_json(book, note) for book, note in found]
         to_json({"count": len(rows), "limit": books[0].policy.max_count, "memories": rows})
@@ -40,6 +46,8 @@ def list_command(tag: str | None = None, in_user: bool = False, as_json: bool = 
             for book, some in zip(books, notes, strict=True)
         ]
         notice(f"\nTotal memories: {', '.join(counts)}")
+        if not desk.trust.known and not desk.trust.nothing_to_trust and not in_user:
+            notice("This folder is not trusted; its notes are shown to you and to no model.")
     elif tag is not None:
         notice(f"No memory has the tag {tag}.")
     else:
@@ -58,14 +66,15 @@ def row(book: Notebook, note: Note) -> tuple[str, ...]:
 
 @click.command("show")
 @ref_argument()
+@in_user
 @as_json
-def show_command(ref: str, as_json: bool) -> None:
+def show_command(ref: str, in_user: bool, as_json: bool) -> None:
     """Show a memory's file, or where decay has put it."""
     desk = open_desk()
     try:
-        book, note = choosing(desk.shelf, ref, lambda book, name: (book, book.find(name)))
+        book, note = choosing(desk.shelf, ref, lambda book, name: (book, book.find(name)), in_user)
     except NotFound:
-        book, name = desk.shelf.place(ref)
+        book, name = desk.shelf.place(at_user(ref, in_user))
         number = int(name) if name.isdecimal() and len(name) < 10 else 0
         inside = book.inside(number)
         if inside is None:

@@ -10,6 +10,7 @@ from co_cli.commands.browse import row
 from co_cli.commands.shared import (
     as_json,
     assume_yes,
+    at_user,
     choosing,
     confirm,
     in_user,
@@ -23,9 +24,10 @@ from co_cli.knowledge.notebook import Notebook
 from co_cli.results import decayed_text, note_json, numbers_text, plural, undo_hint
 
 
-def _protection(ref: str, on: bool, as_json: bool) -> None:
+def _protection(ref: str, on: bool, in_user: bool, as_json: bool) -> None:
     shelf = open_desk().shelf
-    book, saved = choosing(shelf, ref, lambda book, name: (book, book.protect(name, on=on)))
+    act = lambda book, name: (book, book.protect(name, on=on))  # noqa: E731
+    book, saved = choosing(shelf, ref, act, in_user)
     state = "protected" if on else "no longer protected"
     if saved.action == "unchanged":
         state = "already protected" if on else "not protected"
@@ -37,28 +39,31 @@ def _protection(ref: str, on: bool, as_json: bool) -> None:
 
 @click.command("protect")
 @ref_argument()
+@in_user
 @as_json
-def protect_command(ref: str, as_json: bool) -> None:
+def protect_command(ref: str, in_user: bool, as_json: bool) -> None:
     """Keep a memory from being forgotten or decayed."""
-    _protection(ref, True, as_json)
+    _protection(ref, True, in_user, as_json)
 
 
 @click.command("unprotect")
 @ref_argument()
+@in_user
 @as_json
-def unprotect_command(ref: str, as_json: bool) -> None:
+def unprotect_command(ref: str, in_user: bool, as_json: bool) -> None:
     """Let a memory be forgotten and decayed again."""
-    _protection(ref, False, as_json)
+    _protection(ref, False, in_user, as_json)
 
 
 @click.command("merge")
 @ref_argument(nargs=-1, required=True)
 @click.option("--keep-first", is_flag=True, help="Keep only the first one's wording.")
+@in_user
 @as_json
-def merge_command(refs: tuple[str, ...], keep_first: bool, as_json: bool) -> None:
+def merge_command(refs: tuple[str, ...], keep_first: bool, in_user: bool, as_json: bool) -> None:
     """Merge memories into the first: all their texts, or with --keep-first only its own."""
     shelf = open_desk().shelf
-    placed = [shelf.place(ref) for ref in refs]
+    placed = [shelf.place(at_user(ref, in_user)) for ref in refs]
     if len({book.scope for book, _ in placed}) > 1:
         raise CoError("memories of two notebooks cannot be merged", hint="Save one of them anew.")
     book = placed[0][0]
@@ -73,11 +78,18 @@ def merge_command(refs: tuple[str, ...], keep_first: bool, as_json: bool) -> Non
 
 @click.command("decay")
 @in_user
+@click.option("--force", is_flag=True, help="Also when the notebook is within its limit.")
 @assume_yes
 @as_json
-def decay_command(in_user: bool, yes: bool, as_json: bool) -> None:
+def decay_command(in_user: bool, force: bool, yes: bool, as_json: bool) -> None:
     """Move the oldest unprotected memories out of the way, after showing which."""
     book = open_desk().book(in_user)
+    count, limit = len(book.notes()), book.policy.max_count
+    if count <= limit and not force:
+        raise CoError(
+            f"{count} of {limit} memories: nothing needs to decay",
+            hint="Add --force to do it all the same.",
+        )
     plan = book.plan_decay(actor="cli")
     if plan is None:
         raise CoError(
@@ -88,9 +100,9 @@ def decay_command(in_user: bool, yes: bool, as_json: bool) -> None:
         how = f"joined into memory {book.ref(saved.summary)}" if saved.summary else "archived"
         say(f"{plural(len(saved.decayed), 'memory')} would be {how}:")
         table(("ref", "date", "", "tags", "memory"), [row(book, note) for note in saved.decayed])
-    if not confirm("Do it?", yes):
+    if not confirm("Do it?", yes, quiet=as_json):
         raise CoError("nothing decayed", hint="Answer y, or add --yes.")
-    book.commit(plan)
+    book.commit(book.refresh(plan))
     if as_json:
         to_json(_decay_json(book, saved))
     else:

@@ -8,7 +8,14 @@ import subprocess
 
 import click
 
-from co_cli.commands.shared import choosing, drafts_folder, open_desk, ref_argument
+from co_cli.commands.shared import (
+    choosing,
+    draft_name,
+    drafts_folder,
+    in_user,
+    open_desk,
+    ref_argument,
+)
 from co_cli.display import notice, on_terminal, say
 from co_cli.errors import CoError, FormatError, MovedOn
 from co_cli.knowledge import disk
@@ -19,12 +26,13 @@ from co_cli.results import undo_hint
 
 @click.command("edit")
 @ref_argument()
-def edit_command(ref: str) -> None:
+@in_user
+def edit_command(ref: str, in_user: bool) -> None:
     """Edit a memory in $VISUAL or $EDITOR; what comes back is checked before it is kept."""
     desk = open_desk()
-    book, note = choosing(desk.shelf, ref, lambda book, name: (book, book.find(name)))
+    book, note = choosing(desk.shelf, ref, lambda book, name: (book, book.find(name)), in_user)
     folder = drafts_folder()
-    draft = os.path.join(folder, f"{book.ref(note)}-{os.getpid()}.md")
+    draft = os.path.join(folder, f"{draft_name(book, note.id)}{os.getpid()}.md")
     try:
         disk.make_folder(folder, 0o700)
         disk.put(draft, note.raw)
@@ -43,7 +51,8 @@ def _edit(book: Notebook, note: Note, draft: str) -> None:
         data = disk.read_if_any(draft)
         if data is None:
             raise CoError("the editor removed the draft", hint="Nothing was kept or lost.")
-        if data == note.raw:
+        if data == note.raw or not data.strip():
+            disk.put(draft, note.raw)  # so that it is not kept
             notice("Nothing changed.")
             return
         try:
@@ -80,4 +89,7 @@ def _run_editor(path: str) -> None:
             f"cannot start the editor {editor!r}", hint="Set EDITOR to the one you use."
         ) from error
     if done.returncode:
-        raise CoError(f"the editor ended with code {done.returncode}", hint="Nothing was kept.")
+        raise CoError(
+            f"the editor ended with code {done.returncode}",
+            hint=f"The memory is as it was. What you changed, if anything, is in {path}",
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from difflib import get_close_matches
 from typing import Any
 
 import click
@@ -26,6 +27,16 @@ class LazyGroup(click.Group):
         module = importlib.import_module(f"co_cli.commands.{self.table[cmd_name][0]}")
         found: click.Command = getattr(module, f"{cmd_name}_command")
         return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command, or an error that names the nearest one."""
+        if args and args[0] not in self.table and not args[0].startswith("-"):
+            near = get_close_matches(args[0], self.table, 1)
+            more = f" Did you mean '{near[0]}'?" if near else ""
+            ctx.fail(f"No such command '{args[0]}'.{more}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, without importing any."""

@@ -41,8 +41,9 @@ def status_command(as_json: bool) -> None:
     say(f"Context   {receipt.line()}")
     for line in receipt.details():
         say_line(f"          {line}")
-    if folders.CONTEXT in desk.trust.present and not usable:
-        say_line(f"          {desk.project / folders.CONTEXT}: not used until trusted (co trust)")
+    for relpath in (*desk.trust.new, *desk.trust.changed):
+        state = "changed since you trusted it" if relpath in desk.trust.changed else "not trusted"
+        say_line(f"          {relpath}: {state}, not used (co trust)")
     for book in books:
         say_line(f"Memories  {_book_line(book)}")
     problems = sum(book["problems"] for book in books)
@@ -99,11 +100,13 @@ def trust_json(status: trusting.TrustStatus) -> dict[str, Any]:
 @as_json
 def doctor_command(as_json: bool) -> None:
     """Name every file that cannot be used, with the line and the reason. Changes nothing."""
-    desk = open_desk()
+    desk = open_desk(lenient=True)
     problems = [p for book in desk.shelf.books() for p in doctor.diagnose(book)]
     files = [folders.user_knowledge() / "context.md", desk.project / folders.CONTEXT]
     skipped = read_context(*files).receipt.skipped
     problems += [Problem(str(one.path), one.reason, one.line) for one in skipped]
+    if desk.trouble is not None:
+        problems.append(Problem("settings", str(desk.trouble)))
     if as_json:
         rows = [{"path": p.path, "line": p.line, "reason": p.reason} for p in problems]
         to_json({"healthy": not rows, "problems": rows})

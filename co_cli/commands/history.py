@@ -19,7 +19,7 @@ from co_cli.knowledge.journal import Entry
 
 
 @click.command("restore")
-@click.argument("ref", required=False, metavar="[REF]", type=Ref())
+@click.argument("ref", required=False, metavar="[REF]", type=Ref(archived=True))
 @in_user
 @as_json
 def restore_command(ref: str | None, in_user: bool, as_json: bool) -> None:
@@ -87,8 +87,10 @@ def _touches(entry: Entry, name: str) -> bool:
     if not name:
         return True
     number = int(name) if name.isdecimal() and len(name) < 10 else 0
-    start = f"memories/{number:03d}-" if number else f"memories/{name}"
-    return any(file["path"].startswith(start) for file in entry.files)
+    names = [file["path"].rpartition("/")[2] for file in entry.files]
+    if number:
+        return any(one.startswith(f"{number:03d}-") for one in names)
+    return f"{name.removesuffix('.md')}.md" in names
 
 
 def _ending(entry: Entry) -> str:

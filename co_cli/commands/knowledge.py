@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from co_cli.commands.group import LazyGroup
+from co_cli.commands.shared import as_json
 
 TABLE = {
     "list": ("browse", "List memories."),
@@ -25,10 +26,11 @@ TABLE = {
 
 @click.group("knowledge", cls=LazyGroup, table=TABLE, invoke_without_command=True)
 @click.option("--list", "listed", is_flag=True, help="The same as `co knowledge list`.")
+@as_json
 @click.pass_context
-def knowledge_command(ctx: click.Context, listed: bool) -> None:
+def knowledge_command(ctx: click.Context, listed: bool, as_json: bool) -> None:
     """Look after what Co knows. Without a command: list it."""
     if listed or ctx.invoked_subcommand is None:
         command = knowledge_command.get_command(ctx, "list")
         assert command is not None
-        ctx.invoke(command)
+        ctx.invoke(command, as_json=as_json)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +18,16 @@ from co_cli.commands.shared import (
     in_user,
     open_desk,
 )
-from co_cli.display import notice, say, to_json
+from co_cli.display import notice, say, say_line, to_json
 from co_cli.errors import CoError
-from co_cli.knowledge import folders
+from co_cli.knowledge import disk, folders
 from co_cli.knowledge import intake as moving
 from co_cli.knowledge.draft import Intake
 from co_cli.knowledge.legacy import Haul
 from co_cli.knowledge.note import now, timestamp
 from co_cli.knowledge.notebook import Notebook
-from co_cli.results import plural, undo_hint
+from co_cli.knowledge.visible import difference
+from co_cli.results import marks, plural, undo_hint
 
 
 @click.command("import")
@@ -42,26 +44,27 @@ def import_command(path: Path, in_user: bool, yes: bool, as_json: bool) -> None:
     report = _report(book, haul, intake)
     if not as_json:
         _preview(book, haul, intake)
-    if intake.change is not None and confirm("Do it?", yes):
-        _carry_out(desk, book, intake, in_user)
+    if intake.change is not None and confirm("Do it?", yes, quiet=as_json):
+        _carry_out(desk, book, intake, shown=not as_json)
         report["done"] = True
     if as_json:
         to_json(report)
     elif report["done"]:
-        say(f"✓ Imported {plural(len(intake.added), 'memory')}. Undo: {undo_hint(book)}")
+        more = " and lines of context.md" if intake.context is not None else ""
+        say(f"✓ Imported {plural(len(intake.added), 'memory')}{more}. Undo: {undo_hint(book)}")
     elif intake.change is None:
         say("Nothing new to import.")
     else:
         raise CoError("nothing was imported", hint="Answer y, or add --yes.")
 
 
-def _carry_out(desk: Desk, book: Notebook, intake: Intake, in_user: bool) -> None:
-    fresh = desk.is_fresh and not in_user
+def _carry_out(desk: Desk, book: Notebook, intake: Intake, *, shown: bool) -> None:
+    fresh = desk.is_fresh and book.scope == "project"
     before = book.journal.read("context.md")
     assert intake.change is not None
     book.journal.commit(intake.change)
     desk.claim(fresh)
-    if intake.context is not None and not in_user:
+    if intake.context is not None and shown and book.scope == "project":
         at = timestamp(now())
         trust.wrote(desk.project, folders.CONTEXT, intake.context, at, before=before)
 
@@ -69,14 +72,16 @@ def _carry_out(desk: Desk, book: Notebook, intake: Intake, in_user: bool) -> Non
 def _preview(book: Notebook, haul: Haul, intake: Intake) -> None:
     for note in intake.added:
         tags = f" [{', '.join(note.tags)}]" if note.tags else ""
-        say(f"new      {book.ref(note)}{tags}  {note.summary}")
+        seen = f" {found}" if (found := marks(note, book.today())) else ""
+        say_line(f"new      {book.ref(note)}{tags}{seen}  {note.summary}")
     for item in intake.known:
         say(f"known    {item.text.strip().splitlines()[0][:80]}")
     if intake.context is not None:
-        say("context  context.md gets what it does not hold yet")
+        say("context  these lines will be read at the start of every session:")
+        say(difference(book.journal.read("context.md"), intake.context, "context.md"))
     for problem in (*intake.refused, *haul.problems):
         where = f"{problem.path}:{problem.line}" if problem.line else problem.path
-        say(f"skipped  {where}: {problem.reason}")
+        say_line(f"skipped  {where}: {problem.reason}")
     over = len(book.notes()) + len(intake.added) - book.policy.max_count
     if intake.added and over > 0:
         notice(
@@ -99,18 +104,26 @@ def _report(book: Notebook, haul: Haul, intake: Intake) -> dict[str, Any]:
 
 @click.command("export")
 @click.argument("file", required=False, type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
 @in_user
-def export_command(file: Path | None, in_user: bool) -> None:
-    """Write memories as JSON Lines to FILE or standard output; `import` reads them back."""
+def export_command(file: Path | None, force: bool, in_user: bool) -> None:
+    """Write memories as JSON Lines to FILE or standard output; `import` reads them back.
+
+    Texts, tags, dates and marks come back; numbers and links between notes are made anew.
+    """
     book = open_desk().book(in_user)
     rows = list(moving.export(book))
+    if book.problems:
+        notice(f"{plural(len(book.problems), 'file')} could not be read: co knowledge doctor")
     lines = [json.dumps(row, ensure_ascii=file is None) for row in rows]
     text = "".join(line + "\n" for line in lines)
     if file is None:
         click.echo(text, nl=False)
         return
+    if os.path.lexists(file) and not force:
+        raise CoError(f"{file} is there already", hint="Give another name, or add --force.")
     try:
-        file.write_text(text, encoding="utf-8")
+        disk.put(os.path.abspath(file), text.encode())
     except OSError as error:
         raise CoError(f"cannot write {file}: {error.strerror}") from error
-    say(f"✓ Exported {plural(len(rows), 'memory')} to {file}")
+    say_line(f"✓ Exported {plural(len(rows), 'memory')} to {file}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import date
 from typing import Any
 
@@ -9,10 +10,10 @@ import click
 
 from co_cli.commands.shared import (
     Desk,
+    Ref,
     as_json,
     ask,
     assume_yes,
-    at_user,
     choosing,
     confirm,
     drop_drafts,
@@ -23,6 +24,7 @@ from co_cli.commands.shared import (
 )
 from co_cli.display import has_colour, notice, on_terminal, say, styled, to_json
 from co_cli.errors import Ambiguous, CoError, MovedOn, NotFound
+from co_cli.knowledge import folders
 from co_cli.knowledge import purge as purging
 from co_cli.knowledge.draft import Saved
 from co_cli.knowledge.lifecycle import parse_expiry
@@ -34,10 +36,14 @@ from co_cli.knowledge.scan import holds
 from co_cli.knowledge.visible import difference
 from co_cli.results import hit_json, marks, plural, saved_json, saved_text, span
 
+_ALL = 100_000
+
 
 @click.command("learn")
 @click.argument("text", nargs=-1)
-@click.option("-t", "--tag", "tags", multiple=True, help="A tag; may be repeated.")
+@click.option(
+    "-t", "--tag", "tags", multiple=True, help="A tag, or several with commas; may be repeated."
+)
 @in_user
 @click.option("--protect", is_flag=True, help="Never forget or decay it without being asked.")
 @click.option("--expires", metavar="WHEN", help="A date (2026-12-31) or a span (30d, 2w, 6m, 1y).")
@@ -56,8 +62,11 @@ def learn_command(
 ) -> None:
     """Remember TEXT for this project, or with -g everywhere. Use - to read standard input."""
     content = read_text(text)
+    tags = tuple(tag for some in tags for tag in some.split(","))
     desk = open_desk()
     book = desk.book(in_user)
+    if folders.SETTINGS in desk.trust.present and folders.SETTINGS not in desk.trust.usable:
+        notice("co: this folder's settings are not used until you trust it: co trust")
     options: dict[str, Any] = {"allow_secret": flags["allow_secret"]}
     if protect:
         options["decay_protected"] = True
@@ -109,26 +118,33 @@ def _ask_about(book: Notebook, saved: Saved, content: str) -> str | None:
         say(f"This is close to memory {book.ref(old)} ({score:.0f}%):")
         diff = difference(old.body.encode() + b"\n", content.strip().encode() + b"\n", "")
         say("\n".join(diff.split("\n")[3:]))  # without the names and places of two files
-    answer = ask("[u]pdate it, [k]eep both, or [c]ancel", "ukc")
+    first = book.ref(saved.similar[0][0])
+    answer = ask(f"[u]pdate (replace {first}), [k]eep both, or [c]ancel", "ukc")
     return {"u": "update", "k": "keep"}.get(answer)
 
 
 @click.command("recall")
 @click.argument("query", nargs=-1, required=True)
 @click.option("-n", "--limit", type=click.IntRange(1, 1000), default=10, show_default=True)
+@in_user
 @as_json
-def recall_command(query: tuple[str, ...], limit: int, as_json: bool) -> None:
+def recall_command(query: tuple[str, ...], limit: int, in_user: bool, as_json: bool) -> None:
     """Find memories that match QUERY, in this project and your own notebook."""
-    text = " ".join(query)
+    text = " ".join(query).strip()
+    if not text:
+        raise click.UsageError("What should Co look for? For example: co recall deploy")
     desk = open_desk()
-    found = desk.shelf.recall(text, limit)
+    matched = desk.shelf.recall(text, _ALL)
+    if in_user:
+        matched = [(book, hit) for book, hit in matched if book.scope == "user"]
+    found = matched[:limit]
     untrusted = not desk.trust.known and not desk.trust.nothing_to_trust
     if as_json:
         results = [
             hit_json(book, hit) | {"trusted": book.scope == "user" or not untrusted}
             for book, hit in found
         ]
-        to_json({"query": text, "count": len(results), "results": results})
+        to_json({"query": text, "count": len(results), "matched": len(matched), "results": results})
         return
     for book, hit in found:
         note = hit.note
@@ -141,6 +157,8 @@ def recall_command(query: tuple[str, ...], limit: int, as_json: bool) -> None:
             "  ".join(piece if piece.startswith("\x1b") else styled(piece) for piece in head)
         )
         say(_indented(note.body))
+    if len(matched) > len(found):
+        notice(f"{len(matched) - len(found)} more match: -n {len(matched)}")
     _say_miss(desk, text, len(found))
 
 
@@ -161,7 +179,7 @@ def _say_miss(desk: Desk, text: str, count: int) -> None:
 
 
 @click.command("forget")
-@click.argument("what", nargs=-1, required=True, metavar="REF|TEXT")
+@click.argument("what", nargs=-1, required=True, metavar="REF|TEXT", type=Ref())
 @in_user
 @click.option("--purge", is_flag=True, help="Remove every copy Co keeps; cannot be undone.")
 @assume_yes
@@ -176,13 +194,19 @@ def forget_command(
         return _purge(book, ref, yes) if purge else _forget(book, ref)
 
     if all(is_ref(word) for word in what):
-        done = [choosing(desk.shelf, at_user(word, in_user), act) for word in what]
+        meant = [choosing(desk.shelf, word, _resolve(purge), in_user) for word in what]
+        done = [act(book, ref) for book, ref in meant]
     else:
         done = [act(*_described(desk, " ".join(what), in_user, yes))]
     if as_json:
         to_json(done[0] if len(done) == 1 else done)
     else:
         say("\n".join(one["display"] for one in done))
+
+
+def _resolve(purge: bool) -> Callable[[Notebook, NoteRef], tuple[Notebook, NoteRef]]:
+    """Find every note before any is touched; what is purged need not be there any more."""
+    return lambda book, ref: (book, ref if purge else book.find(ref))
 
 
 def _forget(book: Notebook, ref: NoteRef) -> dict[str, Any]:
@@ -196,13 +220,13 @@ def _purge(book: Notebook, ref: NoteRef, yes: bool) -> dict[str, Any]:
     copies = purging.find_copies(book, ref)
     name = f"{book.prefix}{copies.number}"
     many = "1 copy" if len(copies) == 1 else f"{len(copies)} copies"
-    if not confirm(f"Remove memory {name} ({many}) for good?", yes):
+    if not confirm(f'Remove memory {name} ({many}) for good: "{copies.text}"?', yes):
         raise CoError(f"memory {name} was not purged", hint="Answer y, or add --yes.")
     purging.purge(book, copies)
     drop_drafts(book, copies.number)
     display = (
         f"✓ Purged memory {name}: {many} removed.\n"
-        "Git history, backups, open editors and notes it was merged into are not Co's to clear."
+        "Git history, backups, open editors and notes it was merged into may still hold it."
     )
     return {"display": display, "memory_id": copies.number, "ref": name, "action": "purged"}
 
@@ -225,6 +249,6 @@ def _described(desk: Desk, text: str, in_user: bool, yes: bool) -> tuple[Noteboo
             hint=f"Say which by its number, such as `co forget {first}`:\n{lines}",
         )
     book, note = found[0]
-    if on_terminal() and not confirm(f"Forget memory {book.ref(note)}: {note.summary}?", yes):
+    if on_terminal() and not confirm(f'Forget memory {book.ref(note)}: "{note.summary}"?', yes):
         raise CoError("nothing was forgotten")
     return book, note

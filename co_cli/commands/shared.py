@@ -15,7 +15,7 @@ from click.shell_completion import CompletionItem
 
 from co_cli import config, trust
 from co_cli.display import notice, on_terminal, say, say_line
-from co_cli.errors import Ambiguous, CoError
+from co_cli.errors import Ambiguous, CoError, SettingsError
 from co_cli.knowledge import disk, folders
 from co_cli.knowledge.lifecycle import Policy
 from co_cli.knowledge.note import Note, now, timestamp
@@ -35,12 +35,12 @@ assume_yes = click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 
 @dataclass(slots=True)
 class Desk:
-    """The shelf from here, with the settings that govern it and how far the folder is trusted."""
+    """The shelf from here, how far the folder is trusted, and what is wrong with the settings."""
 
     project: Path
     shelf: Shelf
-    settings: config.Settings
     trust: trust.TrustStatus
+    trouble: SettingsError | None = None
 
     def book(self, in_user: bool) -> Notebook:
         """The notebook a command acts on."""
@@ -60,21 +60,29 @@ class Desk:
         return not os.path.lexists(self.project / folders.PROJECT_MARK)
 
 
-def open_desk() -> Desk:
-    """Everything visible from the working folder, resolved now."""
+def open_desk(*, lenient: bool = False) -> Desk:
+    """Everything visible from the working folder, resolved now.
+
+    With `lenient`, settings that cannot be used are reported by the caller and not obeyed.
+    """
     project = folders.project_folder()
     status = trust.status(project)
-    settings = config.load_settings(use_project=folders.SETTINGS in status.usable)
+    trouble = None
+    try:
+        settings = config.load_settings(use_project=folders.SETTINGS in status.usable)
+        own = config.load_settings(use_project=False)
+    except SettingsError as error:
+        if not lenient:
+            raise
+        settings = own = config.Settings()
+        trouble = error
     for warning in settings.warnings:
         notice(f"co: {warning}")
-    if folders.SETTINGS in status.present and folders.SETTINGS not in status.usable:
-        notice("co: this folder's settings are not used until you trust it: co trust")
-    own = config.load_settings(use_project=False)
     shelf = Shelf(
         Notebook(folders.knowledge_folder(project), policy=policy(settings)),
         Notebook(folders.user_knowledge(), scope="user", policy=policy(own)),
     )
-    return Desk(project, shelf, settings, status)
+    return Desk(project, shelf, status, trouble)
 
 
 def policy(settings: config.Settings) -> Policy:
@@ -99,9 +107,11 @@ def is_ref(text: str) -> bool:
     return _REF.match(text.strip()) is not None
 
 
-def choosing(shelf: Shelf, ref: str, act: Callable[[Notebook, NoteRef], _T]) -> _T:
+def choosing(
+    shelf: Shelf, ref: str, act: Callable[[Notebook, NoteRef], _T], in_user: bool = False
+) -> _T:
     """Act on the note a person means; when two answer to the name, ask which."""
-    book, text = shelf.place(ref)
+    book, text = shelf.place(at_user(ref, in_user))
     try:
         return act(book, text)
     except Ambiguous as error:
@@ -115,9 +125,9 @@ def choosing(shelf: Shelf, ref: str, act: Callable[[Notebook, NoteRef], _T]) -> 
         return act(book, notes[picked - 1])
 
 
-def confirm(question: str, yes: bool) -> bool:
+def confirm(question: str, yes: bool, *, quiet: bool = False) -> bool:
     """Ask a person; with nobody there the answer is no, unless it was given beforehand."""
-    return yes or (on_terminal() and click.confirm(question))
+    return yes or (not quiet and on_terminal() and click.confirm(visible(question, keep="")))
 
 
 def ask(question: str, choices: str) -> str:
@@ -145,17 +155,28 @@ def drafts_folder() -> str:
     return str(folders.state_folder() / "drafts")
 
 
+def draft_name(book: Notebook, number: int) -> str:
+    """How drafts of this note begin: the notebook's mark, then the number."""
+    return f"{(disk.digest(os.fsencode(book.root)) or '')[:12]}-{number}-"
+
+
 def drop_drafts(book: Notebook, number: int) -> None:
     """Remove what edits of this note left behind."""
     for name in disk.list_names(drafts_folder()):
-        if name.startswith(f"{book.prefix}{number}-"):
+        if name.startswith(draft_name(book, number)):
             os.unlink(os.path.join(drafts_folder(), name))
 
 
 class Ref(click.ParamType[str]):
-    """A note's reference, completed from the notes there are."""
+    """A note's reference, completed from the notes there are, or from the archive."""
 
     name = "ref"
+
+    def __init__(self, *, archived: bool = False) -> None:
+        self.archived = archived
+
+    def _notes(self, book: Notebook) -> list[Note]:
+        return [note for _, note in book.archived()] if self.archived else book.notes()
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
@@ -163,7 +184,7 @@ class Ref(click.ParamType[str]):
         """References that start like this, with what the notes say."""
         try:
             books = open_desk().shelf.books()
-            found = [(book.ref(note), note.summary) for book in books for note in book.notes()]
+            found = [(book.ref(n), n.summary) for book in books for n in self._notes(book)]
         except CoError:
             return []
         return [

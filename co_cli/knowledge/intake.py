@@ -35,9 +35,9 @@ MAX_LINE = 1024 * 1024
 MAX_BAD_LINES = 100
 MAX_FIELD = 200
 
-_TEXTS = ("source", "trust", "expires", "scope", "language")
+_TEXTS = ("trust", "expires", "scope", "language")
 _FLAGS = ("decay_protected", "pinned", "sensitive")
-_MORE = ("auto_category", "updated", "check", "verified", "supersedes", "related")
+_MORE = ("source", "auto_category", "updated", "check", "verified", "supersedes", "related")
 
 
 def collect(path: Path) -> Haul:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 from co_cli.errors import CoError, FormatError, MovedOn, NotFound, RefusedText
@@ -18,7 +19,7 @@ from co_cli.knowledge.draft import Draft, Intake, Item, Plan, Saved, protected
 from co_cli.knowledge.frontmatter import MAX_ID
 from co_cli.knowledge.journal import Entry
 from co_cli.knowledge.note import Note, parse, timestamp
-from co_cli.knowledge.reader import Problem, Reader, Ref
+from co_cli.knowledge.reader import Problem, Reader, Ref, named
 
 _TRIES = 5
 
@@ -33,12 +34,13 @@ class Notebook(Reader):
         """Begin the notebook with a context.md, unless there is one; whether it was written."""
         if os.path.lexists(os.path.join(self.root, "context.md")):
             return False
-        with self.journal.locked():
-            self.journal.recover()
-            edit = Edit("context.md", None, context)
-            at = timestamp(self.clock())
-            self.journal.commit(Change("init", "cli", at, self.journal.tail().n, (edit,)))
-        return True
+        at = timestamp(self.clock())
+        edit = Edit("context.md", None, context)
+        for _ in range(_TRIES):
+            with suppress(MovedOn):
+                self.journal.commit(Change("init", "cli", at, self.journal.tail().settled, (edit,)))
+                return True
+        return False
 
     # Saving
 
@@ -237,6 +239,15 @@ class Notebook(Reader):
         saved = Saved("decayed", note, self.ref(note), decayed=decayed, summary=summary)
         return Plan(draft.change("decay"), saved)
 
+    def refresh(self, plan: Plan) -> Plan:
+        """A plan to decay that a person agreed to, on what is there now, if it does the same."""
+        if plan.change is None or plan.change.basis == self.journal.tail().settled:
+            return plan
+        again = self.plan_decay(actor=plan.change.actor)
+        if again is None or again.saved.decayed != plan.saved.decayed:
+            raise MovedOn("the notebook changed meanwhile", hint="Nothing was changed; look again.")
+        return again
+
     def plan_intake(
         self, items: Iterable[Item], *, context: bytes | None = None, actor: str = "import"
     ) -> Intake:
@@ -297,6 +308,8 @@ class Notebook(Reader):
             note = self.pick(ref, [note for _, note in self.archived()])
             if note is None:
                 name = ref.name[:-3] if isinstance(ref, Note) else ref
+                if named(str(name), self.notes()):
+                    raise NotFound(f"memory {self.prefix}{str(name)[:60]} is not archived")
                 raise NotFound(
                     f"the archive holds no memory {self.prefix}{str(name)[:60]}",
                     hint="`co knowledge restore` lists what can be brought back.",

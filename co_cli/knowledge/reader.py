@@ -37,6 +37,11 @@ def named(ref: str | int, notes: Iterable[Note]) -> list[Note]:
     return found or [note for note in known if note.meta.get("uid") == text]
 
 
+def _is_called(ref: str, name: str) -> bool:
+    match = _NUMBERED.match(name)
+    return name.removesuffix(".md") == ref or bool(match and match.group(1).lstrip("0") == ref)
+
+
 class Problem(NamedTuple):
     """A file Co cannot use, or something about it a person should know."""
 
@@ -159,7 +164,10 @@ class Reader:
     def _missing(self, ref: Ref) -> NoReturn:
         name = ref.name[:-3] if isinstance(ref, Note) else str(ref)
         hint = "`co knowledge list` shows what there is."
-        if named(name, [note for _, note in self.archived()]):
+        broken = [p.path for p in self.problems if _is_called(name, os.path.basename(p.path))]
+        if broken:
+            hint = f"{visible(broken[0], keep='')} cannot be read: co knowledge doctor"
+        elif named(name, [note for _, note in self.archived()]):
             hint = f"It was archived; `co knowledge restore {self.prefix}{name}` brings it back."
         raise NotFound(f"there is no memory {self.prefix}{str(name)[:60]}", hint=hint)
 

@@ -12,7 +12,7 @@ _NO_END = "\n\\ No newline at end of file"
 
 # Control characters; blanks that are letters to Unicode; zero width, bidi and format characters;
 # lone surrogates; the tag block. A variation selector is let through only after a visible one.
-_HIDDEN = re.compile(
+HIDDEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     "\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0d\ufeff\uffa0\ufff9-\ufffb"
     "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
@@ -32,7 +32,7 @@ def visible(text: str, *, keep: str = "\n\t") -> str:
         code = ord(character)
         return f"\\x{code:02x}" if code < 0xA0 else f"<U+{code:04X}>"
 
-    return _HIDDEN.sub(show, text)
+    return HIDDEN.sub(show, text)
 
 
 def difference(old: bytes | None, new: bytes | None, name: str) -> str:
