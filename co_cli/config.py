@@ -88,7 +88,7 @@ TABLE = (
     ),
     Setting(
         "memory_dedup_window_days", int, "a whole number of days from 0 to 36500",
-        "How many days back a new memory is compared with older ones.", 0, 36_500,
+        "How many days back a new memory is compared; at most the ten newest are.", 0, 36_500,
     ),
     Setting(
         "memory_dedup_threshold", int, "a whole number from 0 to 100",
