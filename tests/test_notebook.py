@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import hashlib
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,6 +15,7 @@ from co_cli.errors import Ambiguous, CoError, FormatError, MovedOn, NotFound, Pr
 from co_cli.knowledge import Notebook, Policy
 from co_cli.knowledge.doctor import diagnose
 from co_cli.knowledge.draft import Item
+from co_cli.knowledge.journal import Entry
 from co_cli.knowledge.purge import find_copies, purge
 
 START = datetime(2026, 2, 9, 14, 30, tzinfo=UTC)
@@ -617,3 +619,37 @@ def test_a_very_large_decay_still_fits_its_header(tmp_path: Path) -> None:
     plan = book.plan_decay()
     assert plan is not None
     assert len(plan.saved.decayed) == 1080
+
+
+def test_a_lost_journal_does_not_cost_what_the_archive_holds(book: Notebook) -> None:
+    """G8. Red when numbering starts again at one and writes over kept bytes."""
+    book.remember("first words")
+    book.remember("First words")
+    kept = Path(book.journal.archive) / "000002/memories/001-first-words.md"
+    before = kept.read_bytes()
+    os.unlink(book.journal.path)
+    book.remember("first words!")
+    book.remember("FIRST WORDS")
+    assert kept.read_bytes() == before
+
+
+def test_what_a_dead_process_left_is_settled_by_the_next_look(book: Notebook) -> None:
+    """Red when a notebook that stays open shows half a change for ever."""
+    note = book.remember("first words").note
+    os.makedirs(os.path.dirname(book.journal.kept_path(2, "memories/001-first-words.md")))
+    file = {
+        "path": "memories/001-first-words.md",
+        "before": hashlib.sha256(note.raw).hexdigest(),
+        "after": None,
+    }
+    other = {"path": "memories/002-more.md", "before": None, "after": "0" * 64}
+    book.journal.append(Entry(2, "intent", 2, "merge", files=[file, other]))
+    os.rename(note.path, book.journal.kept_path(2, file["path"] or ""))
+    assert texts(book) == {1: "first words"}
+
+
+def test_an_item_with_an_unreadable_date_does_not_stop_an_import(book: Notebook) -> None:
+    items = [Item("One", "a", (), "long ago"), Item("Two", "b")]
+    intake = book.plan_intake(items)
+    assert [note.body for note in intake.added] == ["Two"]
+    assert [problem.path for problem in intake.refused] == ["a"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from importlib import resources
+from pathlib import Path
 
 import click
 from click.shell_completion import get_completion_class
@@ -32,8 +32,8 @@ def init_command(in_user: bool) -> None:
     book = desk.book(in_user)
     fresh = desk.is_fresh and not in_user
     kind = "user-context.md" if in_user else "project-context.md"
-    template = resources.files("co_cli").joinpath("templates", kind).read_text(encoding="utf-8")
-    text = template.replace("{now}", timestamp(now())).encode()
+    template = Path(__file__).parent.parent / "templates" / kind
+    text = template.read_text(encoding="utf-8").replace("{now}", timestamp(now())).encode()
     made = book.start(text)
     desk.claim(fresh)
     if made and not in_user:

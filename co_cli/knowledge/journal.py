@@ -65,8 +65,8 @@ def _entry(line: bytes) -> Entry | None:
     return entry
 
 
-def _last(fd: int) -> Entry:
-    """The last readable line of a journal, read from its end."""
+def _last(fd: int) -> Entry | None:
+    """The last readable line of a journal, read from its end; None when there is none."""
     size = os.fstat(fd).st_size
     chunk = 0
     while chunk < size:
@@ -79,7 +79,7 @@ def _last(fd: int) -> Entry:
         for line in reversed(lines if chunk == size else lines[1:]):
             if line and (entry := _entry(line)):
                 return entry
-    return Entry(0, "done", 0)
+    return None
 
 
 class JournalFile:
@@ -109,15 +109,20 @@ class JournalFile:
         try:
             fd = os.open(self.path, disk.READ_FLAGS)
         except (FileNotFoundError, NotADirectoryError):
-            return Entry(0, "done", 0)
+            return self._start()
         except OSError as error:
             raise disk.trouble(error) from error
         try:
-            return _last(fd)
+            return _last(fd) or self._start()
         except OSError as error:
             raise disk.trouble(error) from error
         finally:
             disk.close_read(fd)
+
+    def _start(self) -> Entry:
+        """Where a journal begins: after what the archive holds, which must not be overwritten."""
+        names = [name for name in disk.list_names(self.archive) if name.isdecimal()]
+        return Entry(max((int(name) for name in names if len(name) < 10), default=0), "done", 0)
 
     def entries(self) -> list[Entry]:
         """Every change, oldest first, with how it ended."""

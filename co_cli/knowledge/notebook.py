@@ -276,7 +276,10 @@ class Notebook(Reader):
             fields = {"source": "import", **dict(item.fields)}
             if item.created:
                 fields["created"] = item.created
-            intake.added.append(draft.add(text, tags, fields))
+            try:
+                intake.added.append(draft.add(text, tags, fields))
+            except FormatError as error:
+                intake.refused.append(Problem(item.origin, str(error)))
         if context is not None and context != (before := self.journal.read("context.md")):
             draft.edits.append(Edit("context.md", before, context))
         if draft.edits:

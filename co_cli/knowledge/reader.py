@@ -93,6 +93,9 @@ class Reader:
     def notes(self) -> list[Note]:
         """Every memory that can be read, by number; the others are in `problems`."""
         self.basis = self.journal.tail()
+        if self.basis.state == "intent":  # by a writer that is busy, or dead
+            self._settle_leftovers()
+            self.basis = self.journal.tail()
         if os.path.islink(self.memories):
             raise CoError(
                 f"{self.memories} is a symbolic link",
