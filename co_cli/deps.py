@@ -19,20 +19,10 @@ class CoDeps:
     memory_decay_percentage: float = 0.2
     project: Path | None = None
 
-    def policy(self) -> Policy:
-        """The rules for this project's notebook."""
-        return Policy(
-            self.memory_max_count,
-            self.memory_dedup_window_days,
-            self.memory_dedup_threshold,
-            self.memory_decay_strategy,
-            self.memory_decay_percentage,
-        )
-
     def shelf(self) -> Shelf:
         """The notebooks visible now."""
         project = self.project or folders.project_folder()
         return Shelf(
-            Notebook(folders.knowledge_folder(project), policy=self.policy()),
+            Notebook(folders.knowledge_folder(project), policy=Policy.of(self)),
             Notebook(folders.user_knowledge(), scope="user"),
         )

@@ -79,21 +79,10 @@ def open_desk(*, lenient: bool = False) -> Desk:
     for warning in settings.warnings:
         notice(f"co: {warning}")
     shelf = Shelf(
-        Notebook(folders.knowledge_folder(project), policy=policy(settings)),
-        Notebook(folders.user_knowledge(), scope="user", policy=policy(own)),
+        Notebook(folders.knowledge_folder(project), policy=Policy.of(settings)),
+        Notebook(folders.user_knowledge(), scope="user", policy=Policy.of(own)),
     )
     return Desk(project, shelf, status, trouble)
-
-
-def policy(settings: config.Settings) -> Policy:
-    """The notebook's rules, as the settings say."""
-    return Policy(
-        settings.memory_max_count,
-        settings.memory_dedup_window_days,
-        settings.memory_dedup_threshold,
-        settings.memory_decay_strategy,
-        settings.memory_decay_percentage,
-    )
 
 
 def at_user(ref: str, in_user: bool) -> str:

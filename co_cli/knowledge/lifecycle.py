@@ -12,6 +12,8 @@ from co_cli.errors import RefusedText
 from co_cli.knowledge.note import Note, timestamp
 from co_cli.knowledge.sameness import longest_word, same
 
+_SETTINGS = ("max_count", "dedup_window_days", "dedup_threshold", "decay_strategy",
+             "decay_percentage")  # fmt: skip
 SIGNALS = ("preference", "correction", "decision", "context", "pattern")
 DECAY_TAGS = ["_consolidated", "_auto_decay"]
 MAX_SUMMARY = 4 * 1024 * 1024
@@ -31,11 +33,15 @@ class Policy(NamedTuple):
     strategy: str = "summarize"
     percentage: float = 0.2
 
+    @classmethod
+    def of(cls, source: object) -> Policy:
+        """The rules that something with the five `memory_*` settings gives."""
+        return cls(*(getattr(source, f"memory_{name}") for name in _SETTINGS))
+
 
 class Verdict(NamedTuple):
     """How a text stands to the notes there are: *same* as one, *similar* to some, or *distinct*."""
 
-    kind: str
     match: Note | None = None
     similar: Sequence[tuple[Note, float]] = ()
 
@@ -44,9 +50,8 @@ def judge(text: str, notes: Sequence[Note], policy: Policy, now: datetime) -> Ve
     """Decide same, similar or distinct; similarity never merges anything by itself."""
     match = find_same(text, notes)
     if match is not None:
-        return Verdict("same", match)
-    similar = collisions(text, recent(notes, policy, now), policy.threshold)
-    return Verdict("similar" if similar else "distinct", similar=similar)
+        return Verdict(match)
+    return Verdict(similar=collisions(text, recent(notes, policy, now), policy.threshold))
 
 
 def find_same(text: str, notes: Iterable[Note]) -> Note | None:

@@ -155,7 +155,7 @@ def _decay_memories(
     ctx: Context, memory_dir: Path, _memories: list[MemoryEntry] | None = None
 ) -> dict[str, Any]:
     """Decay the oldest of the notebook's memories now; what is there is read anew."""
-    book = _book(memory_dir, ctx.deps.policy())
+    book = _book(memory_dir, Policy.of(ctx.deps))
     plan = book.plan_decay(actor="agent")
     if plan is not None:
         book.commit(plan)
