@@ -111,3 +111,19 @@ def test_connecting_to_a_unix_socket_works(monkeypatch: pytest.MonkeyPatch, tmp_
         server.listen(1)
         client.connect("s")
         assert client.getpeername() == "s"
+
+
+def test_a_skipped_test_fails(tmp_path: Path) -> None:
+    """Red when a guarantee's test may be skipped and CI stays green."""
+    case = tmp_path / "test_case.py"
+    case.write_text("import pytest\n\ndef test_it():\n    pytest.skip('not here')\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "conftest", "-c", os.devnull, str(case)],
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "1 failed" in done.stdout
+    assert "not shown to hold" in done.stdout
