@@ -204,8 +204,15 @@ def events(header: str) -> list[Event]:
     import yaml  # a third of the start-up time, and most headers never need it
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    found: list[Event] = []
+    depth = 0
     try:
-        return [_event(event) for event in yaml.parse(header.replace("\r\n", "\n"), Loader=loader)]
+        for event in map(_event, yaml.parse(header.replace("\r\n", "\n"), Loader=loader)):
+            found.append(event)
+            depth += event.kind.endswith("Start") - event.kind.endswith("End")
+            if depth > MAX_DEPTH + 8:  # the parser's own time grows with the square of it
+                raise _invalid(f"nested deeper than {MAX_DEPTH} levels", event.line + 2)
+        return found
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         reason = getattr(error, "problem", None) or "unreadable characters"
