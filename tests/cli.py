@@ -16,7 +16,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import NamedTuple, Self
-from unittest.mock import patch
 
 from co_cli.main import run
 
@@ -71,14 +70,15 @@ def co(*args: str, input: str | bytes = "", tty: bool = False, limit: float = PA
     data = input.encode() if isinstance(input, str) else input
     streams = _Stream(data, tty=tty), _Stream(tty=tty), _Stream(tty=tty)
     code: object = None
+    before = sys.stdin, sys.stdout, sys.stderr
     try:
-        with (
-            patch.multiple(sys, stdin=streams[0], stdout=streams[1], stderr=streams[2]),
-            in_time(limit),
-        ):
+        sys.stdin, sys.stdout, sys.stderr = streams
+        with in_time(limit):
             run(list(args))
     except SystemExit as end:
         code = end.code
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = before
     assert isinstance(code, int)
     return Result(code, streams[1].text(), streams[2].text())
 

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
-from unittest.mock import patch
 
 import pytest
 from cli import Result, TooSlow, co
@@ -304,8 +303,9 @@ def lay_out() -> None:
 
 def do(verb: str) -> Result:
     """Run a verb; the one that is about the limit, with a low one."""
-    limit = {"CO_CLI_MEMORY_MAX_COUNT": "2"} if verb == "learn over the limit" else {}
-    with patch.dict(os.environ, limit):
+    with pytest.MonkeyPatch.context() as patch:
+        if verb == "learn over the limit":
+            patch.setenv("CO_CLI_MEMORY_MAX_COUNT", "2")
         return co(*VERBS[verb], limit=10)
 
 
