@@ -653,3 +653,15 @@ def test_an_item_with_an_unreadable_date_does_not_stop_an_import(book: Notebook)
     intake = book.plan_intake(items)
     assert [note.body for note in intake.added] == ["Two"]
     assert [problem.path for problem in intake.refused] == ["a"]
+
+
+def test_one_of_two_twins_may_be_given_a_free_number(book: Notebook) -> None:
+    for name in ("ours", "theirs"):
+        hand_write(book, f"012-{name}.md", "id: 12\ncreated: 2026-02-09T14:30:00Z", name)
+    note = book.find("012-theirs")
+    book.replace(note, note.raw.replace(b"id: 12", b"id: 40"))
+    assert texts(book) == {12: "ours", 40: "theirs"}
+    assert diagnose(book) == []
+    with pytest.raises(FormatError, match="must stay 40"):
+        book.replace(book.find(40), book.find(40).raw.replace(b"id: 40", b"id: 41"))
+    assert book.remember("brand new").note.id == 41

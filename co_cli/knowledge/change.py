@@ -151,7 +151,7 @@ class Journal(JournalFile):
             raise MovedOn(f"{path} changed since it was read")
 
     def _apply(self, n: int, edits: tuple[Edit, ...]) -> None:
-        """Previous bytes into the archive, then new content in place, then removals."""
+        """New content changes places with the old, which the archive then holds; removals last."""
         old = [edit for edit in edits if edit.before is not None]
         kept_folders = {os.path.dirname(self.kept_path(n, edit.path)) for edit in old}
         for folder in kept_folders:

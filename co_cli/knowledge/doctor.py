@@ -32,7 +32,7 @@ def _twins(book: Notebook, notes: list[Note]) -> list[Problem]:
         Problem(
             note.path,
             f"has the same number ({note.id}) as {len(twins) - 1} other file(s); both are kept. "
-            f"Give one a new `id`, or name it in full: {book.prefix}{note.name[:-3]}",
+            f"To give it a new `id`: co knowledge edit {book.prefix}{note.name[:-3]}",
         )
         for twins in by_number.values()
         if len(twins) > 1
