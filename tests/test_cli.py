@@ -1084,7 +1084,10 @@ def test_trust_shows_the_text_and_asks() -> None:
     """G16. Red when a folder is trusted unseen, or stays trusted when its text changes."""
     project = Path.cwd()
     Path("AGENTS.md").write_text("Be brief.\n")
-    shown = "New: AGENTS.md\n--- /dev/null\n+++ AGENTS.md (now)\n@@ -0,0 +1 @@\n+Be brief.\n"
+    shown = (
+        "New: AGENTS.md\n--- /dev/null\n+++ AGENTS.md (now)\n@@ -0,0 +1 @@\n+Be brief.\n"
+        "In short:\n  AGENTS.md: 1 line\n  0 notes (co knowledge list)\n"
+    )
     assert co("trust") == Result(
         1, shown, "co: this folder is not trusted\n    Answer y, or add --yes.\n"
     )

@@ -20,8 +20,10 @@ from co_cli.commands.shared import (
 )
 from co_cli.display import notice, say, say_line, to_json
 from co_cli.errors import CoError
-from co_cli.knowledge import folders
+from co_cli.knowledge import disk, folders
 from co_cli.knowledge.note import now, timestamp
+from co_cli.knowledge.refuse import find_hidden
+from co_cli.results import plural
 
 
 @click.command("init")
@@ -81,6 +83,11 @@ def _ask_trust(desk: Desk, status: trusting.TrustStatus, yes: bool, quiet: bool)
         say(trusting.diff(desk.project, relpath))
     for relpath, reason in status.refused.items():
         notice(f"{relpath} {reason}; it is never used")
+    if not quiet:
+        say("In short:")
+        for relpath in (*status.new, *status.changed):
+            say_line(f"  {_in_short(desk.project, relpath)}")
+        say(f"  {plural(len(desk.shelf.project.notes()), 'note')} (co knowledge list)")
     question = (
         f"Trust {desk.project}, so that Co may use these files and show its notes to a model?"
     )
@@ -89,6 +96,14 @@ def _ask_trust(desk: Desk, status: trusting.TrustStatus, yes: bool, quiet: bool)
     problem = trusting.trust(desk.project, timestamp(now()), seen=status.present)
     if problem:
         notice(f"co: {problem}")
+
+
+def _in_short(project: Path, relpath: str) -> str:
+    """A file's name and size, and whether anything in it is hidden."""
+    text = (disk.read_if_any(str(project / relpath)) or b"").decode("utf-8", "replace")
+    hidden = len(find_hidden(text))
+    warning = f", {plural(hidden, 'hidden character')} (!)" if hidden else ""
+    return f"{relpath}: {plural(len(text.splitlines()), 'line')}{warning}"
 
 
 @click.command("completion")
