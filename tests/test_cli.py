@@ -1579,3 +1579,12 @@ def test_g_reaches_the_users_notebook_everywhere() -> None:
     assert ok("knowledge", "protect", "-g", "1").startswith("✓ Memory g1 is protected")
     assert ok("knowledge", "unprotect", "-g", "1").startswith("✓ Memory g1 is no longer")
     assert "I prefer pytest" in ok("recall", "-g", "pytest")
+
+
+def test_init_and_edit_tell_a_program_what_they_did(monkeypatch: pytest.MonkeyPatch) -> None:
+    context = str(Path.cwd() / KNOWLEDGE / "context.md")
+    assert loads("init") == {"path": context, "written": True}
+    assert loads("init") == {"path": context, "written": False}
+    ok("learn", "We deploy on Tuesdays")
+    monkeypatch.setenv("EDITOR", "sed -i s/Tuesdays/Fridays/")
+    assert loads("knowledge", "edit", "1")["content"] == "We deploy on Fridays"

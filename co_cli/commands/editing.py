@@ -9,6 +9,7 @@ import subprocess
 import click
 
 from co_cli.commands.shared import (
+    as_json,
     choosing,
     draft_name,
     drafts_folder,
@@ -16,18 +17,19 @@ from co_cli.commands.shared import (
     open_desk,
     ref_argument,
 )
-from co_cli.display import notice, on_terminal, say
+from co_cli.display import notice, on_terminal, say, to_json
 from co_cli.errors import CoError, FormatError, MovedOn
 from co_cli.knowledge import disk
 from co_cli.knowledge.note import Note
 from co_cli.knowledge.notebook import Notebook
-from co_cli.results import undo_hint
+from co_cli.results import note_json, undo_hint
 
 
 @click.command("edit")
 @ref_argument()
 @in_user
-def edit_command(ref: str, in_user: bool) -> None:
+@as_json
+def edit_command(ref: str, in_user: bool, as_json: bool) -> None:
     """Edit a memory in $VISUAL or $EDITOR; what comes back is checked before it is kept."""
     desk = open_desk()
     book, note = choosing(desk.shelf, ref, lambda book, name: (book, book.find(name)), in_user)
@@ -36,16 +38,22 @@ def edit_command(ref: str, in_user: bool) -> None:
     try:
         disk.make_folder(folder, 0o700)
         disk.put(draft, note.raw)
-        _edit(book, note, draft)
+        kept = _edit(book, note, draft)
     except OSError as error:
         raise disk.trouble(error) from error
     finally:
         if disk.read_if_any(draft) == note.raw:
             os.unlink(draft)
+    if as_json:
+        to_json(note_json(book, kept))
+    elif kept is note:
+        notice("Nothing changed.")
+    else:
+        say(f"✓ Edited memory {book.ref(note)}. Undo: {undo_hint(book)}")
 
 
-def _edit(book: Notebook, note: Note, draft: str) -> None:
-    """Let the person edit until it can be kept or they give up."""
+def _edit(book: Notebook, note: Note, draft: str) -> Note:
+    """Let the person edit until it can be kept or they give up; the note as it is then."""
     while True:
         _run_editor(draft)
         data = disk.read_if_any(draft)
@@ -53,13 +61,11 @@ def _edit(book: Notebook, note: Note, draft: str) -> None:
             raise CoError("the editor removed the draft", hint="Nothing was kept or lost.")
         if data == note.raw or not data.strip():
             disk.put(draft, note.raw)  # so that it is not kept
-            notice("Nothing changed.")
-            return
+            return note
         try:
-            book.replace(note, data)
+            changed = book.replace(note, data).note
             os.unlink(draft)
-            say(f"✓ Edited memory {book.ref(note)}. Undo: {undo_hint(book)}")
-            return
+            return changed
         except FormatError as error:
             if not on_terminal():
                 raise CoError(_cannot_keep(error), hint=f"Your text is in {draft}") from error

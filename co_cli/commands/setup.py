@@ -28,7 +28,8 @@ from co_cli.results import plural
 
 @click.command("init")
 @in_user
-def init_command(in_user: bool) -> None:
+@as_json
+def init_command(in_user: bool, as_json: bool) -> None:
     """Set up this folder (or, with -g, yourself): a context.md to fill in. Overwrites nothing."""
     desk = open_desk()
     book = desk.book(in_user)
@@ -41,6 +42,9 @@ def init_command(in_user: bool) -> None:
     if made and not in_user:
         trusting.wrote(desk.project, folders.CONTEXT, text, timestamp(now()))
     path = os.path.join(book.root, "context.md")
+    if as_json:
+        to_json({"path": path, "written": made})
+        return
     say_line(f"✓ Wrote {path}" if made else f"{path} is there already; nothing was changed.")
     say("\nNext:")
     say_line(f"  edit {path}   (Co reads it at the start of a session)")
