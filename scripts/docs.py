@@ -200,7 +200,7 @@ def unmentioned(root: Path) -> list[str]:
         if not re.search(rf"`{name}\b", readme):
             found.append(f"README.md: does not mention `{name}`")
         has_json = any("--json" in parameter.opts for parameter in command.params)
-        if has_json and not re.search(rf"\$ {name} .*--json", json_page):
+        if has_json and not re.search(rf"\$ (?:\w+=\S+ )*{name} .*--json", json_page):
             found.append(f"docs/json.md: does not show `{name} --json`")
     return found
 
