@@ -19,12 +19,12 @@ export PIP_USER := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help chat test check fix bench torture docs lock clean python
+.PHONY: help chat test check fix bench bench-big torture docs lock clean python
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
 help: ## list what make can do
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
 
 chat: $(READY) ## talk with Co
 	@if $(BIN)/co chat --help >/dev/null 2>&1; then exec $(BIN)/co chat; else exec $(BIN)/co --help; fi
@@ -43,8 +43,11 @@ fix: $(READY) ## mend the format and what the linter can mend
 	@$(BIN)/ruff format
 	@$(BIN)/ruff check --fix
 
-bench: $(READY) ## measure speed
+bench: $(READY) ## measure speed and what recall finds
 	@$(BIN)/python bench/run.py
+
+bench-big: $(READY) ## measure 100,000 notes, 1,000 broken indexes and 20,000 strange queries
+	@$(BIN)/python bench/run.py --big
 
 torture: $(READY) ## kill writers at every point and look for lost notes
 	@$(BIN)/python bench/torture.py
