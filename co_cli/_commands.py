@@ -6,17 +6,17 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from co_cli.errors import CoError
-from co_cli.knowledge import Shelf
+from co_cli.knowledge import Notebook, Shelf
 
 
 class SlashCommand(NamedTuple):
     """What a line that starts with `/` runs; it returns what to show."""
 
     help: str
-    run: Callable[[Shelf, str], str]
+    run: Callable[[Shelf[Notebook], str], str]
 
 
-def forget(shelf: Shelf, argument: str) -> str:
+def forget(shelf: Shelf[Notebook], argument: str) -> str:
     """Archive the memory with exactly this number."""
     if not argument.strip():
         return "Usage: /forget <id>"

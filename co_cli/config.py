@@ -6,31 +6,26 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from difflib import get_close_matches
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from co_cli.errors import CoError, FormatError, SettingsError
+from co_cli.errors import CoError, FormatError, SettingsError, nearest
 from co_cli.knowledge import disk, folders
+from co_cli.knowledge.folders import AnyPath
 from co_cli.knowledge.note import decode
 from co_cli.knowledge.visible import visible
 
 MOST_WARNINGS = 10
 _ENV_PREFIX = "CO_CLI_MEMORY_"
-_WHOLE = re.compile(r"[-+]?[0-9]{1,18}\Z")
-_NUMBER = re.compile(
-    r"[-+]?(?:[0-9]{1,300}\.?[0-9]{0,300}|\.[0-9]{1,300})(?:[eE][-+]?[0-9]{1,3})?\Z"
-)
-_WORD = re.compile(r"[a-z0-9]+|[A-Z][a-z0-9]*")
+_WHOLE = r"[-+]?[0-9]{1,18}"
+_NUMBER = r"[-+]?(?:[0-9]{1,300}\.?[0-9]{0,300}|\.[0-9]{1,300})(?:[eE][-+]?[0-9]{1,3})?"
+_WORD = r"[a-z0-9]+|[A-Z][a-z0-9]*"
 _USER_ONLY = frozenset(
     "auth base credential credentials endpoint host key keys model models password provider "
     "providers proxy secret secrets server token tokens uri url urls".split()
 )
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(NamedTuple):
     """What a person can set; `warnings` says what was found and not used."""
 
     memory_max_count: int = 200
@@ -38,11 +33,22 @@ class Settings:
     memory_dedup_threshold: int = 85
     memory_decay_strategy: str = "summarize"
     memory_decay_percentage: float = 0.2
-    warnings: tuple[str, ...] = field(default=(), compare=False)
+    search_backend: str = "auto"
+    search_fusion: str = "blend"
+    embedder: str = "wordllama"
+    warnings: tuple[str, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Settings) and self[:-1] == other[:-1]
+
+    def __ne__(self, other: object) -> bool:  # a tuple's own would look at the warnings
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self[:-1])
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """One row of the table: the kind of value, what is allowed, and what it is for."""
 
     name: str
@@ -62,12 +68,15 @@ class Setting:
     @property
     def default(self) -> int | float | str:
         """The value when nobody says otherwise."""
-        return getattr(Settings, self.name)  # type: ignore[no-any-return]
+        return Settings._field_defaults[self.name]  # type: ignore[no-any-return]
 
     def accept(self, value: object) -> int | float | str | None:
         """The value as this setting holds it, or None when it is not allowed."""
         if self.kind is str:
-            return value if isinstance(value, str) and value in self.choices else None
+            if not isinstance(value, str):
+                return None
+            fits = value in self.choices if self.choices else value.isprintable()
+            return value if fits and len(value) <= 200 else None
         if type(value) is int or (type(value) is float and self.kind is float):
             return self.kind(value) if self.low <= value <= self.high else None
         return None
@@ -77,8 +86,8 @@ class Setting:
         if self.kind is str:
             return self.accept(text)
         if self.kind is int:
-            return self.accept(int(text)) if _WHOLE.match(text) else None
-        return self.accept(float(text)) if _NUMBER.match(text) else None
+            return self.accept(int(text)) if re.fullmatch(_WHOLE, text) else None
+        return self.accept(float(text)) if re.fullmatch(_NUMBER, text) else None
 
 
 TABLE = (
@@ -103,6 +112,21 @@ TABLE = (
         "memory_decay_percentage", float, "a number from 0.0 to 1.0",
         "Which part of the limit decays at once.", 0, 1,
     ),
+    Setting(
+        "search_backend", str, '"auto", "hybrid", "fts5" or "grep"',
+        "How recall searches: by words and meaning, by words, or by reading every note.",
+        choices=("auto", "hybrid", "fts5", "grep"),
+    ),
+    Setting(
+        "search_fusion", str, '"blend" or "rrf"',
+        "How the answers by words and by meaning become one list.",
+        choices=("blend", "rrf"),
+    ),
+    Setting(
+        "embedder", str, '"wordllama", "minilm", "sentence-transformers:MODEL" or "PROVIDER:MODEL"',
+        "What search by meaning reads texts with; a provider's model is sent your notes.",
+        project_may_set=False,
+    ),
 )  # fmt: skip
 
 
@@ -117,8 +141,8 @@ def describe() -> list[dict[str, Any]]:
 
 def load_settings(
     *,
-    user_file: Path | None = None,
-    project_file: Path | None = None,
+    user_file: AnyPath | None = None,
+    project_file: AnyPath | None = None,
     env: Mapping[str, str] | None = None,
     use_project: bool = True,
 ) -> Settings:
@@ -127,21 +151,22 @@ def load_settings(
     A project's file never governs the person's own notebook: that one asks without `use_project`.
     """
     warnings: list[str] = []
-    found = _from_file(user_file or folders.user_folder() / "settings.json", False, warnings)
+    user_file = user_file or os.path.join(folders.user_folder(), "settings.json")
+    found = _from_file(user_file, False, warnings)
     if use_project:
         found |= _from_file(project_file or _project_file(), True, warnings)
     found |= _from_env(os.environ if env is None else env, warnings)
     return Settings(**found, warnings=tuple(warnings))
 
 
-def _project_file() -> Path:
+def _project_file() -> str:
     try:
         return folders.project_file(folders.project_folder(), folders.SETTINGS)
     except CoError as error:
         raise SettingsError(str(error), hint=error.hint) from error
 
 
-def _from_file(path: Path, of_project: bool, warnings: list[str]) -> dict[str, Any]:
+def _from_file(path: AnyPath, of_project: bool, warnings: list[str]) -> dict[str, Any]:
     shown = visible(folders.short(path), keep="")
     rows = {row.name: row for row in TABLE}
     found: dict[str, Any] = {}
@@ -181,13 +206,15 @@ def _accepted(value: int | float | str | None, where: str, row: Setting, given: 
     return value
 
 
-def _read(path: Path, shown: str) -> dict[str, Any]:
+def _read(path: AnyPath, shown: str) -> dict[str, Any]:
     """A settings file as it is written; nothing when there is none."""
     try:
+        if not (data := disk.read_if_any(os.fspath(path))):
+            return {}
         found = json.loads(
-            decode(disk.read_if_any(str(path)) or b"{}").removeprefix("\ufeff"),
+            decode(data).removeprefix("\ufeff"),
             object_pairs_hook=_no_twins,
-            parse_int=lambda text: int(text) if _WHOLE.match(text) else text,
+            parse_int=lambda text: int(text) if re.fullmatch(_WHOLE, text) else text,
             parse_constant=str,
         )
     except json.JSONDecodeError as error:
@@ -217,13 +244,13 @@ def _user_only(name: str, row: Setting | None) -> bool:
     """Whether no project may set this; also by its words: api_key, apiKey, API-KEY."""
     if row is not None:
         return not row.project_may_set
-    words = {word.lower() for word in [*_WORD.findall(name), *_WORD.findall(name.lower())]}
+    words = {word.lower() for word in [*re.findall(_WORD, name), *re.findall(_WORD, name.lower())]}
     return not words.isdisjoint(_USER_ONLY)
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name[:64], known, n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    near = nearest(name, known)
+    return f"; did you mean {near!r}?" if near else ""
 
 
 def _quoted(name: str) -> str:

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from co_cli.knowledge import Notebook, Policy, Shelf, folders
+from co_cli.knowledge.hits import How
+
+_USUAL = How()
 
 
 @dataclass
@@ -18,11 +21,12 @@ class CoDeps:
     memory_decay_strategy: str = "summarize"
     memory_decay_percentage: float = 0.2
     project: Path | None = None
+    how: How = _USUAL
 
-    def shelf(self) -> Shelf:
+    def shelf(self) -> Shelf[Notebook]:
         """The notebooks visible now."""
         project = self.project or folders.project_folder()
         return Shelf(
-            Notebook(folders.knowledge_folder(project), policy=Policy.of(self)),
-            Notebook(folders.user_knowledge(), scope="user"),
+            Notebook(folders.knowledge_folder(project), policy=Policy.of(self), how=self.how),
+            Notebook(folders.user_knowledge(), scope="user", how=self.how),
         )

@@ -6,7 +6,8 @@ import json
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -49,7 +50,7 @@ def notice(text: str) -> None:
 def to_json(value: Any) -> None:
     """The answer for a program; characters that could fool a terminal are escaped."""
     text = json.dumps(value, ensure_ascii=False, indent=2)
-    click.echo(HIDDEN.sub(_escaped, text))
+    click.echo(re.sub(HIDDEN, _escaped, text))
 
 
 def _escaped(found: re.Match[str]) -> str:
@@ -80,3 +81,19 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     for row in rows:
         drawn.add_row(*(Text(visible(cell, keep="")) for cell in row))
     console.print(drawn)
+
+
+@contextmanager
+def progress(label: str) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on a terminal, told how much of how much is done; elsewhere nothing."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    console = Console(stderr=True, no_color=bool(os.environ.get("NO_COLOR")))
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(label)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -9,17 +9,19 @@ CoError                  expected: shown as one line, exit code 1
 ├── Protected            the note is protected
 ├── MovedOn              a file changed since it was read
 ├── DiskTrouble          the disk or the folder said no; nothing was acknowledged
-└── SettingsError        a settings file or variable that cannot be used
+├── SettingsError        a settings file or variable that cannot be used
+└── EmbedderUnavailable  no vectors can be had; search by words still works
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 __all__ = [
     "Ambiguous",
     "CoError",
     "DiskTrouble",
+    "EmbedderUnavailable",
     "FormatError",
     "MovedOn",
     "NotFound",
@@ -27,6 +29,7 @@ __all__ = [
     "RefusedText",
     "SettingsError",
     "Unreadable",
+    "nearest",
 ]
 
 
@@ -84,3 +87,14 @@ class DiskTrouble(CoError):
 
 class SettingsError(CoError):
     """A settings file or variable that cannot be used."""
+
+
+class EmbedderUnavailable(CoError):
+    """What should turn texts into vectors cannot; search by words still works."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The known name that a person may have meant; empty when none is near."""
+    from difflib import get_close_matches  # only a mistake needs it
+
+    return next(iter(get_close_matches(name[:64], known, n=1)), "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from typing import NoReturn
@@ -13,7 +14,7 @@ from co_cli.errors import CoError
 
 COMMANDS = {
     "learn": ("notes", "Remember something."),
-    "recall": ("notes", "Find what Co knows about something."),
+    "recall": ("browse", "Find what Co knows about something."),
     "forget": ("notes", "Archive a memory, or remove every copy with --purge."),
     "knowledge": ("knowledge", "List, show, edit, merge, restore, undo, import and more."),
     "init": ("setup", "Set up this folder (or, with -g, yourself) for Co."),
@@ -45,6 +46,8 @@ def cli(ctx: click.Context) -> None:
 
 def run(arguments: list[str] | None = None) -> NoReturn:
     """Run a command and leave with its exit code: 0, 1 expected, 2 usage, 3 bug, 130 stopped."""
+    if arguments is None:  # the process is ours, and what is loaded by now is never garbage
+        gc.freeze()
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by whoever started us
             setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115
@@ -104,9 +107,10 @@ def _bug(error: Exception) -> int:
     text = f"{stamp} {type(error).__name__}\n{''.join(traceback.format_tb(error.__traceback__))}"
     try:
         folder = state_folder()
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"crash-{stamp.replace(':', '')[:17]}.log"
-        path.write_text(text, encoding="utf-8")
+        os.makedirs(folder, exist_ok=True)
+        path = os.path.join(folder, f"crash-{stamp.replace(':', '')[:17]}.log")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
         where = f"Details are in {path}; please report them."
     except (OSError, CoError):
         where = text

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from datetime import date
+from typing import TYPE_CHECKING, Any
 
-from co_cli.knowledge.draft import Saved
+from co_cli.knowledge.hits import Hit
 from co_cli.knowledge.note import Note
-from co_cli.knowledge.notebook import Notebook
-from co_cli.knowledge.scan import Hit
+from co_cli.knowledge.reader import Reader
 from co_cli.knowledge.visible import visible
+
+if TYPE_CHECKING:  # what only read something never loads what writes
+    from co_cli.knowledge.draft import Saved
 
 
 def plural(count: int, noun: str) -> str:
@@ -27,6 +30,20 @@ def span(note: Note) -> str:
     return note.created[:10]
 
 
+def age(created: str, today: str) -> str:
+    """How long ago a day was, in the largest unit that fits."""
+    try:
+        days = (date.fromisoformat(today) - date.fromisoformat(created[:10])).days
+    except ValueError:
+        return ""
+    if days < 2:
+        return {0: "today", 1: "yesterday"}.get(days, "")
+    for unit, length in (("year", 365), ("month", 30), ("week", 7), ("day", 1)):
+        if days >= 2 * length:
+            return f"{plural(days // length, unit)} ago"
+    return ""
+
+
 def marks(note: Note, today: str) -> str:
     """What a person should know at a glance: protected, pinned, expired."""
     expired = note.expired(today)
@@ -40,7 +57,7 @@ def marks(note: Note, today: str) -> str:
     return " ".join(mark for there, mark in found if there)
 
 
-def note_json(book: Notebook, note: Note) -> dict[str, Any]:
+def note_json(book: Reader, note: Note) -> dict[str, Any]:
     """A note for a program."""
     today = book.today()
     return {
@@ -61,12 +78,12 @@ def note_json(book: Notebook, note: Note) -> dict[str, Any]:
     }
 
 
-def hit_json(book: Notebook, hit: Hit) -> dict[str, Any]:
+def hit_json(book: Reader, hit: Hit) -> dict[str, Any]:
     """A recall result for a program."""
     return {
         "id": hit.note.id,
         "ref": book.ref(hit.note),
-        "kind": "memory",
+        "kind": hit.note.kind,
         "scope": book.scope,
         "content": hit.note.body,
         "tags": hit.note.tags,
@@ -75,10 +92,11 @@ def hit_json(book: Notebook, hit: Hit) -> dict[str, Any]:
         "score": hit.score,
         "why": hit.why,
         "weak": hit.weak,
+        "passage": hit.passage or hit.note.body,
     }
 
 
-def saved_json(book: Notebook, saved: Saved) -> dict[str, Any]:
+def saved_json(book: Reader, saved: Saved) -> dict[str, Any]:
     """What a save did, for a program and for a model."""
     return {
         "display": saved_text(book, saved),
@@ -94,7 +112,7 @@ def saved_json(book: Notebook, saved: Saved) -> dict[str, Any]:
     }
 
 
-def saved_text(book: Notebook, saved: Saved) -> str:
+def saved_text(book: Reader, saved: Saved) -> str:
     """What a save did, in words, with what to type next."""
     note, ref = saved.note, saved.ref
     lines = [f"✓ Saved memory {ref}: {visible(note.name, keep='')}"]
@@ -132,7 +150,7 @@ def saved_text(book: Notebook, saved: Saved) -> str:
     return "\n".join(lines)
 
 
-def decayed_text(book: Notebook, saved: Saved) -> str:
+def decayed_text(book: Reader, saved: Saved) -> str:
     """What decay moved, where to, and how to take it back."""
     numbers = numbers_text([note.id for note in saved.decayed])
     where = f"into memory {book.ref(saved.summary)}" if saved.summary else "to the archive"
@@ -140,7 +158,7 @@ def decayed_text(book: Notebook, saved: Saved) -> str:
     return f"Moved {many} ({numbers}) {where}. Undo: {undo_hint(book)}"
 
 
-def undo_hint(book: Notebook) -> str:
+def undo_hint(book: Reader) -> str:
     """What to type to take back the last change to this notebook."""
     return "co knowledge undo -g" if book.scope == "user" else "co knowledge undo"
 
@@ -156,7 +174,7 @@ def numbers_text(numbers: Iterable[int]) -> str:
     return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
 
 
-def recall_text(query: str, found: list[tuple[Notebook, Hit]], searched: int) -> str:
+def recall_text(query: str, found: Sequence[tuple[Reader, Hit]], searched: int) -> str:
     """Recall's answer for a model or a person."""
     if not found:
         return f"No memories found matching '{query}' ({plural(searched, 'memory')} searched)"
@@ -171,7 +189,7 @@ def recall_text(query: str, found: list[tuple[Notebook, Hit]], searched: int) ->
     return "\n".join(lines)
 
 
-def list_text(book: Notebook, notes: list[Note]) -> str:
+def list_text(book: Reader, notes: list[Note]) -> str:
     """The list of memories for a model or a person."""
     if not notes:
         return "No memories saved yet."

@@ -9,12 +9,11 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from co_cli.errors import CoError, FormatError, MovedOn, NotFound
 from co_cli.knowledge import disk, folders
+from co_cli.knowledge.folders import AnyPath
 from co_cli.knowledge.visible import difference
 
 FILES = (folders.CONTEXT, folders.INSTRUCTIONS, "AGENTS.md", "CLAUDE.md", folders.SETTINGS)
@@ -23,15 +22,14 @@ Hashes = Mapping[str, str]
 _Folders = dict[str, dict[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class TrustStatus:
+class TrustStatus(NamedTuple):
     """What is trusted of a project's files, and what has changed since.
 
     `present` holds the hash of each file that can be read, `refused` the reason for each that
     Co will not read, `problem` what is wrong with Co's own list.
     """
 
-    project: Path
+    project: AnyPath
     known: bool
     trusted: bool
     nothing_to_trust: bool
@@ -44,13 +42,13 @@ class TrustStatus:
     problem: str = ""
 
 
-def status(project: Path) -> TrustStatus:
+def status(project: AnyPath) -> TrustStatus:
     """How a project stands: unknown, trusted, or changed since it was trusted."""
     listed, problem = _load()
     entry = listed.get(_key(project))
     recorded: dict[str, str] = entry["files"] if entry else {}
     texts, refused = _present(project)
-    marked = os.path.lexists(project / folders.PROJECT_MARK)
+    marked = os.path.lexists(os.path.join(project, folders.PROJECT_MARK))
     present = {relpath: _digest(data) for relpath, data in texts.items()}
     new = [relpath for relpath in present if relpath not in recorded]
     usable = {relpath for relpath in present if present[relpath] == recorded.get(relpath)}
@@ -71,7 +69,7 @@ def status(project: Path) -> TrustStatus:
 
 
 def trust(
-    project: Path, at: str, files: Iterable[str] | None = None, *, seen: Hashes | None = None
+    project: AnyPath, at: str, files: Iterable[str] | None = None, *, seen: Hashes | None = None
 ) -> str:
     """Trust a project's files as they are now, all of them or these; say what else was done.
 
@@ -82,10 +80,11 @@ def trust(
         texts, refused = _present(project)
         chosen = list(texts) if files is None else list(files)
         for relpath in chosen:
+            path = os.path.join(project, relpath)
             if relpath not in texts:
-                raise NotFound(f"{project / relpath} {refused.get(relpath, 'is not there')}")
+                raise NotFound(f"{path} {refused.get(relpath, 'is not there')}")
             if seen is not None and seen.get(relpath) != _digest(texts[relpath]):
-                raise MovedOn(f"{project / relpath} changed since it was shown")
+                raise MovedOn(f"{path} changed since it was shown")
         entry = listed.setdefault(_key(project), {"since": at, "files": {}})
         if files is None:
             entry["files"] = {}
@@ -94,7 +93,7 @@ def trust(
         return _save(listed, problem)
 
 
-def distrust(project: Path) -> bool:
+def distrust(project: AnyPath) -> bool:
     """Forget that a project was trusted; whether it was."""
     with _editing() as (listed, problem):
         if listed.pop(_key(project), None) is None:
@@ -104,7 +103,7 @@ def distrust(project: Path) -> bool:
 
 
 def wrote(
-    project: Path,
+    project: AnyPath,
     relpath: str,
     data: bytes,
     at: str,
@@ -129,23 +128,23 @@ def wrote(
         return _save(listed, problem)
 
 
-def diff(project: Path, relpath: str) -> str:
+def diff(project: AnyPath, relpath: str) -> str:
     """What changed in a file since it was trusted, safe to print; all of it when it never was."""
     texts, refused = _present(project)
     if relpath in refused:
-        raise FormatError(f"{project / relpath} {refused[relpath]}")
+        raise FormatError(f"{os.path.join(project, relpath)} {refused[relpath]}")
     entry = _load()[0].get(_key(project))
     old = _kept(entry["files"].get(relpath, "")) if entry else None
     return difference(old, texts.get(relpath), relpath)
 
 
-def _present(project: Path) -> tuple[dict[str, bytes], dict[str, str]]:
+def _present(project: AnyPath) -> tuple[dict[str, bytes], dict[str, str]]:
     """The files that matter, as far as they are there and Co reads such files; else why not."""
     texts: dict[str, bytes] = {}
     refused: dict[str, str] = {}
     for relpath in FILES:
         try:
-            texts[relpath] = disk.read_bytes(str(folders.project_file(project, relpath)))
+            texts[relpath] = disk.read_bytes(folders.project_file(project, relpath))
         except FileNotFoundError:
             continue
         except FormatError as error:
@@ -155,7 +154,7 @@ def _present(project: Path) -> tuple[dict[str, bytes], dict[str, str]]:
     return texts, refused
 
 
-def _key(project: Path) -> str:
+def _key(project: AnyPath) -> str:
     return os.path.realpath(project)
 
 
@@ -164,7 +163,7 @@ def _digest(data: bytes) -> str:
 
 
 def _store() -> str:
-    return str(folders.user_folder() / "trust.json")
+    return os.path.join(folders.user_folder(), "trust.json")
 
 
 def _load() -> tuple[_Folders, str]:
@@ -197,7 +196,7 @@ def _editing() -> Iterator[tuple[_Folders, str]]:
     """Hold the list's lock; the disk's refusals come out in words."""
     try:
         disk.make_folder(_kept_folder(), 0o700)
-        with disk.locked(str(folders.user_folder() / ".trust.lock")):
+        with disk.locked(os.path.join(folders.user_folder(), ".trust.lock")):
             yield _load()
     except OSError as error:
         raise disk.trouble(error) from error
@@ -223,7 +222,7 @@ def _save(listed: _Folders, problem: str) -> str:
 
 
 def _kept_folder() -> str:
-    return str(folders.user_folder() / "trusted")
+    return os.path.join(folders.user_folder(), "trusted")
 
 
 def _keep(data: bytes) -> str:

@@ -16,8 +16,8 @@ from faults import Call, Shim
 
 from co_cli.errors import NotFound
 from co_cli.knowledge.draft import Item
-from co_cli.knowledge.lifecycle import Policy
 from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.policy import Policy
 
 NOON = datetime(2026, 2, 9, 12, 0, tzinfo=UTC)
 ROOMY = Policy(max_count=10_000)

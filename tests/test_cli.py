@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import termios
 from array import array
 from collections.abc import Callable
@@ -135,7 +134,7 @@ def test_an_expired_memory_says_so() -> None:
     note(1, "Sale on", 'expires: "2026-03-01"\n')
     assert ok("knowledge", "list") == "1\t2026-02-09\texpired\t\tSale on\n"
     ok("trust", "--yes")
-    assert ok("recall", "sale") == "1  2026-02-09  expired  (exact text)\n    Sale on\n"
+    assert ageless(ok("recall", "sale")) == "1  2026-02-09  expired  (exact text)\n    Sale on\n"
 
 
 REFUSED = {
@@ -330,9 +329,12 @@ def test_recall_finds_what_was_said() -> None:
     ok("learn", "-g", "I deploy with care")
     assert co("recall", "deploy") == Result(
         0,
-        f"1  {TODAY}  [ops]  (exact text)\n    We deploy on Tuesdays\n"
-        f"g1  {TODAY}  (exact text)\n    I deploy with care\n",
+        f"1  {TODAY} (today)  [ops]  (exact text)\n    We deploy on Tuesdays\n"
+        f"g1  {TODAY} (today)  yours  (exact text)\n    I deploy with care\n",
     )
+    assert ok("recall", "deploy", "--scope", "project").startswith("1  ")
+    assert ok("recall", "deploy", "--scope", "user").startswith("g1  ")
+    assert ok("recall", "deploy", "--scope", "user") == ok("recall", "-g", "deploy")
     assert ok("recall", "-n", "1", "deploy").startswith("1  ")
     assert ok("recall", "--limit", "1", "deploy").count("deploy") == 1
 
@@ -352,6 +354,7 @@ def test_recall_says_when_there_is_nothing() -> None:
         "query": "zebra",
         "count": 0,
         "matched": 0,
+        "degraded": [],
         "results": [],
     }
 
@@ -359,12 +362,14 @@ def test_recall_says_when_there_is_nothing() -> None:
 def test_recall_tells_a_program_everything() -> None:
     ok("learn", "We deploy on Tuesdays", "-t", "ops")
     found = loads("recall", "when", "deploy")
-    created = found["results"][0].pop("created")
+    created, score = (found["results"][0].pop(name) for name in ("created", "score"))
     assert created.startswith(TODAY)
+    assert 0 < score < 1
     assert found == {
         "query": "when deploy",
         "count": 1,
         "matched": 1,
+        "degraded": [],
         "results": [
             {
                 "id": 1,
@@ -374,24 +379,134 @@ def test_recall_tells_a_program_everything() -> None:
                 "content": "We deploy on Tuesdays",
                 "tags": ["ops"],
                 "path": here("001-we-deploy-on-tuesdays.md"),
-                "score": 0.9,
                 "why": "words: deploy",
                 "weak": False,
+                "passage": "We deploy on Tuesdays",
                 "trusted": True,
             }
         ],
     }
 
 
+def ageless(text: str) -> str:
+    """An answer without how long ago it was, which depends on today."""
+    return re.sub(r" \((?:\d+ \w+ ago|today|yesterday)\)", "", text)
+
+
+def test_recall_looks_only_where_it_is_told_to() -> None:
+    for number, (text, day, tags) in enumerate(
+        [("Apples are red", "2026-01-05", "fruit"), ("Apples are green", "2026-02-09", "fruit"),
+         ("Apples are sweet", "2026-02-20", "taste"), ("Apples are round", "2025-12-31", "shape")],
+        start=1,
+    ):  # fmt: skip
+        head = f'---\nid: {number}\ncreated: "{day}T10:00:00+00:00"\ntags: [{tags}]\n---\n\n'
+        path = Path(f".co-cli/knowledge/memories/{number:03d}-x.md")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{head}{text}\n")
+
+    def found(*options: str) -> list[int]:
+        return sorted(row["id"] for row in loads("recall", "apples", *options)["results"])
+
+    assert found() == [1, 2, 3, 4]
+    assert found("--tag", "Fruit") == [1, 2]
+    assert found("-t", "fruit", "-t", "taste") == []
+    assert found("--since", "2026") == [1, 2, 3]
+    assert found("--since", "2026-02") == [2, 3]
+    assert found("--until", "2026-02-09") == [1, 2, 4]
+    assert found("--since", "2026-01", "--until", "2026-01") == [1]
+    assert found("--until", "2025") == [4]
+    assert found("--since", "1d") == []
+    assert found("--kind", "memory") == [1, 2, 3, 4]
+    assert found("--kind", "article") == []
+    assert found("--scope", "user") == []
+    told = co("recall", "apples", "--tag", "nothing").err
+    assert told == "No memories found matching 'apples' with these filters; 4 searched.\n"
+    wrong = co("recall", "apples", "--since", "soon")
+    assert (wrong.code, "use 2026-02-09, 2026-02, 2026 or 30d" in wrong.err) == (2, True)
+
+
+def test_recall_finds_articles_and_names_them() -> None:
+    path = Path(".co-cli/knowledge/articles/asyncio.md")
+    path.parent.mkdir(parents=True)
+    head = "---\nsource: https://example.org/a\nfetched: 2026-02-09\ntitle: Asyncio in depth\n"
+    path.write_text(f"{head}tags: [python]\n---\n\nThe event loop runs one task at a time.\n")
+    (row,) = loads("recall", "event loop")["results"]
+    assert (row["kind"], row["ref"], row["id"]) == ("article", "a:asyncio", 0)
+    assert loads("recall", "asyncio in depth")["count"] == 1
+    assert loads("recall", "event loop", "--kind", "memory")["count"] == 0
+
+
+def test_recall_explains_itself() -> None:
+    ok("learn", "We deploy on Tuesdays", "-t", "ops")
+    assert "what spoke for it: " in ok("recall", "when do we deploy", "--explain")
+    (row,) = loads("recall", "when do we deploy", "--explain")["results"]
+    assert row["explain"]["words"] > 0
+
+
+def test_recall_shows_the_passage_of_a_long_note() -> None:
+    parts = [f"## Part {at}\n\n" + f"Filler {at} about nothing. " * 20 for at in range(6)]
+    ok("learn", "\n\n".join([*parts, "## Release\n\nThe zebra release is cut on Fridays."]))
+    result = co("recall", "zebra release")
+    assert "cut on Fridays" in result.out
+    assert "Filler 0" not in result.out
+    assert "part of a longer note: co knowledge show 1" in result.err
+
+
+def test_recall_says_what_search_did_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    ok("learn", "We deploy on Tuesdays")
+    monkeypatch.setenv("CO_CLI_EMBEDDER", "nonsense:model")
+    result = co("recall", "deploy")
+    assert "We deploy on Tuesdays" in result.out
+    assert "co: searched by words alone: " in result.err
+    assert loads("recall", "deploy")["degraded"][0].startswith("searched by words alone: ")
+    for backend in ("fts5", "grep"):
+        monkeypatch.setenv("CO_CLI_SEARCH_BACKEND", backend)
+        result = co("recall", "deploy")
+        assert ("We deploy on Tuesdays" in result.out, result.err) == (True, "")
+
+
+def test_reindex_builds_the_index_anew() -> None:
+    assert co("knowledge", "--reindex").err == (
+        "Nothing is saved yet, so there is nothing to index.\n"
+    )
+    ok("learn", "We deploy on Tuesdays")
+    place = str(Path(here("x")).parent.parent / "knowledge.db")
+    for asked in (("knowledge", "--reindex"), ("knowledge", "reindex")):
+        before = Path(place).stat().st_ino if Path(place).exists() else 0
+        assert ok(*asked) == f"✓ 1 memory indexed in {place}\n"
+        assert Path(place).stat().st_ino != before
+    (one,) = loads("knowledge", "reindex")["indexes"]
+    assert (one["scope"], one["notes"], one["unread"], one["rebuilt"]) == ("project", 1, 0, True)
+
+
+def test_doctor_compares_the_index_with_the_files() -> None:
+    ok("learn", "We deploy on Tuesdays")
+    ok("recall", "deploy")
+    assert loads("knowledge", "doctor")["indexes"][0]["state"] == "up to date"
+    path = Path(here("001-we-deploy-on-tuesdays.md"))
+    path.write_text(path.read_text() + "More\n")
+    note(2, "Apples are red")
+    result = co("knowledge", "doctor")
+    assert f"{path}: changed since it was indexed; the next recall takes care of it" in result.out
+    assert "002-apples.md: not indexed yet" in result.out
+    ok("recall", "deploy")
+    path.unlink()
+    (behind,) = loads("knowledge", "doctor")["indexes"][0]["behind"]
+    assert behind == {"path": str(path), "reason": "indexed, but gone"}
+    Path(path.parent.parent / "knowledge.db").write_bytes(b"rubbish")
+    assert "in doubt" in loads("knowledge", "doctor")["indexes"][0]["state"]
+
+
 def test_recall_marks_what_comes_from_an_untrusted_folder() -> None:
     """G16. Red when a cloned folder's notes look like the person's own."""
     note(1, "We deploy on Tuesdays")
-    assert ok("recall", "deploy") == (
+    assert ageless(ok("recall", "deploy")) == (
         "1  2026-02-09  untrusted folder  (exact text)\n    We deploy on Tuesdays\n"
     )
     assert loads("recall", "deploy")["results"][0]["trusted"] is False
     ok("trust", "--yes")
-    assert ok("recall", "deploy") == "1  2026-02-09  (exact text)\n    We deploy on Tuesdays\n"
+    told = ageless(ok("recall", "deploy"))
+    assert told == "1  2026-02-09  (exact text)\n    We deploy on Tuesdays\n"
 
 
 # Forget
@@ -966,7 +1081,7 @@ def test_doctor_says_that_all_is_well_or_what_is_not() -> None:
     assert co("knowledge", "doctor") == Result(
         0, "✓ All is well: 0 memories, every file readable.\n"
     )
-    assert loads("knowledge", "doctor") == {"healthy": True, "problems": []}
+    assert loads("knowledge", "doctor") == {"healthy": True, "problems": [], "indexes": []}
     note(1, "We deploy on Tuesdays", "expires: soon\n")
     assert co("knowledge", "doctor") == Result(
         1,
@@ -1459,20 +1574,6 @@ def test_a_folder_name_drives_nothing(tmp_path: Path, monkeypatch: pytest.Monkey
         said = ok(*args)
         assert "x\\x0a\\x1b[31m" in said
         assert ESCAPE not in said
-
-
-def test_no_command_imports_what_it_does_not_need() -> None:
-    code = (
-        "import sys; sys.argv = ['co', 'knowledge', 'list']\n"
-        "from co_cli.main import run\n"
-        "try: run()\nexcept SystemExit: pass\n"
-        "print([m for m in ('rich', 'yaml', 'rapidfuzz', 'asyncio') if m in sys.modules])"
-    )
-    note(1, "We deploy on Tuesdays")
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=20, check=True
-    )
-    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_an_emptied_file_ends_an_edit_like_one_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import tempfile
@@ -47,7 +46,7 @@ def test_without_any_file_the_defaults_hold() -> None:
 
 
 def test_the_table_and_the_settings_name_the_same_things() -> None:
-    names = [field.name for field in dataclasses.fields(Settings) if field.name != "warnings"]
+    names = [name for name in Settings._fields if name != "warnings"]
     assert [row.name for row in config.TABLE] == names
     assert [row.accept(row.default) for row in config.TABLE] == [
         row.default for row in config.TABLE
@@ -70,7 +69,26 @@ def test_the_table_describes_itself() -> None:
         ("CO_CLI_MEMORY_DEDUP_THRESHOLD", "int", 85),
         ("CO_CLI_MEMORY_DECAY_STRATEGY", "str", "summarize"),
         ("CO_CLI_MEMORY_DECAY_PERCENTAGE", "float", 0.2),
+        ("CO_CLI_SEARCH_BACKEND", "str", "auto"),
+        ("CO_CLI_SEARCH_FUSION", "str", "blend"),
+        ("CO_CLI_EMBEDDER", "str", "wordllama"),
     ]
+
+
+def test_what_reads_the_notes_is_for_the_person_to_choose(user: Path, project: Path) -> None:
+    """G16. Red when a cloned folder can send notes to a server."""
+    user.write_text('{"embedder": "ollama:nomic-embed-text"}')
+    project.write_text('{"embedder": "openai:theirs", "search_backend": "fts5"}')
+    settings = load_settings()
+    assert (settings.embedder, settings.search_backend) == ("ollama:nomic-embed-text", "fts5")
+    assert settings.warnings == (f"{project}: a project may not set 'embedder'; it was ignored",)
+
+
+@pytest.mark.parametrize("value", ['"a\\u001b[2Jb"', f'"{"x" * 201}"', "3", "null"])
+def test_a_free_text_is_printable_and_short(user: Path, value: str) -> None:
+    user.write_text(f'{{"embedder": {value}}}')
+    with pytest.raises(SettingsError, match="embedder must be"):
+        load_settings()
 
 
 def test_a_variable_wins_over_the_project_and_the_project_over_the_user(
@@ -269,6 +287,8 @@ def test_an_unknown_setting_is_named_with_the_nearest(user: Path, project: Path)
 
 def test_warnings_do_not_make_settings_differ() -> None:
     assert Settings(warnings=("something",)) == Settings()
+    assert not Settings(warnings=("something",)) != Settings()  # noqa: SIM202
+    assert len({Settings(warnings=("something",)), Settings()}) == 1
 
 
 def test_a_flood_of_unknown_settings_is_counted_not_listed(user: Path, project: Path) -> None:
@@ -317,7 +337,7 @@ def test_a_project_does_not_set_what_is_the_users_alone(
 ) -> None:
     """G16. Red when the table's project_may_set is not looked at."""
     first, *rest = config.TABLE
-    table = (dataclasses.replace(first, project_may_set=False), *rest)
+    table = (first._replace(project_may_set=False), *rest)
     monkeypatch.setattr(config, "TABLE", table)
     user.write_text('{"memory_max_count": 5}')
     project.write_text('{"memory_max_count": 6, "memory_dedup_threshold": 7}')
@@ -335,6 +355,9 @@ SETTINGS = st.builds(
     memory_dedup_threshold=st.integers(0, 100),
     memory_decay_strategy=st.sampled_from(["summarize", "cut"]),
     memory_decay_percentage=st.floats(0, 1),
+    search_backend=st.sampled_from(["auto", "hybrid", "fts5", "grep"]),
+    search_fusion=st.sampled_from(["blend", "rrf"]),
+    embedder=st.just("wordllama"),
     warnings=st.just(()),
 )
 
@@ -342,15 +365,16 @@ SETTINGS = st.builds(
 @given(wanted=SETTINGS)
 def test_what_is_written_is_what_is_read(wanted: Settings) -> None:
     """Red when a file or the variables give another value than they hold."""
-    values = dataclasses.asdict(wanted)
-    del values["warnings"]
+    values = {row.name: getattr(wanted, row.name) for row in config.TABLE}
+    of_project = {row.name: values[row.name] for row in config.TABLE if row.project_may_set}
     env = {row.env: str(values[row.name]) for row in config.TABLE}
     with tempfile.TemporaryDirectory() as folder:
-        none, path = Path(folder, "none.json"), Path(folder, "settings.json")
-        path.write_text(json.dumps(values))
+        none, user, project = (Path(folder, name) for name in ("none", "user", "project"))
+        user.write_text(json.dumps(values))
+        project.write_text(json.dumps(of_project))
         ways = [
-            load_settings(user_file=path, project_file=none, env={}),
-            load_settings(user_file=none, project_file=path, env={}),
+            load_settings(user_file=user, project_file=none, env={}),
+            load_settings(user_file=none, project_file=project, env={}),
             load_settings(user_file=none, project_file=none, env=env),
         ]
     assert ways == [wanted] * 3

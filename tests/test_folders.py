@@ -25,10 +25,10 @@ def _make(*paths: Path) -> None:
 
 
 def test_the_users_folders_are_below_home(home: Path) -> None:
-    assert folders.home_folder() == home
-    assert folders.user_folder() == home / ".config/co-cli"
-    assert folders.user_knowledge() == home / ".config/co-cli/knowledge"
-    assert folders.state_folder() == home / ".local/state/co-cli"
+    assert Path(folders.home_folder()) == home
+    assert Path(folders.user_folder()) == home / ".config/co-cli"
+    assert Path(folders.user_knowledge()) == home / ".config/co-cli/knowledge"
+    assert Path(folders.state_folder()) == home / ".local/state/co-cli"
 
 
 def test_xdg_folders_are_honoured_when_absolute(
@@ -36,12 +36,12 @@ def test_xdg_folders_are_honoured_when_absolute(
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    assert folders.user_folder() == tmp_path / "config/co-cli"
-    assert folders.state_folder() == tmp_path / "state/co-cli"
+    assert Path(folders.user_folder()) == tmp_path / "config/co-cli"
+    assert Path(folders.state_folder()) == tmp_path / "state/co-cli"
     monkeypatch.setenv("XDG_CONFIG_HOME", "config")
     monkeypatch.setenv("XDG_STATE_HOME", "")
-    assert folders.user_folder() == home / ".config/co-cli"
-    assert folders.state_folder() == home / ".local/state/co-cli"
+    assert Path(folders.user_folder()) == home / ".config/co-cli"
+    assert Path(folders.state_folder()) == home / ".local/state/co-cli"
 
 
 def test_a_home_that_is_no_full_path_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,10 +54,10 @@ def test_a_home_that_is_no_full_path_is_an_error(monkeypatch: pytest.MonkeyPatch
 def test_the_project_is_the_nearest_folder_with_a_mark(tmp_path: Path) -> None:
     outer, inner = tmp_path / "outer", tmp_path / "outer/a/b"
     _make(inner / "c", outer / ".co-cli")
-    assert folders.project_folder(inner / "c") == outer
+    assert Path(folders.project_folder(inner / "c")) == outer
     _make(inner / ".co-cli")
-    assert folders.project_folder(inner / "c") == inner
-    assert folders.project_folder(inner / ".co-cli") == inner
+    assert Path(folders.project_folder(inner / "c")) == inner
+    assert Path(folders.project_folder(inner / ".co-cli")) == inner
 
 
 def test_the_project_is_asked_for_at_the_moment_of_use(
@@ -67,48 +67,48 @@ def test_the_project_is_asked_for_at_the_moment_of_use(
     for name in ("one", "two"):
         _make(tmp_path / name / ".co-cli")
         monkeypatch.chdir(tmp_path / name)
-        assert folders.project_folder() == tmp_path / name
+        assert Path(folders.project_folder()) == tmp_path / name
 
 
 def test_a_project_is_never_above_the_repository(tmp_path: Path) -> None:
     """G12. Red when the search goes on past a folder that holds .git."""
     repository = tmp_path / "outer/repository"
     _make(tmp_path / "outer/.co-cli", repository / ".git", repository / "src")
-    assert folders.project_folder(repository / "src") == repository
+    assert Path(folders.project_folder(repository / "src")) == repository
     _make(repository / "src/.co-cli")
-    assert folders.project_folder(repository / "src") == repository / "src"
+    assert Path(folders.project_folder(repository / "src")) == repository / "src"
 
 
 def test_a_worktree_is_a_repository_too(tmp_path: Path) -> None:
     tree = tmp_path / "outer/tree"
     _make(tmp_path / "outer/.co-cli", tree / "src")
     (tree / ".git").write_text("gitdir: elsewhere\n")
-    assert folders.project_folder(tree / "src") == tree
+    assert Path(folders.project_folder(tree / "src")) == tree
 
 
 def test_without_any_mark_the_project_is_the_working_folder(tmp_path: Path) -> None:
-    assert folders.project_folder() == tmp_path / "work"
+    assert Path(folders.project_folder()) == tmp_path / "work"
 
 
 def test_a_plain_file_by_the_marks_name_marks_nothing(tmp_path: Path) -> None:
     _make(tmp_path / "outer/.co-cli", tmp_path / "outer/inner")
     (tmp_path / "outer/inner/.co-cli").write_text("")
-    assert folders.project_folder(tmp_path / "outer/inner") == tmp_path / "outer"
+    assert Path(folders.project_folder(tmp_path / "outer/inner")) == tmp_path / "outer"
 
 
 def test_home_is_a_project_only_for_who_starts_there(home: Path) -> None:
     """Red when home's own .co-cli or .git governs every folder below it."""
     below = home / "code/thing"
     _make(home / ".co-cli", home / ".git", below)
-    assert folders.project_folder(below) == below
-    assert folders.project_folder(home) == home
+    assert Path(folders.project_folder(below)) == below
+    assert Path(folders.project_folder(home)) == home
 
 
 def test_a_project_is_never_above_home(home: Path) -> None:
     """Red when the search does not stop at home."""
     _make(home.parent / ".co-cli", home / "code")
-    assert folders.project_folder(home / "code") == home / "code"
-    assert folders.project_folder(home) == home
+    assert Path(folders.project_folder(home / "code")) == home / "code"
+    assert Path(folders.project_folder(home)) == home
 
 
 def test_home_is_recognised_through_a_link(
@@ -117,7 +117,7 @@ def test_home_is_recognised_through_a_link(
     _make(home / ".co-cli", home / "code")
     (tmp_path / "linked").symlink_to(home)
     monkeypatch.setenv("HOME", str(tmp_path / "linked"))
-    assert folders.project_folder(tmp_path / "linked/code") == home / "code"
+    assert Path(folders.project_folder(tmp_path / "linked/code")) == home / "code"
 
 
 def test_a_working_folder_that_is_gone_is_an_error_in_words(
@@ -131,8 +131,8 @@ def test_a_working_folder_that_is_gone_is_an_error_in_words(
 
 
 def test_knowledge_is_below_the_project(tmp_path: Path) -> None:
-    assert folders.knowledge_folder(tmp_path) == tmp_path / ".co-cli/knowledge"
-    assert folders.project_file(tmp_path, "AGENTS.md") == tmp_path / "AGENTS.md"
+    assert Path(folders.knowledge_folder(tmp_path)) == tmp_path / ".co-cli/knowledge"
+    assert Path(folders.project_file(tmp_path, "AGENTS.md")) == tmp_path / "AGENTS.md"
 
 
 @pytest.mark.parametrize("link", [".co-cli", ".co-cli/knowledge"])
@@ -152,20 +152,20 @@ def test_knowledge_may_be_a_link_inside_the_project(tmp_path: Path) -> None:
     project = tmp_path / "project"
     _make(project / "docs/notes", project / ".co-cli")
     (project / ".co-cli/knowledge").symlink_to("../docs/notes")
-    assert folders.knowledge_folder(project) == project / ".co-cli/knowledge"
+    assert Path(folders.knowledge_folder(project)) == project / ".co-cli/knowledge"
 
 
 def test_a_project_reached_through_a_link_is_not_outside_itself(tmp_path: Path) -> None:
     _make(tmp_path / "project/.co-cli/knowledge")
     (tmp_path / "linked").symlink_to(tmp_path / "project")
     linked = tmp_path / "linked"
-    assert folders.knowledge_folder(linked) == linked / ".co-cli/knowledge"
+    assert Path(folders.knowledge_folder(linked)) == linked / ".co-cli/knowledge"
 
 
 def test_people_may_link_their_own_knowledge(tmp_path: Path, home: Path) -> None:
     _make(tmp_path / "dotfiles", home / ".config/co-cli")
     (home / ".config/co-cli/knowledge").symlink_to(tmp_path / "dotfiles")
-    assert folders.user_knowledge() == home / ".config/co-cli/knowledge"
+    assert Path(folders.user_knowledge()) == home / ".config/co-cli/knowledge"
 
 
 def test_a_short_path_starts_at_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,13 +1,17 @@
-"""Imports have a direction: read from the source, never by importing it."""
+"""Imports have a direction, read from the source; and a command loads only what it needs."""
 
 from __future__ import annotations
 
 import ast
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from cli import command
 
 # Each part may import itself and the parts above it. A name stands for a module or a package.
 ORDER = [
@@ -15,6 +19,7 @@ ORDER = [
     "knowledge",
     "_frontmatter",
     "config",
+    "embedders",
     "trust",
     "deps",
     "results",
@@ -31,14 +36,26 @@ CORE_ORDER = [
     "folders",
     "disk",
     "visible",
+    "words",
+    "embed",
+    "chunk",
+    "question",
+    "watch",
     "frontmatter",
     "note",
+    "policy",
+    "hits",
     "refuse",
     "sameness",
     "journal",
     "change",
     "lifecycle",
     "scan",
+    "index",
+    "asked",
+    "found",
+    "search",
+    "finder",
     "context",
     "reader",
     "draft",
@@ -70,15 +87,29 @@ CORE_NEVER = {
     "urllib.request",
 }
 
-# YAML, RapidFuzz and rich are loaded by what needs them, not by every command.
+# YAML, RapidFuzz, rich and what writes are loaded by what needs them, not by every command.
 LATE_IMPORTS_ALLOWED = [
     "main",
+    "errors",
+    "embedders",
     "display",
     "knowledge.disk",
+    "knowledge.visible",
     "knowledge.frontmatter",
     "knowledge.lifecycle",
+    "knowledge.reader",
+    "knowledge.index",
+    "knowledge.finder",
+    "commands.shared",
 ]
-BROAD_EXCEPT_ALLOWED = ["main"]  # tidying up and raising again is no catch
+# What looking at notes never loads: the half of Co that writes, and what costs a millisecond.
+WRITING = "change context doctor draft intake legacy lifecycle notebook purge refuse".split()
+COSTLY = (
+    "asyncio click.shell_completion dataclasses difflib hashlib pathlib rapidfuzz rich "
+    "urllib.parse yaml"
+).split()
+# Tidying up and raising again is no catch. Other people's embedders raise what they like.
+BROAD_EXCEPT_ALLOWED = ["main", "embedders", "knowledge.finder"]
 
 ROOT = Path(__file__).resolve().parent.parent / "co_cli"
 
@@ -287,3 +318,34 @@ def test_every_way_of_catching_everything_is_seen(clause: str, swallows: bool) -
     (statement,) = ast.parse(f"try: pass\n{clause}").body
     assert isinstance(statement, ast.Try)
     assert [_swallows(handler) for handler in statement.handlers] == [swallows]
+
+
+def _loaded(*args: str) -> set[str]:
+    """The modules that a command loads in a process of its own, without the coverage tool's."""
+    code = (
+        "import sys; from co_cli.main import run\n"
+        "try: run()\nexcept SystemExit as end: assert end.code == 0\n"
+        "sys.stdout.write('\\n' + ' '.join(sys.modules))"
+    )
+    env = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
+    done = subprocess.run(
+        [sys.executable, "-c", code, *args],
+        capture_output=True, text=True, timeout=20, check=True, env=env,
+    )  # fmt: skip
+    return set(done.stdout.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize(
+    "args", [("recall", "tuesdays"), ("knowledge", "list"), ("knowledge", "show", "1")]
+)
+def test_looking_at_notes_loads_nothing_that_writes_and_nothing_that_costs(
+    args: tuple[str, ...],
+) -> None:
+    """Red when a reading command imports the writing half, or pathlib for one path."""
+    said = "learn", "We deploy on Tuesdays", "--tag", "decision"
+    for before in (("init",), said, *[("recall", "tuesdays")] * 2):  # which builds the index
+        assert command(*before).code == 0
+    never = {*COSTLY, "co_cli.commands.notes", *(f"co_cli.knowledge.{name}" for name in WRITING)}
+    loaded = _loaded(*args)
+    assert "co_cli.knowledge.reader" in loaded
+    assert sorted(never & loaded) == []

@@ -105,12 +105,12 @@ def test_an_update_archives_the_old_note_and_says_what_it_supersedes(book: Noteb
     assert book.find(1).raw == old.raw
 
 
-def test_an_old_similar_note_outside_the_window_does_not_collide(
-    book: Notebook, clock: Clock
-) -> None:
-    book.remember("The project uses PostgreSQL 14")
-    clock.now += timedelta(days=8)
-    assert book.remember("The project uses PostgreSQL 16").action == "created"
+def test_a_similar_note_collides_however_old_it_is(book: Notebook, clock: Clock) -> None:
+    """Red when only the notes of the last days are compared."""
+    old = book.remember("The project uses PostgreSQL 14").note
+    clock.now += timedelta(days=400)
+    saved = book.remember("The project uses PostgreSQL 16")
+    assert (saved.action, saved.note.meta["related"]) == ("related", [old.meta["uid"]])
 
 
 def test_the_threshold_decides_what_is_similar(tmp_path: Path) -> None:

@@ -1,22 +1,133 @@
-"""co knowledge list and show: looking at notes."""
+"""co recall, co knowledge list and show: looking at notes. Loads nothing that writes."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 import click
 
 from co_cli.commands.shared import (
+    Desk,
     as_json,
     at_user,
     choosing,
+    first_day,
     in_user,
+    last_day,
     open_desk,
     ref_argument,
 )
-from co_cli.display import notice, say, table, to_json
+from co_cli.display import has_colour, notice, say, styled, table, to_json
 from co_cli.errors import NotFound
+from co_cli.knowledge.hits import Filters, Hit
 from co_cli.knowledge.note import Note
-from co_cli.knowledge.notebook import Notebook
-from co_cli.results import marks, note_json, plural, span
+from co_cli.knowledge.reader import Reader
+from co_cli.knowledge.visible import visible
+from co_cli.results import age, hit_json, marks, note_json, plural, span
+
+_SCOPES = ("all", "project", "user")
+_EXPLAINED = "what spoke for it: "
+
+
+@click.command("recall")
+@click.argument("query", nargs=-1, required=True)
+@click.option("-n", "--limit", type=click.IntRange(1, 1000), default=10, show_default=True)
+@click.option("--kind", type=click.Choice(["memory", "article"]), help="Only this kind of note.")
+@click.option(
+    "-t", "--tag", "tags", multiple=True, help="Only notes with this tag; may be repeated."
+)
+@click.option("--since", default="", help="Only notes from this day on: 2026-02-09, 2026-02, 30d.")
+@click.option("--until", default="", help="Only notes up to this day.")
+@click.option("--scope", type=click.Choice(_SCOPES), default="all", show_default=True)
+@in_user
+@click.option("--explain", is_flag=True, help="Show what spoke for each answer, and how much.")
+@as_json
+def recall_command(query: tuple[str, ...], in_user: bool, as_json: bool, **options: Any) -> None:
+    """Find notes that answer QUERY, in this project and in your own notebook."""
+    text = " ".join(query).strip()
+    if not text:
+        raise click.UsageError("What should Co look for? For example: co recall deploy")
+    desk = open_desk(Reader)
+    today = desk.shelf.project.today()
+    filters = Filters(
+        options["kind"] or "", options["tags"],
+        first_day(options["since"], today, "--since"), last_day(options["until"], today, "--until"),
+    )  # fmt: skip
+    scope = "user" if in_user else options["scope"].replace("all", "")
+    limit = options["limit"]
+    found = desk.shelf.recall(text, limit, filters, scope=scope)
+    matched = max(len(found), sum(book.finder.matched for book in desk.shelf.books()))
+    untrusted = not desk.trust.known and not desk.trust.nothing_to_trust
+    degraded = sorted({book.finder.degraded for book in desk.shelf.books()} - {""})
+    if as_json:
+        results = [
+            hit_json(book, hit)
+            | {"trusted": book.scope == "user" or not untrusted}
+            | ({"explain": hit.features} if options["explain"] else {})
+            for book, hit in found
+        ]
+        counts = {"query": text, "count": len(results), "matched": matched}
+        to_json(counts | {"degraded": degraded, "results": results})
+        return
+    for book, hit in found:
+        _say_hit(book, hit, untrusted and book.scope == "project", options["explain"])
+    if matched > len(found) == limit:
+        notice(f"{matched - limit} more match: -n {matched}")
+    for remark in degraded:
+        notice(f"co: {remark}")
+    _say_rest(desk, text, len(found), filters != Filters() or bool(scope))
+
+
+def _say_hit(book: Reader, hit: Hit, untrusted: bool, explain: bool) -> None:
+    note = hit.note
+    old = age(note.created, book.today())
+    head = [styled(book.ref(note), bold=True, fg="cyan"), span(note) + (f" ({old})" if old else "")]
+    head += [f"[{', '.join(note.tags)}]"] if note.tags else []
+    head += [marks(note, book.today())] if marks(note, book.today()) else []
+    head += ["yours"] if book.scope == "user" else []
+    head += ["untrusted folder"] if untrusted else []
+    head += [styled(f"({'weak; ' if hit.weak else ''}{hit.why})", dim=True)]
+    click.echo("  ".join(piece if piece.startswith("\x1b") else styled(piece) for piece in head))
+    passage = hit.passage or note.body
+    click.echo(_indented(_marked(passage, hit.marks)))
+    if len(passage) < len(note.body):
+        notice(f"    ... part of a longer note: co knowledge show {book.ref(note)}")
+    if explain:
+        parts = sorted(hit.features.items(), key=lambda part: -abs(part[1]))
+        say("    " + _EXPLAINED + ", ".join(f"{name} {value:+.2f}" for name, value in parts))
+
+
+def _marked(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """A text with the words that were asked for in bold, and nothing that drives the terminal."""
+    parts, at = [], 0
+    for start, end in spans if has_colour() else ():
+        parts += [visible(text[at:start]), click.style(visible(text[start:end]), bold=True)]
+        at = end
+    return "".join([*parts, visible(text[at:])])
+
+
+def _indented(body: str) -> str:
+    text = "\n".join("    " + line for line in body.replace("\r\n", "\n").split("\n"))
+    return text + "\n" if has_colour() else text
+
+
+def _say_rest(desk: Desk[Reader], text: str, count: int, filtered: bool) -> None:
+    finders = [book.finder for book in desk.shelf.books()]
+    for finder in finders:
+        if finder.missing:
+            many = plural(finder.missing, "note")
+            notice(f"{many} vanished from {finder.root} at once and do not answer.")
+            notice("If you meant it: co knowledge --reindex")
+    unread = sum(len(finder.problems) for finder in finders)
+    if unread:
+        notice(f"{plural(unread, 'file')} could not be read: co knowledge doctor")
+    if not count:
+        held = sum(finder.total for finder in finders)
+        within = " with these filters" if filtered else ""
+        notice(f"No memories found matching '{text}'{within}; {held} searched.")
+        if not held:
+            notice('Nothing is saved yet. Try: co learn "I prefer pytest over unittest"')
 
 
 @click.command("list")
@@ -25,7 +136,7 @@ from co_cli.results import marks, note_json, plural, span
 @as_json
 def list_command(tag: str | None = None, in_user: bool = False, as_json: bool = False) -> None:
     """List memories, this project's first, then your own."""
-    desk = open_desk()
+    desk = open_desk(Reader)
     books = [desk.shelf.user] if in_user else list(desk.shelf.books())
     notes = [book.notes() for book in books]
     pairs = [(book, note) for book, some in zip(books, notes, strict=True) for note in some]
@@ -58,7 +169,7 @@ def list_command(tag: str | None = None, in_user: bool = False, as_json: bool = 
         notice(f"{plural(unread, 'file')} could not be read: co knowledge doctor")
 
 
-def row(book: Notebook, note: Note) -> tuple[str, ...]:
+def row(book: Reader, note: Note) -> tuple[str, ...]:
     """A note's line in a list."""
     tags = ", ".join(note.tags)
     return book.ref(note), span(note), marks(note, book.today()), tags, note.summary
@@ -70,7 +181,7 @@ def row(book: Notebook, note: Note) -> tuple[str, ...]:
 @as_json
 def show_command(ref: str, in_user: bool, as_json: bool) -> None:
     """Show a memory's file, or where decay has put it."""
-    desk = open_desk()
+    desk = open_desk(Reader)
     try:
         book, note = choosing(desk.shelf, ref, lambda book, name: (book, book.find(name)), in_user)
     except NotFound:

@@ -25,7 +25,7 @@ from co_cli.results import decayed_text, note_json, numbers_text, plural, undo_h
 
 
 def _protection(ref: str, on: bool, in_user: bool, as_json: bool) -> None:
-    shelf = open_desk().shelf
+    shelf = open_desk(Notebook).shelf
     act = lambda book, name: (book, book.protect(name, on=on))  # noqa: E731
     book, saved = choosing(shelf, ref, act, in_user)
     state = "protected" if on else "no longer protected"
@@ -62,7 +62,7 @@ def unprotect_command(ref: str, in_user: bool, as_json: bool) -> None:
 @as_json
 def merge_command(refs: tuple[str, ...], keep_first: bool, in_user: bool, as_json: bool) -> None:
     """Merge memories into the first: all their texts, or with --keep-first only its own."""
-    shelf = open_desk().shelf
+    shelf = open_desk(Notebook).shelf
     placed = [shelf.place(at_user(ref, in_user)) for ref in refs]
     if len({book.scope for book, _ in placed}) > 1:
         raise CoError("memories of two notebooks cannot be merged", hint="Save one of them anew.")
@@ -83,7 +83,7 @@ def merge_command(refs: tuple[str, ...], keep_first: bool, in_user: bool, as_jso
 @as_json
 def decay_command(in_user: bool, force: bool, yes: bool, as_json: bool) -> None:
     """Move the oldest unprotected memories out of the way, after showing which."""
-    book = open_desk().book(in_user)
+    book = open_desk(Notebook).book(in_user)
     count, limit = len(book.notes()), book.policy.max_count
     if count <= limit and not force:
         raise CoError(

@@ -31,7 +31,7 @@ from co_cli.results import note_json, undo_hint
 @as_json
 def edit_command(ref: str, in_user: bool, as_json: bool) -> None:
     """Edit a memory in $VISUAL or $EDITOR; what comes back is checked before it is kept."""
-    desk = open_desk()
+    desk = open_desk(Notebook)
     book, note = choosing(desk.shelf, ref, lambda book, name: (book, book.find(name)), in_user)
     folder = drafts_folder()
     draft = os.path.join(folder, f"{draft_name(book, note.id)}{os.getpid()}.md")

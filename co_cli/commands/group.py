@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from difflib import get_close_matches
 from typing import Any
 
 import click
+
+from co_cli.errors import nearest
 
 
 class LazyGroup(click.Group):
@@ -33,8 +34,8 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command, or an error that names the nearest one."""
         if args and args[0] not in self.table and not args[0].startswith("-"):
-            near = get_close_matches(args[0], self.table, 1)
-            more = f" Did you mean '{near[0]}'?" if near else ""
+            near = nearest(args[0], self.table)
+            more = f" Did you mean '{near}'?" if near else ""
             ctx.fail(f"No such command '{args[0]}'.{more}")
         return super().resolve_command(ctx, args)
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
 
 from co_cli import trust as trusting
-from co_cli.commands.shared import (
-    as_json,
-    open_desk,
-)
-from co_cli.display import notice, say, say_line, to_json
+from co_cli.commands.shared import as_json, open_desk
+from co_cli.display import notice, progress, say, say_line, to_json
 from co_cli.knowledge import doctor, folders
 from co_cli.knowledge.context import read_context
-from co_cli.knowledge.notebook import Notebook
-from co_cli.knowledge.reader import Problem
+from co_cli.knowledge.reader import Problem, Reader
 from co_cli.results import plural
 
 
@@ -23,13 +20,13 @@ from co_cli.results import plural
 @as_json
 def status_command(as_json: bool) -> None:
     """What Co loads here, how much it holds, its limits, and whether all is well."""
-    desk = open_desk()
-    usable = folders.CONTEXT in desk.trust.usable
-    project_file = desk.project / folders.CONTEXT if usable else None
-    receipt = read_context(folders.user_knowledge() / "context.md", project_file).receipt
+    desk = open_desk(Reader)
+    own = os.path.join(folders.user_knowledge(), "context.md")
+    here = os.path.join(desk.project, folders.CONTEXT)
+    receipt = read_context(own, here if folders.CONTEXT in desk.trust.usable else None).receipt
     books = [_book_json(book) for book in desk.shelf.books()]
     found = {
-        "project": str(desk.project),
+        "project": desk.project,
         "trust": trust_json(desk.trust),
         "context": receipt.as_json(),
         "notebooks": books,
@@ -55,7 +52,7 @@ def status_command(as_json: bool) -> None:
         notice('\nNothing is saved yet. Try: co learn "We deploy on Tuesdays"')
 
 
-def _book_json(book: Notebook) -> dict[str, Any]:
+def _book_json(book: Reader) -> dict[str, Any]:
     notes = book.notes()
     today = book.today()
     return {
@@ -100,16 +97,27 @@ def trust_json(status: trusting.TrustStatus) -> dict[str, Any]:
 @as_json
 def doctor_command(as_json: bool) -> None:
     """Name every file that cannot be used, with the line and the reason. Changes nothing."""
-    desk = open_desk(lenient=True)
+    desk = open_desk(Reader, lenient=True)
     problems = [p for book in desk.shelf.books() for p in doctor.diagnose(book)]
-    files = [folders.user_knowledge() / "context.md", desk.project / folders.CONTEXT]
-    skipped = read_context(*files).receipt.skipped
+    own = os.path.join(folders.user_knowledge(), "context.md")
+    skipped = read_context(own, os.path.join(desk.project, folders.CONTEXT)).receipt.skipped
     problems += [Problem(str(one.path), one.reason, one.line) for one in skipped]
     if desk.trouble is not None:
         problems.append(Problem("settings", str(desk.trouble)))
+    indexes = [
+        (book.finder, *book.finder.compare()) for book in desk.shelf.books() if book.exists()
+    ]
     if as_json:
         rows = [{"path": p.path, "line": p.line, "reason": p.reason} for p in problems]
-        to_json({"healthy": not rows, "problems": rows})
+        told = [
+            {
+                "path": finder.index_path,
+                "state": state,
+                "behind": [{"path": path, "reason": why} for path, why in behind],
+            }
+            for finder, state, behind in indexes
+        ]
+        to_json({"healthy": not rows, "problems": rows, "indexes": told})
     elif problems:
         for problem in problems:
             where = f"{problem.path}:{problem.line}" if problem.line else problem.path
@@ -118,5 +126,48 @@ def doctor_command(as_json: bool) -> None:
     else:
         count = sum(len(book.notes()) for book in desk.shelf.books())
         say(f"✓ All is well: {plural(count, 'memory')}, every file readable.")
+    for finder, state, behind in indexes if not as_json else ():
+        if state not in ("up to date", "not built yet"):
+            notice(f"Index {finder.index_path}: {state}")
+        for path, why in behind[:20]:
+            say_line(f"    {path}: {why}; the next recall takes care of it")
     if problems:
         raise click.exceptions.Exit(1)
+
+
+@click.command("reindex")
+@as_json
+def reindex_command(as_json: bool) -> None:
+    """Build the search index anew from the files, here and in your own notebook.
+
+    Co keeps it up to date by itself; this also confirms that notes which vanished are gone.
+    """
+    desk = open_desk(Reader)
+    done: list[dict[str, Any]] = []
+    for book in desk.shelf.books():
+        if not book.exists():
+            continue
+        with progress(f"Indexing {book.scope}") as step:
+            synced = book.sync(anew=True, progress=step)
+        finder = book.finder
+        done.append(
+            {
+                "scope": book.scope,
+                "path": finder.index_path,
+                "notes": finder.total,
+                "unread": len(finder.problems),
+                "rebuilt": synced.rebuilt,
+                "degraded": finder.degraded,
+            }
+        )
+    if as_json:
+        to_json({"indexes": done})
+        return
+    for one in done:
+        say_line(f"✓ {plural(one['notes'], 'memory')} indexed in {one['path']}")
+        if one["unread"]:
+            notice(f"{plural(one['unread'], 'file')} could not be read: co knowledge doctor")
+        if one["degraded"]:
+            notice(f"co: {one['degraded']}")
+    if not done:
+        notice("Nothing is saved yet, so there is nothing to index.")

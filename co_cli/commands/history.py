@@ -6,16 +6,10 @@ from typing import Any
 
 import click
 
-from co_cli.commands.shared import (
-    Ref,
-    as_json,
-    at_user,
-    choosing,
-    in_user,
-    open_desk,
-)
+from co_cli.commands.shared import Ref, as_json, at_user, choosing, in_user, open_desk
 from co_cli.display import notice, say, say_line, table, to_json
 from co_cli.knowledge.journal import Entry
+from co_cli.knowledge.notebook import Notebook
 
 
 @click.command("restore")
@@ -24,7 +18,7 @@ from co_cli.knowledge.journal import Entry
 @as_json
 def restore_command(ref: str | None, in_user: bool, as_json: bool) -> None:
     """Bring an archived memory back as it was. Without REF: list what can be."""
-    desk = open_desk()
+    desk = open_desk(Notebook)
     if ref is not None:
         name = at_user(ref, in_user)
         book, saved = choosing(desk.shelf, name, lambda book, text: (book, book.restore(text)))
@@ -51,7 +45,7 @@ def restore_command(ref: str | None, in_user: bool, as_json: bool) -> None:
 @as_json
 def undo_command(number: int | None, in_user: bool, as_json: bool) -> None:
     """Take back the last change, or the one with this number (see `log`)."""
-    book = open_desk().book(in_user)
+    book = open_desk(Notebook).book(in_user)
     entry = book.undo(number or 0)
     if as_json:
         to_json(_entry_json(entry))
@@ -66,7 +60,7 @@ def undo_command(number: int | None, in_user: bool, as_json: bool) -> None:
 @as_json
 def log_command(ref: str | None, in_user: bool, limit: int, as_json: bool) -> None:
     """Show what happened, newest first; with REF, to one memory."""
-    desk = open_desk()
+    desk = open_desk(Notebook)
     place = desk.shelf.place(at_user(ref, in_user)) if ref else (desk.book(in_user), "")
     book, name = place
     entries = [entry for entry in reversed(book.journal.entries()) if _touches(entry, name)]

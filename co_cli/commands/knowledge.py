@@ -19,6 +19,7 @@ TABLE = {
     "undo": ("history", "Take back a change."),
     "log": ("history", "Show what happened."),
     "doctor": ("health", "Name every file that cannot be used, and why."),
+    "reindex": ("health", "Build the search index anew."),
     "import": ("moving", "Import notes from elsewhere."),
     "export": ("moving", "Write memories as JSON Lines."),
 }
@@ -26,11 +27,16 @@ TABLE = {
 
 @click.group("knowledge", cls=LazyGroup, table=TABLE, invoke_without_command=True)
 @click.option("--list", "listed", is_flag=True, help="The same as `co knowledge list`.")
+@click.option("--reindex", is_flag=True, help="Build the search index anew, from the files.")
 @as_json
 @click.pass_context
-def knowledge_command(ctx: click.Context, listed: bool, as_json: bool) -> None:
+def knowledge_command(ctx: click.Context, listed: bool, reindex: bool, as_json: bool) -> None:
     """Look after what Co knows. Without a command: list it."""
-    if listed or ctx.invoked_subcommand is None:
+    if reindex:
+        command = knowledge_command.get_command(ctx, "reindex")
+        assert command is not None
+        ctx.invoke(command, as_json=as_json)
+    elif listed or ctx.invoked_subcommand is None:
         command = knowledge_command.get_command(ctx, "list")
         assert command is not None
         ctx.invoke(command, as_json=as_json)

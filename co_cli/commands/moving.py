@@ -10,14 +10,7 @@ from typing import Any
 import click
 
 from co_cli import trust
-from co_cli.commands.shared import (
-    Desk,
-    as_json,
-    assume_yes,
-    confirm,
-    in_user,
-    open_desk,
-)
+from co_cli.commands.shared import Desk, as_json, assume_yes, confirm, in_user, open_desk
 from co_cli.display import notice, say, say_line, to_json
 from co_cli.errors import CoError
 from co_cli.knowledge import disk, folders
@@ -37,7 +30,7 @@ from co_cli.results import marks, plural, undo_hint
 @as_json
 def import_command(path: Path, in_user: bool, yes: bool, as_json: bool) -> None:
     """Import the old JSON layout, a folder of markdown, or a JSON Lines file, after showing it."""
-    desk = open_desk()
+    desk = open_desk(Notebook)
     book = desk.book(in_user)
     haul = moving.collect(path)
     intake = moving.plan_import(book, haul)
@@ -58,7 +51,7 @@ def import_command(path: Path, in_user: bool, yes: bool, as_json: bool) -> None:
         raise CoError("nothing was imported", hint="Answer y, or add --yes.")
 
 
-def _carry_out(desk: Desk, book: Notebook, intake: Intake, *, shown: bool) -> None:
+def _carry_out(desk: Desk[Notebook], book: Notebook, intake: Intake, *, shown: bool) -> None:
     fresh = desk.is_fresh and book.scope == "project"
     before = book.journal.read("context.md")
     assert intake.change is not None
@@ -111,7 +104,7 @@ def export_command(file: Path | None, force: bool, in_user: bool) -> None:
 
     Texts, tags, dates and marks come back; numbers and links between notes are made anew.
     """
-    book = open_desk().book(in_user)
+    book = open_desk(Notebook).book(in_user)
     rows = list(moving.export(book))
     if book.problems:
         notice(f"{plural(len(book.problems), 'file')} could not be read: co knowledge doctor")

@@ -1,4 +1,4 @@
-"""co learn, co recall, co forget: the three verbs people use all day."""
+"""co learn and co forget: the two verbs that people change notes with all day."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from co_cli.commands.shared import (
     open_desk,
     read_text,
 )
-from co_cli.display import has_colour, notice, on_terminal, say, styled, to_json
+from co_cli.display import notice, on_terminal, say, to_json
 from co_cli.errors import Ambiguous, CoError, MovedOn, NotFound
 from co_cli.knowledge import folders
 from co_cli.knowledge import purge as purging
@@ -34,9 +34,7 @@ from co_cli.knowledge.reader import Ref as NoteRef
 from co_cli.knowledge.reader import named
 from co_cli.knowledge.scan import holds
 from co_cli.knowledge.visible import difference
-from co_cli.results import hit_json, marks, plural, saved_json, saved_text, span
-
-_ALL = 100_000
+from co_cli.results import saved_json, saved_text
 
 
 @click.command("learn")
@@ -63,7 +61,7 @@ def learn_command(
     """Remember TEXT for this project, or with -g everywhere. Use - to read standard input."""
     content = read_text(text)
     tags = tuple(tag for some in tags for tag in some.split(","))
-    desk = open_desk()
+    desk = open_desk(Notebook)
     book = desk.book(in_user)
     if folders.SETTINGS in desk.trust.present and folders.SETTINGS not in desk.trust.usable:
         notice("co: this folder's settings are not used until you trust it: co trust")
@@ -123,61 +121,6 @@ def _ask_about(book: Notebook, saved: Saved, content: str) -> str | None:
     return {"u": "update", "k": "keep"}.get(answer)
 
 
-@click.command("recall")
-@click.argument("query", nargs=-1, required=True)
-@click.option("-n", "--limit", type=click.IntRange(1, 1000), default=10, show_default=True)
-@in_user
-@as_json
-def recall_command(query: tuple[str, ...], limit: int, in_user: bool, as_json: bool) -> None:
-    """Find memories that match QUERY, in this project and your own notebook."""
-    text = " ".join(query).strip()
-    if not text:
-        raise click.UsageError("What should Co look for? For example: co recall deploy")
-    desk = open_desk()
-    matched = desk.shelf.recall(text, _ALL)
-    if in_user:
-        matched = [(book, hit) for book, hit in matched if book.scope == "user"]
-    found = matched[:limit]
-    untrusted = not desk.trust.known and not desk.trust.nothing_to_trust
-    if as_json:
-        results = [
-            hit_json(book, hit) | {"trusted": book.scope == "user" or not untrusted}
-            for book, hit in found
-        ]
-        to_json({"query": text, "count": len(results), "matched": len(matched), "results": results})
-        return
-    for book, hit in found:
-        note = hit.note
-        head = [styled(book.ref(note), bold=True, fg="cyan"), span(note)]
-        head += [f"[{', '.join(note.tags)}]"] if note.tags else []
-        head += [marks(note, book.today())] if marks(note, book.today()) else []
-        head += ["untrusted folder"] if untrusted and book.scope == "project" else []
-        head += [styled(f"({'weak; ' if hit.weak else ''}{hit.why})", dim=True)]
-        click.echo(
-            "  ".join(piece if piece.startswith("\x1b") else styled(piece) for piece in head)
-        )
-        say(_indented(note.body))
-    if len(matched) > len(found):
-        notice(f"{len(matched) - len(found)} more match: -n {len(matched)}")
-    _say_miss(desk, text, len(found))
-
-
-def _indented(body: str) -> str:
-    text = "\n".join("    " + line for line in body.replace("\r\n", "\n").split("\n"))
-    return text + "\n" if has_colour() else text
-
-
-def _say_miss(desk: Desk, text: str, count: int) -> None:
-    unread = sum(len(book.problems) for book in desk.shelf.books())
-    if unread:
-        notice(f"{plural(unread, 'file')} could not be read: co knowledge doctor")
-    if not count:
-        held = sum(len(book.notes()) for book in desk.shelf.books())
-        notice(f"No memories found matching '{text}'; {held} searched.")
-        if not held:
-            notice('Nothing is saved yet. Try: co learn "I prefer pytest over unittest"')
-
-
 @click.command("forget")
 @click.argument("what", nargs=-1, required=True, metavar="REF|TEXT", type=Ref())
 @in_user
@@ -188,7 +131,7 @@ def forget_command(
     what: tuple[str, ...], in_user: bool, purge: bool, yes: bool, as_json: bool
 ) -> None:
     """Archive memories, named by REF (12, g12) or by a TEXT that only one of them holds."""
-    desk = open_desk()
+    desk = open_desk(Notebook)
 
     def act(book: Notebook, ref: NoteRef) -> dict[str, Any]:
         return _purge(book, ref, yes) if purge else _forget(book, ref)
@@ -231,7 +174,7 @@ def _purge(book: Notebook, ref: NoteRef, yes: bool) -> dict[str, Any]:
     return {"display": display, "memory_id": copies.number, "ref": name, "action": "purged"}
 
 
-def _described(desk: Desk, text: str, in_user: bool, yes: bool) -> tuple[Notebook, Note]:
+def _described(desk: Desk[Notebook], text: str, in_user: bool, yes: bool) -> tuple[Notebook, Note]:
     """The one memory that goes by this name or holds all these words."""
     books = [desk.shelf.user] if in_user else desk.shelf.books()
     found = [(book, note) for book in books for note in named(text, book.notes())]

@@ -10,18 +10,12 @@ from click.shell_completion import get_completion_class
 
 from co_cli import trust as trusting
 from co_cli.commands.health import trust_json
-from co_cli.commands.shared import (
-    Desk,
-    as_json,
-    assume_yes,
-    confirm,
-    in_user,
-    open_desk,
-)
+from co_cli.commands.shared import Desk, as_json, assume_yes, confirm, in_user, open_desk
 from co_cli.display import notice, say, say_line, to_json
 from co_cli.errors import CoError
 from co_cli.knowledge import disk, folders
 from co_cli.knowledge.note import now, timestamp
+from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.refuse import find_hidden
 from co_cli.results import plural
 
@@ -31,7 +25,7 @@ from co_cli.results import plural
 @as_json
 def init_command(in_user: bool, as_json: bool) -> None:
     """Set up this folder (or, with -g, yourself): a context.md to fill in. Overwrites nothing."""
-    desk = open_desk()
+    desk = open_desk(Notebook)
     book = desk.book(in_user)
     fresh = desk.is_fresh and not in_user
     kind = "user-context.md" if in_user else "project-context.md"
@@ -58,7 +52,7 @@ def init_command(in_user: bool, as_json: bool) -> None:
 @as_json
 def trust_command(revoke: bool, yes: bool, as_json: bool) -> None:
     """Show what this folder would tell Co, and let Co use it when you agree."""
-    desk = open_desk()
+    desk = open_desk(Notebook)
     if revoke:
         was = trusting.distrust(desk.project)
         if as_json:
@@ -81,7 +75,7 @@ def trust_command(revoke: bool, yes: bool, as_json: bool) -> None:
         say_line(f"✓ {desk.project} is trusted.")
 
 
-def _ask_trust(desk: Desk, status: trusting.TrustStatus, yes: bool, quiet: bool) -> None:
+def _ask_trust(desk: Desk[Notebook], status: trusting.TrustStatus, yes: bool, quiet: bool) -> None:
     for relpath in (*status.new, *status.changed) if not quiet else ():
         say(f"{'Changed' if relpath in status.changed else 'New'}: {relpath}")
         say(trusting.diff(desk.project, relpath))
@@ -102,9 +96,9 @@ def _ask_trust(desk: Desk, status: trusting.TrustStatus, yes: bool, quiet: bool)
         notice(f"co: {problem}")
 
 
-def _in_short(project: Path, relpath: str) -> str:
+def _in_short(project: str, relpath: str) -> str:
     """A file's name and size, and whether anything in it is hidden."""
-    text = (disk.read_if_any(str(project / relpath)) or b"").decode("utf-8", "replace")
+    text = (disk.read_if_any(os.path.join(project, relpath)) or b"").decode("utf-8", "replace")
     hidden = len(find_hidden(text))
     warning = f", {plural(hidden, 'hidden character')} (!)" if hidden else ""
     return f"{relpath}: {plural(len(text.splitlines()), 'line')}{warning}"

@@ -6,25 +6,29 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, TypeVar
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import click
-from click.shell_completion import CompletionItem
 
 from co_cli import config, trust
 from co_cli.display import notice, on_terminal, say, say_line
 from co_cli.errors import Ambiguous, CoError, SettingsError
 from co_cli.knowledge import disk, folders
-from co_cli.knowledge.lifecycle import Policy
+from co_cli.knowledge.hits import How
 from co_cli.knowledge.note import Note, now, timestamp
-from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.policy import Policy
+from co_cli.knowledge.reader import Reader
 from co_cli.knowledge.reader import Ref as NoteRef
-from co_cli.knowledge.shelf import Shelf
+from co_cli.knowledge.shelf import Book, Shelf
 from co_cli.knowledge.visible import visible
 
-_REF = re.compile(r"#?g?\d{1,9}(-[a-z0-9-]+)?(\.md)?\Z|a:.+\Z")
+if TYPE_CHECKING:
+    import click.shell_completion
+
+    from co_cli.knowledge.embed import Embedder
+
+_REF = r"#?g?\d{1,9}(-[a-z0-9-]+)?(\.md)?|a:.+"
 _MAX_INPUT = 1024 * 1024
 _T = TypeVar("_T")
 
@@ -33,16 +37,15 @@ in_user = click.option("-g", "--global", "in_user", is_flag=True, help="Use your
 assume_yes = click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 
 
-@dataclass(slots=True)
-class Desk:
+class Desk(NamedTuple, Generic[Book]):
     """The shelf from here, how far the folder is trusted, and what is wrong with the settings."""
 
-    project: Path
-    shelf: Shelf
+    project: str
+    shelf: Shelf[Book]
     trust: trust.TrustStatus
     trouble: SettingsError | None = None
 
-    def book(self, in_user: bool) -> Notebook:
+    def book(self, in_user: bool) -> Book:
         """The notebook a command acts on."""
         return self.shelf.user if in_user else self.shelf.project
 
@@ -57,11 +60,11 @@ class Desk:
     @property
     def is_fresh(self) -> bool:
         """Whether the project has nothing of Co's yet."""
-        return not os.path.lexists(self.project / folders.PROJECT_MARK)
+        return not os.path.lexists(os.path.join(self.project, folders.PROJECT_MARK))
 
 
-def open_desk(*, lenient: bool = False) -> Desk:
-    """Everything visible from the working folder, resolved now.
+def open_desk(kind: type[Book], *, lenient: bool = False) -> Desk[Book]:
+    """Everything visible from the working folder, resolved now; `kind` is Reader or Notebook.
 
     With `lenient`, settings that cannot be used are reported by the caller and not obeyed.
     """
@@ -69,8 +72,9 @@ def open_desk(*, lenient: bool = False) -> Desk:
     status = trust.status(project)
     trouble = None
     try:
-        settings = config.load_settings(use_project=folders.SETTINGS in status.usable)
-        own = config.load_settings(use_project=False)
+        settings = own = config.load_settings(use_project=False)
+        if folders.SETTINGS in status.usable:
+            settings = config.load_settings()
     except SettingsError as error:
         if not lenient:
             raise
@@ -78,11 +82,40 @@ def open_desk(*, lenient: bool = False) -> Desk:
         trouble = error
     for warning in settings.warnings:
         notice(f"co: {warning}")
-    shelf = Shelf(
-        Notebook(folders.knowledge_folder(project), policy=Policy.of(settings)),
-        Notebook(folders.user_knowledge(), scope="user", policy=Policy.of(own)),
+    project_book = kind(
+        folders.knowledge_folder(project), policy=Policy.of(settings), how=_how(settings)
     )
+    user_book = kind(folders.user_knowledge(), scope="user", policy=Policy.of(own), how=_how(own))
+    shelf = Shelf(project_book, user_book)
     return Desk(project, shelf, status, trouble)
+
+
+def _how(settings: config.Settings) -> How:
+    """How these settings want to search; another embedder is loaded by the first search."""
+
+    def chosen() -> Embedder:
+        from co_cli.embedders import choose
+
+        return choose(settings.embedder)
+
+    own = settings.embedder in ("", "wordllama")
+    return How(settings.search_backend, settings.search_fusion, None if own else chosen)
+
+
+def first_day(text: str, today: str, option: str) -> str:
+    """The day a text names: 2026-02-09, a month or year, or so long ago: 30d, 2w, 6m, 1y."""
+    if match := re.fullmatch(r"(\d{1,4})([dwmy])", text.strip().lower()):
+        days = int(match[1]) * {"d": 1, "w": 7, "m": 30, "y": 365}[match[2]]
+        return (date.fromisoformat(today) - timedelta(days=min(days, 700_000))).isoformat()
+    if text.strip() and not re.fullmatch(r"\d{4}(-\d\d(-\d\d)?)?", text.strip()):
+        raise click.BadParameter("use 2026-02-09, 2026-02, 2026 or 30d", param_hint=option)
+    return text.strip()
+
+
+def last_day(text: str, today: str, option: str) -> str:
+    """The same for the end of a span: a month or year ends with its last day."""
+    day = first_day(text, today, option)
+    return day and day + "-99"[: 10 - len(day)] * (len(day) < 10)
 
 
 def at_user(ref: str, in_user: bool) -> str:
@@ -93,11 +126,11 @@ def at_user(ref: str, in_user: bool) -> str:
 
 def is_ref(text: str) -> bool:
     """Whether this names a note rather than describing it."""
-    return _REF.match(text.strip()) is not None
+    return re.fullmatch(_REF, text.strip()) is not None
 
 
 def choosing(
-    shelf: Shelf, ref: str, act: Callable[[Notebook, NoteRef], _T], in_user: bool = False
+    shelf: Shelf[Book], ref: str, act: Callable[[Book, NoteRef], _T], in_user: bool = False
 ) -> _T:
     """Act on the note a person means; when two answer to the name, ask which."""
     book, text = shelf.place(at_user(ref, in_user))
@@ -141,15 +174,15 @@ def read_text(words: tuple[str, ...]) -> str:
 
 def drafts_folder() -> str:
     """Where a note lies while a person edits it."""
-    return str(folders.state_folder() / "drafts")
+    return os.path.join(folders.state_folder(), "drafts")
 
 
-def draft_name(book: Notebook, number: int) -> str:
+def draft_name(book: Reader, number: int) -> str:
     """How drafts of this note begin: the notebook's mark, then the number."""
     return f"{(disk.digest(os.fsencode(book.root)) or '')[:12]}-{number}-"
 
 
-def drop_drafts(book: Notebook, number: int) -> None:
+def drop_drafts(book: Reader, number: int) -> None:
     """Remove what edits of this note left behind."""
     for name in disk.list_names(drafts_folder()):
         if name.startswith(draft_name(book, number)):
@@ -164,20 +197,20 @@ class Ref(click.ParamType[str]):
     def __init__(self, *, archived: bool = False) -> None:
         self.archived = archived
 
-    def _notes(self, book: Notebook) -> list[Note]:
+    def _notes(self, book: Reader) -> list[Note]:
         return [note for _, note in book.archived()] if self.archived else book.notes()
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
+    ) -> list[click.shell_completion.CompletionItem]:
         """References that start like this, with what the notes say."""
         try:
-            books = open_desk().shelf.books()
+            books = open_desk(Reader).shelf.books()
             found = [(book.ref(n), n.summary) for book in books for n in self._notes(book)]
         except CoError:
             return []
-        return [
-            CompletionItem(ref, help=visible(text, keep=""))
+        return [  # click has loaded this module to ask us
+            click.shell_completion.CompletionItem(ref, help=visible(text, keep=""))
             for ref, text in found
             if ref.startswith(incomplete)
         ]

@@ -14,11 +14,10 @@ from contextlib import contextmanager, suppress
 from threading import get_ident
 from typing import Any, NamedTuple
 
-from co_cli.errors import CoError, DiskTrouble, FormatError, MovedOn, NotFound, Unreadable
-from co_cli.knowledge import disk
+from co_cli.errors import CoError, DiskTrouble, FormatError, MovedOn, Unreadable
+from co_cli.knowledge import disk, folders
 from co_cli.knowledge.journal import Entry, JournalFile, Linked
 
-GITIGNORE = b"knowledge.db*\n.lock\ninbox/\narchive/\n"
 FOLDERS = ("memories", "articles", "inbox")
 
 
@@ -78,29 +77,7 @@ class Journal(JournalFile):
         ignore = os.path.join(self.root, ".gitignore")
         if not os.path.lexists(ignore):
             with suppress(FileExistsError):
-                disk.create(ignore, GITIGNORE)
-
-    def kept_path(self, n: int, path: str) -> str:
-        """Where change `n` keeps the previous bytes of a file."""
-        return os.path.join(self.archive, f"{n:06d}", *path.split("/"))
-
-    def kept(self, n: int, file: dict[str, Any]) -> bytes:
-        """The previous bytes of a file, as change `n` found them."""
-        path = self.kept_path(n, file["path"])
-        self._refuse_links(os.path.dirname(path))
-        data = disk.read_if_any(path)
-        if data is None or disk.digest(data) != file["before"]:
-            raise NotFound(
-                f"the archive no longer holds {file['path']} as it was before change {n}",
-                hint="It was purged, or the archive was changed by hand.",
-            )
-        return data
-
-    def read(self, path: str) -> bytes | None:
-        """A file of this folder as it is now."""
-        full = self._full(path)
-        self._refuse_links(os.path.dirname(full))
-        return disk.read_if_any(full)
+                disk.create(ignore, folders.GITIGNORE)
 
     def commit(self, change: Change) -> int:
         """Carry the change out and return its number; MovedOn when the plan is out of date."""

@@ -5,14 +5,15 @@ Knows nothing of trust or of the prompt's envelope; the text is what the files h
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from co_cli.errors import CoError, FormatError
 from co_cli.knowledge import disk, folders
+from co_cli.knowledge.folders import AnyPath
 from co_cli.knowledge.frontmatter import parse_frontmatter, split, validate_context_frontmatter
 from co_cli.knowledge.note import decode
 from co_cli.knowledge.visible import visible
@@ -28,7 +29,7 @@ _TITLE = "## Internal Knowledge"
 class Skipped(NamedTuple):
     """A file that was left out, the line to blame (0: none) and why."""
 
-    path: Path
+    path: AnyPath
     line: int
     reason: str
 
@@ -40,7 +41,7 @@ class ContextFile(NamedTuple):
     """What one file gave: its size, and how much of its text (without header) was used and cut."""
 
     title: str
-    path: Path
+    path: AnyPath
     bytes_in_file: int
     bytes_loaded: int
     bytes_cut: int
@@ -111,7 +112,7 @@ class Loaded(NamedTuple):
 
 class _Source(NamedTuple):
     title: str
-    path: Path
+    path: AnyPath
     budget: int
     bytes_in_file: int
     body: str
@@ -123,7 +124,7 @@ class _Source(NamedTuple):
         )
 
 
-def read_context(user_file: Path | None, project_file: Path | None) -> Loaded:
+def read_context(user_file: AnyPath | None, project_file: AnyPath | None) -> Loaded:
     """Read the context files into one text of at most SIZE_LIMIT bytes; silent, never raises."""
     skipped: list[Skipped] = []
     sources = []
@@ -158,16 +159,16 @@ def load_internal_knowledge() -> str | None:
     return loaded.text
 
 
-def _place(find: Callable[[], Path], lost: list[Skipped]) -> Path | None:
+def _place(find: Callable[[], str], lost: list[Skipped]) -> AnyPath | None:
     try:
-        return find() / "context.md"
+        return os.path.join(find(), "context.md")
     except CoError as error:
-        lost.append(Skipped(Path("context.md"), 0, str(error)))
+        lost.append(Skipped("context.md", 0, str(error)))
         return None
 
 
-def _read(title: str, path: Path, budget: int) -> _Source:
-    raw = disk.read_bytes(str(path))
+def _read(title: str, path: AnyPath, budget: int) -> _Source:
+    raw = disk.read_bytes(os.fspath(path))
     text = decode(raw).removeprefix("\ufeff")
     body = text
     if (where := split(text)) is not None:
@@ -234,7 +235,7 @@ def _cut(source: _Source, room: int, starved: bool) -> tuple[str, int]:
     return f"{text}\n{notice}" if text else notice, _size(text)
 
 
-def _notice(path: Path, left_out: int) -> str:
+def _notice(path: AnyPath, left_out: int) -> str:
     where = visible(str(path), keep="")
     return f"[cut here: {left_out:,} bytes of {where} left out; shorten the file]"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import hashlib
 import os
 import stat
 import time
@@ -12,6 +11,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from co_cli.errors import DiskTrouble, FormatError, Unreadable
+
+try:  # hashlib loads all of OpenSSL; the standard library's own `random` avoids it likewise
+    from _sha256 import sha256  # type: ignore[import-not-found]  # Python 3.11
+except ImportError:
+    try:
+        from _sha2 import sha256  # type: ignore[import-not-found]
+    except ImportError:
+        from hashlib import sha256
 
 MAX_FILE = 8 * 1024 * 1024
 LOCK_PATIENCE = 30.0
@@ -29,7 +36,7 @@ Signature = tuple[int, int, int, int]
 
 def digest(data: bytes | None) -> str | None:
     """The sha256 that stands for these bytes in the journal; None stands for no file."""
-    return None if data is None else hashlib.sha256(data).hexdigest()
+    return None if data is None else sha256(data).hexdigest()
 
 
 def signature(info: os.stat_result) -> Signature:
@@ -301,12 +308,13 @@ class Busy(DiskTrouble):
 @contextmanager
 def locked(path: str, patience: float | None = None) -> Iterator[None]:
     """Hold the kernel's lock on this file; a holder that dies lets go at once."""
-    deadline = time.monotonic() + (LOCK_PATIENCE if patience is None else patience)
+    patience = LOCK_PATIENCE if patience is None else patience
+    deadline = time.monotonic() + patience
     pause = 0.0005
     while (fd := _take(path)) is None:
         if time.monotonic() > deadline:
             raise Busy(
-                f"another Co process has held {path} for {LOCK_PATIENCE:.0f} seconds",
+                f"another Co process has held {path} for {patience:.0f} seconds",
                 hint="Nothing was changed. Look for a stopped `co` process and end it.",
             )
         time.sleep(pause)

@@ -7,13 +7,12 @@ import re
 from collections import defaultdict
 
 from co_cli.knowledge.note import Note, has_conflict
-from co_cli.knowledge.notebook import Notebook
-from co_cli.knowledge.reader import Problem
+from co_cli.knowledge.reader import Problem, Reader
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
-def diagnose(book: Notebook) -> list[Problem]:
+def diagnose(book: Reader) -> list[Problem]:
     """Every problem, each with the file, the line where one is to blame, and the reason."""
     notes = book.notes()
     return [
@@ -24,7 +23,7 @@ def diagnose(book: Notebook) -> list[Problem]:
     ]
 
 
-def _twins(book: Notebook, notes: list[Note]) -> list[Problem]:
+def _twins(book: Reader, notes: list[Note]) -> list[Problem]:
     by_number: dict[int, list[Note]] = defaultdict(list)
     for note in notes:
         by_number[note.id].append(note)
@@ -50,7 +49,7 @@ def _odd(note: Note) -> list[Problem]:
     return found
 
 
-def _journal(book: Notebook) -> list[Problem]:
+def _journal(book: Reader) -> list[Problem]:
     journal = book.journal
     found = [
         Problem(journal.path, "a line cannot be read and is passed over", line)

@@ -77,7 +77,7 @@ def new_uid() -> str:
 class Draft:
     """A change being put together."""
 
-    def __init__(self, book: Reader, notes: list[Note], actor: str, call: str = "") -> None:
+    def __init__(self, book: Reader, actor: str, call: str = "") -> None:
         self.book = book
         self.basis = book.basis
         self.actor = actor
@@ -85,12 +85,11 @@ class Draft:
         self.at = timestamp(book.clock())
         self.edits: list[Edit] = []
         self.over = self.basis.over
-        self.notes = notes
         self.high = 0
 
     def add(self, text: str, tags: list[str], fields: dict[str, Any]) -> Note:
         """A new note with the next number."""
-        number = self.high = self.high + 1 if self.high else self.book.next_id(self.notes)
+        number = self.high = self.high + 1 if self.high else self.book.next_id()
         meta: dict[str, Any] = {
             "id": number,
             "uid": new_uid(),

@@ -1,23 +1,29 @@
-"""Where things are, asked at the moment of use. Knows names of folders, not what is in them."""
+"""Where things are, asked at the moment of use. Knows names of folders, not what is in them.
+
+Paths are strings all through the core: pathlib costs more to load than reading a notebook.
+"""
 
 from __future__ import annotations
 
 import os
 import stat
-from pathlib import Path
 
 from co_cli.errors import CoError
 
+INDEX = "knowledge.db"
+GITIGNORE = b"knowledge.db*\n.lock\ninbox/\narchive/\n"  # of a knowledge folder
 PROJECT_MARK = ".co-cli"
 CONTEXT = ".co-cli/knowledge/context.md"
 INSTRUCTIONS = ".co-cli/instructions.md"
 SETTINGS = ".co-cli/settings.json"
 
+AnyPath = str | os.PathLike[str]
 
-def working_folder() -> Path:
+
+def working_folder() -> str:
     """The folder the person is in."""
     try:
-        return Path.cwd()
+        return os.getcwd()
     except OSError as error:
         raise CoError(
             "the working folder is gone or cannot be read",
@@ -25,72 +31,72 @@ def working_folder() -> Path:
         ) from error
 
 
-def home_folder() -> Path:
+def home_folder() -> str:
     """The person's home."""
     home = os.path.expanduser("~")
     if not os.path.isabs(home):
         raise CoError("cannot tell where your home folder is", hint="Set HOME to its full path.")
-    return Path(home)
+    return home
 
 
-def user_folder() -> Path:
+def user_folder() -> str:
     """Where the person's own settings and knowledge are."""
-    return _base("XDG_CONFIG_HOME", ".config") / "co-cli"
+    return os.path.join(_base("XDG_CONFIG_HOME", ".config"), "co-cli")
 
 
-def state_folder() -> Path:
+def state_folder() -> str:
     """Where Co keeps what is neither settings nor knowledge."""
-    return _base("XDG_STATE_HOME", ".local/state") / "co-cli"
+    return os.path.join(_base("XDG_STATE_HOME", ".local/state"), "co-cli")
 
 
-def _base(variable: str, below_home: str) -> Path:
+def _base(variable: str, below_home: str) -> str:
     named = os.environ.get(variable, "")
-    return Path(named) if os.path.isabs(named) else home_folder() / below_home
+    return named if os.path.isabs(named) else os.path.join(home_folder(), below_home)
 
 
-def project_folder(start: Path | None = None) -> Path:
+def project_folder(start: AnyPath | None = None) -> str:
     """The project that `start` (the working folder) belongs to, as a real path.
 
     Home is the limit and no project by accident: its own `.co-cli` or `.git` counts only when
     Co is started right there.
     """
-    here = Path(os.path.realpath(working_folder() if start is None else start))
-    home = Path(os.path.realpath(home_folder()))
-    for folder in (here, *here.parents):
-        if folder == home:
-            break
-        if os.path.lexists(folder / ".git") or _is_own(folder / PROJECT_MARK, folder == here):
+    here = os.path.realpath(working_folder() if start is None else start)
+    home = os.path.realpath(home_folder())
+    folder, below = here, ""
+    while folder not in (home, below):
+        if os.path.lexists(os.path.join(folder, ".git")) or _is_own(folder, folder == here):
             return folder
+        folder, below = os.path.dirname(folder), folder
     return here
 
 
-def _is_own(mark: Path, here: bool) -> bool:
-    """Whether this is a project's mark; above, in /tmp say, somebody else's does not count."""
+def _is_own(folder: str, here: bool) -> bool:
+    """Whether this has a project's mark; above, in /tmp say, somebody else's does not count."""
     try:
-        info = os.stat(mark)
+        info = os.stat(os.path.join(folder, PROJECT_MARK))
     except OSError:
         return False
     return stat.S_ISDIR(info.st_mode) and (here or info.st_uid == os.getuid())
 
 
-def project_file(project: Path, relpath: str) -> Path:
+def project_file(project: AnyPath, relpath: str) -> str:
     """A file of a project; CoError when its folder leads out of the project."""
-    path = project / relpath
-    _stay_inside(project, path.parent)
+    path = os.path.join(project, relpath)
+    _stay_inside(project, os.path.dirname(path))
     return path
 
 
-def knowledge_folder(project: Path) -> Path:
+def knowledge_folder(project: AnyPath) -> str:
     """A project's knowledge; CoError when it leads out of the project."""
-    return project_file(project, CONTEXT).parent
+    return os.path.dirname(project_file(project, CONTEXT))
 
 
-def user_knowledge() -> Path:
+def user_knowledge() -> str:
     """The person's own knowledge, which may well be a link to where they keep such things."""
-    return user_folder() / "knowledge"
+    return os.path.join(user_folder(), "knowledge")
 
 
-def _stay_inside(project: Path, folder: Path) -> None:
+def _stay_inside(project: AnyPath, folder: str) -> None:
     root, real = os.path.realpath(project), os.path.realpath(folder)
     if real != root and not real.startswith(os.path.join(root, "")):
         raise CoError(
@@ -99,7 +105,7 @@ def _stay_inside(project: Path, folder: Path) -> None:
         )
 
 
-def short(path: Path) -> str:
+def short(path: AnyPath) -> str:
     """A path as people write it, with ~ for home."""
     home, text = os.path.expanduser("~").rstrip("/"), str(path)
     return "~" + text.removeprefix(home) if home and text.startswith(home + "/") else text

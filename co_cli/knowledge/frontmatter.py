@@ -26,7 +26,7 @@ _TEXT_KEYS = frozenset(
 )
 _NOTHING = {"", "~", "null"}
 _INTEGER = re.compile(r"[-+]?[0-9]{1,18}\Z")
-_FLOAT = re.compile(r"[-+]?(?:[0-9]{1,300}\.[0-9]{0,300}|\.[0-9]{1,300})(?:[eE][-+]?[0-9]{1,3})?\Z")
+_FLOAT = r"[-+]?(?:[0-9]{1,300}\.[0-9]{0,300}|\.[0-9]{1,300})(?:[eE][-+]?[0-9]{1,3})?"
 _WORDS = {"": None, "~": None, "null": None, "true": True, "false": False}
 _TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}")
 
@@ -42,8 +42,8 @@ _LINE = re.compile(
     """,
     re.VERBOSE,
 )
-_FLOW_ITEM = re.compile(r"[\w/(.+$^;~]|-[0-9]")
-_BLANK = re.compile(r" *+(?:#[^\n]*+)?(?:\n|\Z)")
+_FLOW_ITEM = r"[\w/(.+$^;~]|-[0-9]"
+_BLANK = r" *+(?:#[^\n]*+)?(?:\n|\Z)"
 
 
 def split(content: str) -> tuple[int, int, int] | None:
@@ -105,7 +105,7 @@ def resolve(text: str, key: str = "") -> Value:
         return _WORDS[lowered]
     if _INTEGER.match(text):
         return int(text)
-    if _FLOAT.match(text):
+    if re.fullmatch(_FLOAT, text):
         return float(text)
     return text
 
@@ -121,7 +121,7 @@ def _read_simple(header: str) -> dict[str, Value] | None:
     while at < len(header):
         match = _LINE.match(header, at)
         if match is None:
-            blank = _BLANK.match(header, at)
+            blank = re.compile(_BLANK).match(header, at)
             if blank is None:
                 return None
             at = blank.end()
@@ -167,7 +167,7 @@ def _plain(raw: str, key: str) -> Value:
 
 
 def _flow_item(text: str, key: str) -> Value:
-    return resolve(text, key) if _FLOW_ITEM.match(text) else _RICHER
+    return resolve(text, key) if re.match(_FLOW_ITEM, text) else _RICHER
 
 
 def _invalid(reason: str, line: int) -> FormatError:

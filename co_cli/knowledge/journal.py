@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from co_cli.errors import CoError, FormatError
+from co_cli.errors import CoError, FormatError, NotFound
 from co_cli.knowledge import disk
 
 MAX_JOURNAL = 512 * 1024 * 1024
-_PATH = re.compile(r"(?:(?:memories|articles|inbox)/[^/\0]+\.md|context\.md)\Z")
+_PATH = r"(?:memories|articles|inbox)/[^/\0]+\.md|context\.md"
 _TAIL = 64 * 1024
 _MAX_TAIL = 8 * 1024 * 1024
 
@@ -22,8 +22,7 @@ class Linked(CoError):
     """A folder inside a notebook is a symbolic link."""
 
 
-@dataclass(slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One journalled change: what the intent line said, and how it ended."""
 
     n: int
@@ -35,7 +34,7 @@ class Entry:
     undoes: int = 0
     call: str = ""
     over: bool = False
-    files: list[dict[str, Any]] = field(default_factory=list)
+    files: Sequence[dict[str, Any]] = ()
 
     @property
     def settled(self) -> int:
@@ -56,7 +55,7 @@ def _entry(line: bytes) -> Entry | None:
             return None
         for file in entry.files:
             sides = (file["before"], file["after"])
-            if not _PATH.match(file["path"]) or any(
+            if not re.fullmatch(_PATH, file["path"]) or any(
                 not isinstance(side, str | None) for side in sides
             ):
                 return None
@@ -134,7 +133,7 @@ class JournalFile:
             if entry.state == "intent":
                 found[entry.n] = entry
             elif entry.n in found:
-                found[entry.n].state = entry.state
+                found[entry.n] = found[entry.n]._replace(state=entry.state)
         return list(found.values())
 
     def find_call(self, call: str) -> Entry | None:
@@ -151,6 +150,28 @@ class JournalFile:
         """The numbers of journal lines that cannot be read; the last may be torn by a crash."""
         lines = enumerate(self._lines(), 1)
         return [number for number, line in lines if line and _entry(line) is None]
+
+    def kept_path(self, n: int, path: str) -> str:
+        """Where change `n` keeps the previous bytes of a file."""
+        return os.path.join(self.archive, f"{n:06d}", *path.split("/"))
+
+    def kept(self, n: int, file: dict[str, Any]) -> bytes:
+        """The previous bytes of a file, as change `n` found them."""
+        path = self.kept_path(n, file["path"])
+        self._refuse_links(os.path.dirname(path))
+        data = disk.read_if_any(path)
+        if data is None or disk.digest(data) != file["before"]:
+            raise NotFound(
+                f"the archive no longer holds {file['path']} as it was before change {n}",
+                hint="It was purged, or the archive was changed by hand.",
+            )
+        return data
+
+    def read(self, path: str) -> bytes | None:
+        """A file of this folder as it is now."""
+        full = self._full(path)
+        self._refuse_links(os.path.dirname(full))
+        return disk.read_if_any(full)
 
     def finish(self, entry: Entry, state: str) -> None:
         """Write down how a change ended."""
@@ -192,19 +213,7 @@ class JournalFile:
 
 
 def _intent_line(entry: Entry) -> str:
-    line = {
-        "n": entry.n,
-        "state": "intent",
-        "high": entry.high,
-        "op": entry.op,
-        "actor": entry.actor,
-        "at": entry.at,
-        "undoes": entry.undoes,
-        "call": entry.call,
-        "over": entry.over,
-        "files": entry.files,
-    }
-    return json.dumps(line, separators=(",", ":"))
+    return json.dumps(entry._asdict() | {"state": "intent"}, separators=(",", ":"))
 
 
 def _end_line(entry: Entry, state: str) -> str:

@@ -9,34 +9,17 @@ from datetime import date, datetime, timedelta
 from typing import NamedTuple
 
 from co_cli.errors import RefusedText
-from co_cli.knowledge.note import Note, timestamp
+from co_cli.knowledge.note import Note, sections, timestamp
+from co_cli.knowledge.policy import Policy
 from co_cli.knowledge.sameness import longest_word, same
 
-_SETTINGS = ("max_count", "dedup_window_days", "dedup_threshold", "decay_strategy",
-             "decay_percentage")  # fmt: skip
 SIGNALS = ("preference", "correction", "decision", "context", "pattern")
 DECAY_TAGS = ["_consolidated", "_auto_decay"]
 MAX_SUMMARY = 4 * 1024 * 1024
-_WINDOW_LIMIT = 10
-_HEADING = re.compile(r"^## Memory (\d{1,9}) \((\d{4}-\d{2}-\d{2}[^)\n]*)\)\n", re.MULTILINE)
+WINDOW_LIMIT = 10
 _HEADING_LIKE = re.compile(r"^## Memory (?=\d)", re.MULTILINE)
 _COUNT = re.compile(r"^\d+(?= older memor)")
 _SPAN = re.compile(r"(\d{1,5})([dwmy])\Z")
-
-
-class Policy(NamedTuple):
-    """The rules a notebook lives by; settings fill it."""
-
-    max_count: int = 200
-    window_days: int = 7
-    threshold: int = 85
-    strategy: str = "summarize"
-    percentage: float = 0.2
-
-    @classmethod
-    def of(cls, source: object) -> Policy:
-        """The rules that something with the five `memory_*` settings gives."""
-        return cls(*(getattr(source, f"memory_{name}") for name in _SETTINGS))
 
 
 class Verdict(NamedTuple):
@@ -46,12 +29,16 @@ class Verdict(NamedTuple):
     similar: Sequence[tuple[Note, float]] = ()
 
 
-def judge(text: str, notes: Sequence[Note], policy: Policy, now: datetime) -> Verdict:
-    """Decide same, similar or distinct; similarity never merges anything by itself."""
+def judge(text: str, notes: Iterable[Note], near: Iterable[Note], threshold: float) -> Verdict:
+    """Decide same, similar or distinct; similarity never merges anything by itself.
+
+    `notes` may say the same, `near` ones may be similar.
+    """
     match = find_same(text, notes)
     if match is not None:
         return Verdict(match)
-    return Verdict(similar=collisions(text, recent(notes, policy, now), policy.threshold))
+    others = {note.path: note for note in near if not note.consolidated}
+    return Verdict(similar=collisions(text, others.values(), threshold))
 
 
 def find_same(text: str, notes: Iterable[Note]) -> Note | None:
@@ -93,11 +80,16 @@ def _may_reach(old: str, new: str, threshold: float) -> bool:
     return 200 * shared >= threshold * (len(old) + len(new))
 
 
+def window(policy: Policy, now: datetime) -> str:
+    """Since when a note counts as recent."""
+    return timestamp(now - timedelta(days=min(policy.window_days, 36500)))[:19]
+
+
 def recent(notes: Iterable[Note], policy: Policy, now: datetime) -> list[Note]:
     """At most ten notes of the last days, newest first."""
-    since = timestamp(now - timedelta(days=min(policy.window_days, 36500)))[:19]
+    since = window(policy, now)
     fresh = [note for note in notes if note.created[:19] >= since and not note.consolidated]
-    return sorted(fresh, key=lambda note: -note.id)[:_WINDOW_LIMIT]
+    return sorted(fresh, key=lambda note: -note.id)[:WINDOW_LIMIT]
 
 
 def union(old: Iterable[str], new: Iterable[str]) -> list[str]:
@@ -152,19 +144,6 @@ def decay_text(notes: Sequence[Note]) -> str:
         tags = f"Tags: {', '.join(note.tags)}\n\n" if note.tags else ""
         parts.append(f"## Memory {note.id} ({note.created[:10]})\n\n{tags}{as_part(note)}")
     return "\n\n".join(parts)
-
-
-def sections(note: Note) -> list[tuple[int, str]]:
-    """The originals inside a consolidated note: their old number, and their part of the text."""
-    if not note.consolidated:
-        return []
-    body = note.body.replace("\r\n", "\n")
-    heads = list(_HEADING.finditer(body))
-    ends = [*(head.start() for head in heads[1:]), len(body)]
-    return [
-        (int(head.group(1)), body[head.start() : end].strip())
-        for head, end in zip(heads, ends, strict=True)
-    ]
 
 
 def without_sections(note: Note, gone: Sequence[str]) -> str:

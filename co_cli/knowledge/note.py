@@ -6,7 +6,6 @@ import json
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,24 +19,25 @@ from co_cli.knowledge.frontmatter import (
     validate_memory_frontmatter,
 )
 
-_OTHER_BREAKS = re.compile("\r(?!\n)|[\x85\u2028\u2029]")  # line breaks to YAML, not to us
-_SLUG_GAPS = re.compile(r"[^a-z0-9]+")
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_ ./+-]*\Z")
+# Patterns are compiled where they are first used: most of these are for writing.
+_OTHER_BREAKS = "\r(?!\n)|[\x85\u2028\u2029]"  # line breaks to YAML, not to us
+_SLUG_GAPS = r"[^a-z0-9]+"
+_PLAIN = r"[A-Za-z_][A-Za-z0-9_ ./+-]*"
 _OTHER_YAML = frozenset("y n yes no on off true false null".split())  # what other readers retype
-_CONFLICT = re.compile(r"^(<{7} |={7}\r?$|>{7} )", re.MULTILINE)
+_CONFLICT = r"(?m)^(<{7} |={7}\r?$|>{7} )"
+_HEADING = r"(?m)^## Memory (\d{1,9}) \((\d{4}-\d{2}-\d{2}[^)\n]*)\)\n"
 
 
-@dataclass(slots=True, eq=False)
 class Note:
     """A memory as its file holds it; `raw` is the file, everything else is read from it."""
 
-    path: str
-    raw: bytes
-    meta: dict[str, Any]
-    body: str
-    id: int
-    created: str
-    tags: list[str]
+    __slots__ = ("body", "created", "id", "meta", "path", "raw", "tags")
+
+    def __init__(self, path: str, raw: bytes, meta: dict[str, Any], body: str) -> None:
+        self.path, self.raw, self.meta, self.body = path, raw, meta, body
+        self.id: int = meta["id"]
+        self.created: str = meta["created"]
+        self.tags: list[str] = meta.get("tags") or []
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Note) and (self.path, self.raw) == (other.path, other.raw)
@@ -49,6 +49,21 @@ class Note:
     def name(self) -> str:
         """The file's name."""
         return os.path.basename(self.path)
+
+    @property
+    def kind(self) -> str:
+        """`memory` or `article`, by the folder it lies in."""
+        return "article" if os.path.basename(os.path.dirname(self.path)) == "articles" else "memory"
+
+    @property
+    def title(self) -> str:
+        """What an article is called; memories have no title."""
+        return str(self.meta.get("title") or "")
+
+    @property
+    def text(self) -> str:
+        """What is searched: the body, after the title if there is one."""
+        return f"{self.title}\n\n{self.body}" if self.title else self.body
 
     @property
     def uid(self) -> str:
@@ -93,7 +108,32 @@ def parse(path: str, raw: bytes) -> Note:
         validate_memory_frontmatter(meta)
     except FormatError as error:
         raise FormatError(str(error), line=_line_of(text, str(error))) from None
-    return Note(path, raw, meta, body.strip(), meta["id"], meta["created"], meta.get("tags") or [])
+    return Note(path, raw, meta, body.strip())
+
+
+def parse_article(path: str, raw: bytes) -> Note:
+    """Read an article's bytes, or raise FormatError; it has a source, a title, and no number."""
+    meta, body = parse_frontmatter(decode(raw))
+    for name in ("source", "fetched", "title"):
+        if not isinstance(meta.get(name), str):
+            raise FormatError(f"an article's header needs '{name}', a text", line=1)
+    tags = meta.get("tags") or []
+    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
+        raise FormatError("'tags' must be a list of texts", line=1)
+    return Note(path, raw, {**meta, "id": 0, "created": meta["fetched"]}, body.strip())
+
+
+def sections(note: Note) -> list[tuple[int, str]]:
+    """The originals inside a consolidated note: their old number, and their part of the text."""
+    if not note.consolidated:
+        return []
+    body = note.body.replace("\r\n", "\n")
+    heads = list(re.finditer(_HEADING, body))
+    ends = [*(head.start() for head in heads[1:]), len(body)]
+    return [
+        (int(head.group(1)), body[head.start() : end].strip())
+        for head, end in zip(heads, ends, strict=True)
+    ]
 
 
 def decode(raw: bytes) -> str:
@@ -110,10 +150,16 @@ def decode(raw: bytes) -> str:
     return text
 
 
+def number_of(path: str) -> int:
+    """The number that a file's name begins with, or 0; a longer one was not given out by Co."""
+    digits, dash, _ = os.path.basename(path).partition("-")
+    return int(digits) if dash and digits.isdecimal() and len(digits) <= 6 else 0
+
+
 def has_conflict(text: str) -> int:
     """The line where an unresolved merge conflict starts, or 0."""
     stage, start = 0, 0
-    for found in _CONFLICT.finditer(text):
+    for found in re.finditer(_CONFLICT, text):
         mark = found.group()[0]
         if mark == "<":
             stage, start = 1, found.start()
@@ -135,7 +181,7 @@ def _line_of(text: str, message: str) -> int:
 
 def slugify(text: str) -> str:
     """The part of a file name that comes from the text."""
-    return _SLUG_GAPS.sub("-", text[:50].lower()).strip("-") or "note"
+    return re.sub(_SLUG_GAPS, "-", text[:50].lower()).strip("-") or "note"
 
 
 def file_name(note_id: int, text: str) -> str:
@@ -171,7 +217,7 @@ def _scalar(value: Any) -> str:
     if isinstance(value, int):
         return str(value)
     text = str(value)
-    if _PLAIN.match(text) and not text.endswith(" ") and text.lower() not in _OTHER_YAML:
+    if re.fullmatch(_PLAIN, text) and not text.endswith(" ") and text.lower() not in _OTHER_YAML:
         return text
     return json.dumps(text, ensure_ascii=False)
 
@@ -214,15 +260,14 @@ def _new_body(old: str, body: str, newline: str) -> str:
     return lead + body.replace("\r\n", "\n").replace("\n", newline) + tail
 
 
-@dataclass(slots=True)
 class _Field:
     """Where one top-level field stands in the header: lines and columns, end exclusive."""
 
-    name: str
-    line: int
-    value: Event
-    last: Event
-    items: int = 0
+    def __init__(self, name: str, line: int, value: Event) -> None:
+        self.name = name
+        self.line = line
+        self.value = self.last = value
+        self.items = 0
 
     @property
     def end_line(self) -> int:
@@ -249,7 +294,7 @@ def _fields(header: str) -> dict[str, _Field]:
             name = event
             continue
         elif not closes and name is not None:
-            field = found[name.value] = _Field(name.value, name.line, event, event)
+            field = found[name.value] = _Field(name.value, name.line, event)
         if depth == 1:
             field, name = None, None
     return found
@@ -258,7 +303,7 @@ def _fields(header: str) -> dict[str, _Field]:
 def _edit(header: str, old: dict[str, Any], changes: dict[str, Any], newline: str) -> str:
     lines = header.split("\n")
     ends = "\r" if newline == "\r\n" else ""
-    fields = _fields(_OTHER_BREAKS.sub("?", header))
+    fields = _fields(re.sub(_OTHER_BREAKS, "?", header))
     known = [fields[name] for name in changes if name in fields]
     for field in sorted(known, key=lambda field: -field.line):
         value = changes[field.name]

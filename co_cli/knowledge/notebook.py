@@ -14,14 +14,16 @@ from typing import Any
 
 from co_cli.errors import CoError, FormatError, MovedOn, NotFound, RefusedText
 from co_cli.knowledge import disk, lifecycle, refuse, sameness
-from co_cli.knowledge.change import Change, Edit
+from co_cli.knowledge.change import Change, Edit, Journal
 from co_cli.knowledge.draft import Draft, Intake, Item, Plan, Saved, protected
 from co_cli.knowledge.frontmatter import MAX_ID
+from co_cli.knowledge.hits import Around
 from co_cli.knowledge.journal import Entry
 from co_cli.knowledge.note import Note, parse, timestamp
 from co_cli.knowledge.reader import Problem, Reader, Ref, named
 
 _TRIES = 5
+_FEW = 200  # notes that a save reads rather than ask the index
 
 
 class Notebook(Reader):
@@ -29,6 +31,9 @@ class Notebook(Reader):
 
     It belongs to one thread; others open their own, and share nothing but the files.
     """
+
+    journal: Journal
+    journal_kind = Journal
 
     def start(self, context: bytes) -> bool:
         """Begin the notebook with a context.md, unless there is one; whether it was written."""
@@ -72,11 +77,11 @@ class Notebook(Reader):
         """
         text = refuse.check_text(text, allow_secret=allow_secret)
         tags = refuse.clean_tags(tags, allow_secret=allow_secret)
-        notes = self.notes()
-        verdict = lifecycle.judge(text, notes, self.policy, self.clock())
+        around = self._around(text)
+        verdict = lifecycle.judge(text, around.same, around.near, self.policy.threshold)
         if verdict.match is not None:
             return self._plan_same(verdict.match, text, tags, actor, fields)
-        draft = Draft(self, notes, actor, call)
+        draft = Draft(self, actor, call)
         links: dict[str, Any] = {}
         action = "created"
         replaced = None
@@ -90,13 +95,25 @@ class Notebook(Reader):
             action = "related"
         note = draft.add(text, tags, {**fields, **links})
         saved = Saved(action, note, self.ref(note), list(verdict.similar), replaced=replaced)
-        count = len(notes) - (replaced is not None)
+        count = around.total - (replaced is not None)
         if count == self.policy.max_count and replaced is None:  # this save crosses the limit
-            saved.decayed = lifecycle.pick_decay(notes, self.policy)
+            saved.decayed = lifecycle.pick_decay(self.notes(), self.policy)
         if count >= self.policy.max_count and not (saved.decayed or self.basis.over):
             saved.over = count + 1
         draft.over = count >= self.policy.max_count
         return Plan(draft.change("update" if replaced else "save"), saved)
+
+    def _around(self, text: str) -> Around:
+        """The notes a new text is compared with: few notes all, many by the index."""
+        if self._how.watch or len(disk.list_names(self.memories)) > _FEW:
+            self._begin()
+            since = lifecycle.window(self.policy, self.clock())
+            around = self.finder.around(text, since, lifecycle.WINDOW_LIMIT)
+            if around is not None:
+                self.highest = self.taken = around.highest
+                return around
+        notes = self.notes()
+        return Around(notes, notes[::-1], len(notes), self.highest)
 
     def _plan_same(
         self, old: Note, text: str, tags: list[str], actor: str, fields: dict[str, Any]
@@ -111,7 +128,7 @@ class Notebook(Reader):
         }
         if old.expired(self.today()):  # said again, so it holds again
             changes.setdefault("expires", None)
-        draft = Draft(self, [], actor)
+        draft = Draft(self, actor)
         saved.note = draft.edit(old, changes, None if text == old.body else text)
         return Plan(draft.change("consolidate"), saved)
 
@@ -175,7 +192,7 @@ class Notebook(Reader):
 
         def plan() -> Plan:
             note = self.find(ref)
-            draft = Draft(self, [], actor)
+            draft = Draft(self, actor)
             draft.remove(note)
             return Plan(draft.change("forget"), Saved("forgotten", note, self.ref(note)))
 
@@ -188,7 +205,7 @@ class Notebook(Reader):
             note = self.find(ref)
             if note.protected == on:
                 return Plan(None, Saved("unchanged", note, self.ref(note)))
-            draft = Draft(self, [], actor)
+            draft = Draft(self, actor)
             note = draft.edit(note, {"decay_protected": on})
             verb = "protect" if on else "unprotect"
             return Plan(draft.change(verb), Saved(f"{verb}ed", note, self.ref(note)))
@@ -219,7 +236,7 @@ class Notebook(Reader):
             trust = [note.meta["trust"] for note in notes if note.meta.get("trust")]
             if trust:
                 changes["trust"] = trust[0]
-            draft = Draft(self, [], actor)
+            draft = Draft(self, actor)
             merged = draft.edit(first, changes, None if text == first.body else text)
             for note in others:
                 draft.remove(note)
@@ -230,7 +247,7 @@ class Notebook(Reader):
     def plan_decay(self, *, actor: str = "co", below: int = MAX_ID) -> Plan | None:
         """What decaying the oldest notes now would do; None when none may decay."""
         notes = self.notes()
-        draft = Draft(self, notes, actor)
+        draft = Draft(self, actor)
         decayed, summary = draft.decay([note for note in notes if note.id < below])
         if not decayed:
             return None
@@ -256,7 +273,7 @@ class Notebook(Reader):
         `context` is the new content of context.md, when the import brings some.
         """
         notes = self.notes()
-        draft = Draft(self, notes, actor)
+        draft = Draft(self, actor)
         intake = Intake(None, [], [], [], context)
         seen: dict[tuple[str, ...], list[str]] = {}
         for note in notes:
@@ -296,7 +313,7 @@ class Notebook(Reader):
             raise FormatError(f"the number must stay {note.id}, not {changed.id}")
 
         def plan() -> Plan:
-            draft = Draft(self, [], actor)
+            draft = Draft(self, actor)
             draft.basis = self.journal.tail()
             draft.high = changed.id
             draft.edits.append(Edit(f"memories/{note.name}", note.raw, data))
@@ -320,7 +337,7 @@ class Notebook(Reader):
                     f"the archive holds no memory {self.prefix}{str(name)[:60]}",
                     hint="`co knowledge restore` lists what can be brought back.",
                 )
-            draft = Draft(self, [], actor)
+            draft = Draft(self, actor)
             draft.edits.append(Edit(f"memories/{note.name}", None, note.raw))
             return Plan(draft.change("restore"), Saved("restored", note, self.ref(note)))
 

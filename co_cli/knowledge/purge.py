@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from co_cli.errors import CoError, MovedOn
-from co_cli.knowledge import disk, lifecycle
+from co_cli.knowledge import disk, folders, lifecycle
 from co_cli.knowledge.change import Change
 from co_cli.knowledge.draft import protected
-from co_cli.knowledge.note import Note, parse, rewrite, timestamp
+from co_cli.knowledge.note import Note, parse, rewrite, sections, timestamp
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.reader import Ref
 
@@ -47,7 +47,7 @@ def find_copies(book: Notebook, ref: Ref) -> Copies:
         copies.names |= {other.name for other in copies.files}
     bodies = {lifecycle.as_part(other) for other in copies.files}
     for holder in (*live, *archived):
-        parts = [text for old, text in lifecycle.sections(holder) if old == number]
+        parts = [text for old, text in sections(holder) if old == number]
         mine = [text for text in parts if any(text.endswith(body) for body in bodies)] or parts
         if mine and (len(parts) == 1 or bodies):
             copies.summaries.append((holder, mine))
@@ -89,7 +89,8 @@ def purge(book: Notebook, copies: Copies, *, actor: str = "cli") -> None:
             entries = journal.entries()
             for file in (file for one in entries for file in one.files):
                 _redact(file, copies, digests)
-            entries[-1].state = "done"
+            _remove_index(book)
+            entries[-1] = entries[-1]._replace(state="done")
             journal.rewrite(entries)
     except OSError as error:
         raise disk.trouble(error) from error
@@ -109,6 +110,14 @@ def _remove(book: Notebook, copies: Copies) -> dict[str | None, str | None]:
     for folder in {os.path.dirname(note.path) for note in touched}:
         disk.sync_folder(folder)
     return digests
+
+
+def _remove_index(book: Notebook) -> None:
+    """The index holds words and letters of every note; the next recall builds it anew."""
+    book.close()
+    for name in disk.list_names(book.root):
+        if name.startswith(folders.INDEX) and not name.endswith("-seal"):
+            os.unlink(os.path.join(book.root, name))
 
 
 def _redact(file: dict[str, Any], copies: Copies, digests: dict[str | None, str | None]) -> None:

@@ -6,24 +6,26 @@ One scan serves every verb; a file that has not changed since the last one is no
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import NamedTuple, NoReturn, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, NoReturn, Self
 
 from co_cli.errors import Ambiguous, CoError, FormatError, NotFound
-from co_cli.knowledge import disk, lifecycle
-from co_cli.knowledge.change import Journal
+from co_cli.knowledge import disk
 from co_cli.knowledge.frontmatter import MAX_ID
-from co_cli.knowledge.journal import Entry
-from co_cli.knowledge.lifecycle import Policy
-from co_cli.knowledge.note import Note, now, parse, timestamp
-from co_cli.knowledge.scan import Hit, scan
+from co_cli.knowledge.hits import Filters, Hit, How, Synced
+from co_cli.knowledge.journal import Entry, JournalFile
+from co_cli.knowledge.note import Note, now, number_of, parse, sections, timestamp
+from co_cli.knowledge.policy import Policy
 from co_cli.knowledge.visible import visible
 
-_NUMBERED = re.compile(r"(\d{1,6})-")  # a longer number was not given out by Co
+if TYPE_CHECKING:
+    from co_cli.knowledge.embed import Embedder
+    from co_cli.knowledge.finder import Finder
 
 Ref = str | int | Note
+
+_USUAL, _EVERY = How(), Filters()
 
 
 def named(ref: str | int, notes: Iterable[Note]) -> list[Note]:
@@ -38,8 +40,7 @@ def named(ref: str | int, notes: Iterable[Note]) -> list[Note]:
 
 
 def _is_called(ref: str, name: str) -> bool:
-    match = _NUMBERED.match(name)
-    return name.removesuffix(".md") == ref or bool(match and match.group(1).lstrip("0") == ref)
+    return ref in (name.removesuffix(".md"), str(number_of(name) or ""))
 
 
 class Problem(NamedTuple):
@@ -53,6 +54,8 @@ class Problem(NamedTuple):
 class Reader:
     """The notes of one knowledge folder, as they are now."""
 
+    journal_kind: ClassVar[type[JournalFile]] = JournalFile
+
     def __init__(
         self,
         root: str | os.PathLike[str],
@@ -60,38 +63,68 @@ class Reader:
         scope: str = "project",
         policy: Policy | None = None,
         clock: Callable[[], datetime] = now,
+        how: How = _USUAL,
     ) -> None:
         self.root = os.path.abspath(root)
         self.scope = scope
         self.policy = policy or Policy()
         self.clock = clock
         self.memories = os.path.join(self.root, "memories")
-        self.journal = Journal(self.root)
+        self.journal = self.journal_kind(self.root)
         self.problems: list[Problem] = []
-        self.highest = 0
+        self.highest = self.taken = 0
         self._leftover: list[Problem] = []
         self.basis = self.journal.tail()
         self._cache: dict[str, tuple[disk.Signature, Note | FormatError]] = {}
+        self._how = how
+        self._found_by: Finder | None = None
         if self.basis.state == "intent" or disk.temps([self.root]):
             self._settle_leftovers()
 
     @classmethod
-    def open(cls, folder: str | os.PathLike[str]) -> Self:
-        """The notebook in this knowledge folder, with the command's defaults."""
-        return cls(folder)
+    def open(
+        cls,
+        folder: str | os.PathLike[str],
+        *,
+        watch: bool = False,
+        backend: str = "auto",
+        fusion: str = "blend",
+        embedder: Callable[[], Embedder] | None = None,
+    ) -> Self:
+        """The notebook in this knowledge folder, with the command's defaults.
+
+        With `watch` the kernel tells which files change, for a process that lives long.
+        """
+        return cls(folder, how=How(backend, fusion, embedder, watch))
+
+    def close(self) -> None:
+        """Let go of the index; the next recall opens it again."""
+        if self._found_by is not None:
+            self._found_by.close()
+            self._found_by = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _settle_leftovers(self) -> None:
         """Finish what a killed process left half done, if the folder lets us."""
+        from co_cli.knowledge.change import Journal  # a reader seldom has anything to write
+
+        own = self.journal
+        journal = own if isinstance(own, Journal) else Journal(self.root)
         try:
-            with self.journal.locked(patience=0):
-                self.journal.recover(tidy=True)
+            with journal.locked(patience=0):
+                journal.recover(tidy=True)
         except disk.Busy:  # whoever is writing right now will see to it
             pass
         except (OSError, CoError) as error:
             self._leftover = [Problem(self.journal.path, f"unfinished change: {error}")]
 
-    def notes(self) -> list[Note]:
-        """Every memory that can be read, by number; the others are in `problems`."""
+    def _begin(self) -> None:
+        """See to it that no change is half done, before anything is read."""
         self.basis = self.journal.tail()
         if self.basis.state == "intent":  # by a writer that is busy, or dead
             self._settle_leftovers()
@@ -101,6 +134,10 @@ class Reader:
                 f"{self.memories} is a symbolic link",
                 hint="Co reads only real folders inside a notebook. Link the whole folder instead.",
             )
+
+    def notes(self) -> list[Note]:
+        """Every memory that can be read, by number; the others are in `problems`."""
+        self._begin()
         cache: dict[str, tuple[disk.Signature, Note | FormatError]] = {}
         problems: list[Problem] = []
         for entry in self._entries():
@@ -114,6 +151,7 @@ class Reader:
         self.problems = self._leftover + sorted(problems)
         notes = [found for _, found in cache.values() if isinstance(found, Note)]
         self.highest = max((note.id for note in notes), default=0)
+        self.taken = max([self.highest, *(number_of(problem.path) for problem in problems)])
         return sorted(notes, key=lambda note: (note.id, note.path))
 
     def _entries(self) -> list[os.DirEntry[str]]:
@@ -177,14 +215,59 @@ class Reader:
     def inside(self, number: int) -> tuple[Note, str] | None:
         """The consolidated note that holds a decayed original, and the original's part of it."""
         for note in self.notes():
-            for old, text in lifecycle.sections(note):
+            for old, text in sections(note):
                 if old == number:
                     return note, text
         return None
 
-    def recall(self, query: str, limit: int = 10) -> list[Hit]:
-        """The notes that match, best first."""
-        return scan(query, self.notes(), today=self.today())[: max(limit, 0)]
+    @property
+    def finder(self) -> Finder:
+        """The index and what keeps it fresh."""
+        from co_cli.knowledge.finder import Finder  # SQLite is for those who search
+
+        if self._found_by is None:
+            self._found_by = Finder(self.root, self._how, self._removed)
+        return self._found_by
+
+    def _removed(self) -> set[str]:
+        """The files that Co itself took away, by its journal."""
+        return {
+            os.path.basename(file["path"])
+            for entry in self.journal.entries()
+            for file in entry.files
+            if file["after"] is None and file["path"].startswith("memories/")
+        }
+
+    def recall(
+        self, query: str, limit: int = 10, filters: Filters = _EVERY, *, strict: bool = True
+    ) -> list[Hit]:
+        """The notes that answer, best first; `finder.degraded` says what search did without.
+
+        A question about nothing in the notebook gets no answer, unless `strict` is off.
+        """
+        from co_cli.knowledge.finder import search_files
+
+        self._begin()
+        limit, today = max(limit, 0), self.today()
+        if not self.exists() and not os.path.lexists(self.finder.index_path):
+            return []
+        hits = self.finder.recall(query, limit, filters, today, strict=strict)
+        if hits is None or (not hits and len(query.strip()) < 3):  # shorter than the index looks
+            notes = self.notes()
+            hits = search_files(query, notes, filters, today)
+            self.finder.total, self.finder.matched = len(notes), len(hits)
+        return hits[:limit]
+
+    def sync(
+        self, *, anew: bool = False, progress: Callable[[int, int], None] | None = None
+    ) -> Synced:
+        """Bring the index up to date now, or build it anew; recall does so by itself."""
+        self._begin()
+        return self.finder.sync(anew=anew, progress=progress)
+
+    def exists(self) -> bool:
+        """Whether there is a notebook at all; looking for one makes none."""
+        return os.path.isdir(self.memories) or os.path.isdir(os.path.join(self.root, "articles"))
 
     @property
     def prefix(self) -> str:
@@ -193,19 +276,15 @@ class Reader:
 
     def ref(self, note: Note) -> str:
         """How a person names this note."""
-        return f"{self.prefix}{note.id}"
+        return f"a:{note.name[:-3]}" if note.kind == "article" else f"{self.prefix}{note.id}"
 
     def today(self) -> str:
         """The date by this notebook's clock."""
         return timestamp(self.clock())[:10]
 
-    def next_id(self, notes: Iterable[Note]) -> int:
-        """One more than any number in use or ever given out."""
-        taken = [note.id for note in notes]
-        for problem in self.problems:
-            if match := _NUMBERED.match(os.path.basename(problem.path)):
-                taken.append(int(match.group(1)))
-        highest = max([*taken, self.basis.high])
+    def next_id(self) -> int:
+        """One more than any number in use, as of the last look, or ever given out."""
+        highest = max(self.taken, self.basis.high)
         if highest >= MAX_ID:
             raise CoError(
                 f"no number is left after {highest}",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
 
+from co_cli.knowledge.hits import Hit
 from co_cli.knowledge.note import Note
 
 _WORD = re.compile(r"\w+(?:[-./+#]\w+)*[+#]*")
@@ -13,15 +13,6 @@ _STOP = frozenset(
     "a an and are as at be by do does did for from has have how i in is it me my of on or our that "
     "the their they this to was we were what when where which who why will with you your".split()
 )
-
-
-class Hit(NamedTuple):
-    """A note that answers a query, with its score and the reason."""
-
-    note: Note
-    score: float
-    why: str
-    weak: bool = False
 
 
 def scan(query: str, notes: Iterable[Note], *, today: str = "") -> list[Hit]:

@@ -3,44 +3,56 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from co_cli.errors import NotFound
+from co_cli.knowledge.hits import Filters, Hit
 from co_cli.knowledge.note import Note
-from co_cli.knowledge.notebook import Notebook
-from co_cli.knowledge.scan import Hit
+from co_cli.knowledge.reader import Reader
 
-_USERS = re.compile(r"g(?=\d)")
+Book = TypeVar("Book", bound=Reader)
+_EVERY = Filters()
 
 
-@dataclass(slots=True)
-class Shelf:
+class Shelf(Generic[Book]):
     """The project's notebook and the user's; nothing of another project is ever on it."""
 
-    project: Notebook
-    user: Notebook
+    def __init__(self, project: Book, user: Book) -> None:
+        self.project = project
+        self.user = user
 
-    def books(self) -> tuple[Notebook, Notebook]:
+    def books(self) -> tuple[Book, Book]:
         """Both, the project's first."""
         return self.project, self.user
 
-    def place(self, ref: str) -> tuple[Notebook, str]:
+    def place(self, ref: str) -> tuple[Book, str]:
         """The notebook a reference points into, and the reference inside it."""
         text = ref.strip().lstrip("#")
         if text.startswith("a:"):
             raise NotFound(f"there is no article {text[2:]}", hint="Articles are not kept yet.")
-        if match := _USERS.match(text):
+        if match := re.match(r"g(?=\d)", text):
             return self.user, text[match.end() :]
         return self.project, text
 
-    def find(self, ref: str) -> tuple[Notebook, Note]:
+    def find(self, ref: str) -> tuple[Book, Note]:
         """The note a person means by `12`, `g12` or a file's name."""
         book, text = self.place(ref)
         return book, book.find(text)
 
-    def recall(self, query: str, limit: int = 10) -> list[tuple[Notebook, Hit]]:
-        """What matches in any notebook, best first; of equals the project's comes first."""
+    def recall(
+        self, query: str, limit: int = 10, filters: Filters = _EVERY, *, scope: str = ""
+    ) -> list[tuple[Book, Hit]]:
+        """What answers in any notebook, best first; of equals the project's comes first.
+
+        A text that stands in both is told once.
+        """
+        found: list[tuple[Book, Hit]] = []
+        for book in self.books():
+            if scope in ("", book.scope):
+                found += [(book, hit) for hit in book.recall(query, limit, filters)]
         today = self.project.today()
-        found = [(book, hit) for book in self.books() for hit in book.recall(query, limit)]
         found.sort(key=lambda pair: (-pair[1].score, pair[1].note.expired(today)))
-        return found[: max(limit, 0)]
+        told: dict[str, tuple[Book, Hit]] = {}
+        for book, hit in found:
+            told.setdefault(" ".join(hit.note.body.casefold().split()), (book, hit))
+        return list(told.values())[: max(limit, 0)]

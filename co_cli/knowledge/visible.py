@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from difflib import unified_diff
 
 MOST_DIFF_LINES = 2000  # beyond this, comparing line by line could take minutes
 
@@ -12,7 +11,7 @@ _NO_END = "\n\\ No newline at end of file"
 
 # Control characters; blanks that are letters to Unicode; zero width, bidi and format characters;
 # lone surrogates; the tag block. A variation selector is let through only after a visible one.
-HIDDEN = re.compile(
+HIDDEN = (
     "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     "\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0d\ufeff\uffa0\ufff9-\ufffb"
     "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
@@ -32,7 +31,7 @@ def visible(text: str, *, keep: str = "\n\t") -> str:
         code = ord(character)
         return f"\\x{code:02x}" if code < 0xA0 else f"<U+{code:04X}>"
 
-    return HIDDEN.sub(show, text)
+    return re.sub(HIDDEN, show, text)
 
 
 def difference(old: bytes | None, new: bytes | None, name: str) -> str:
@@ -44,6 +43,8 @@ def difference(old: bytes | None, new: bytes | None, name: str) -> str:
 
 
 def _compare(old: list[str], new: list[str], old_name: str, new_name: str) -> Iterator[str]:
+    from difflib import unified_diff  # nothing that is only looked at needs it
+
     if max(len(old), len(new)) <= MOST_DIFF_LINES:
         yield from unified_diff(old, new, old_name, new_name, lineterm="")
     elif old != new:

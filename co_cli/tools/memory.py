@@ -71,7 +71,7 @@ async def recall_memory(ctx: Context, query: str, max_results: int = 5) -> dict[
     def recall() -> dict[str, Any]:
         shelf = ctx.deps.shelf()
         found = shelf.recall(query, max_results)
-        searched = sum(len(book.notes()) for book in shelf.books())
+        searched = sum(book.finder.total for book in shelf.books())
         return {
             "display": recall_text(query, found, searched),
             "count": len(found),
@@ -115,7 +115,7 @@ def _book(memory_dir: Path, policy: Policy | None = None) -> Notebook:
 
 
 def _here() -> Path:
-    return folders.knowledge_folder(folders.project_folder()) / "memories"
+    return Path(folders.knowledge_folder(folders.project_folder()), "memories")
 
 
 def _load_all_memories(memory_dir: Path) -> list[MemoryEntry]:
@@ -124,7 +124,8 @@ def _load_all_memories(memory_dir: Path) -> list[MemoryEntry]:
 
 def _next_memory_id(memory_dir: Path | None = None) -> int:
     book = _book(memory_dir or _here())
-    return book.next_id(book.notes())
+    book.notes()
+    return book.next_id()
 
 
 def _search_memories(query: str, memory_dir: Path, max_results: int = 5) -> list[dict[str, Any]]:

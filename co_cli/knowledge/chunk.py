@@ -1,0 +1,44 @@
+"""A note's text in passages: short notes are one, long ones split at headings and paragraphs."""
+
+from __future__ import annotations
+
+import re
+
+MOST = 4095  # passages of one note
+_WHOLE = 1500  # a text up to this many characters is not split
+_SIZE = 1000
+_BREAK = re.compile(r"\n[ \t]*\n|\n(?=#{1,6} )")
+
+
+def passages(text: str) -> list[str]:
+    """The passages in order; together they are the text, white space between them aside."""
+    if len(text) <= _WHOLE:
+        return [text]
+    size = max(_SIZE, 2 * len(text) // MOST + 1)
+    found: list[str] = []
+    current = ""
+    for block in _BREAK.split(text):
+        for piece in _pieces(block.strip(), size):
+            joins = len(current) + len(piece) < size and not piece.startswith("#")
+            if current and (joins or _is_heading(current)):
+                current = f"{current}\n\n{piece}"
+                continue
+            if current:
+                found.append(current)
+            current = piece
+    return [*found, current][:MOST] if current else found or [text]
+
+
+def _is_heading(text: str) -> bool:
+    return text.startswith("#") and "\n" not in text
+
+
+def _pieces(block: str, size: int) -> list[str]:
+    """A block no longer than twice the size, else cut between words."""
+    pieces = []
+    while len(block) > 2 * size:
+        cut = block.rfind(" ", size, 2 * size)
+        cut = cut if cut > 0 else 2 * size
+        pieces.append(block[:cut].strip())
+        block = block[cut:].strip()
+    return [piece for piece in (*pieces, block) if piece]

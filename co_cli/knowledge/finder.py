@@ -1,0 +1,368 @@
+"""What a notebook asks its index, and what happens when the index cannot answer.
+
+The index is brought up to date before each use. When it fails it is built anew, then built in
+memory, and at last every file is read. Recall never fails, and says when it is not at its best.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, TypeVar
+
+from co_cli.errors import CoError, EmbedderUnavailable, FormatError
+from co_cli.knowledge import disk, embed, folders, words
+from co_cli.knowledge.frontmatter import split
+from co_cli.knowledge.hits import Around, Filters, Hit, How, Synced
+from co_cli.knowledge.index import Index, Loaded, hashed, settled, sign
+from co_cli.knowledge.note import Note, decode, parse, parse_article
+from co_cli.knowledge.question import Question
+from co_cli.knowledge.scan import scan
+from co_cli.knowledge.search import Found, Search, answers
+
+if TYPE_CHECKING:
+    from co_cli.knowledge.watch import Watcher
+
+ARTICLES = "articles"
+_MEMORY_NOTES = 20_000  # an index in memory is built for no more
+_NEIGHBOURS = 10
+_START = 400  # characters of a text that stand in one passage of any note that says the same
+_T = TypeVar("_T")
+
+
+class _Doubt(Exception):
+    """The index was touched by somebody else while it was in use."""
+
+
+class Finder:
+    """The index of one knowledge folder and its watcher."""
+
+    def __init__(self, root: str, how: How, explained: Callable[[], set[str]]) -> None:
+        self.root = root
+        self.how = how
+        self.degraded = self._unwatched = self._lacking = self._unkept = ""
+        self.missing = 0  # files that vanished together, and do not answer
+        self.total = 0  # notes that were searched
+        self.matched = 0  # notes that match, told or not
+        self.problems: list[tuple[str, str, int]] = []  # files that hold no note, why, which line
+        self._explained = explained
+        self._folders = {"": os.path.join(root, "memories"), ARTICLES: os.path.join(root, ARTICLES)}
+        self._odd: dict[str, str] = {}
+        self._index: Index | None = None
+        self._watcher: Watcher | None = None
+        if how.watch:
+            from co_cli.knowledge.watch import Watcher  # a command looks once and is gone
+
+            try:
+                self._watcher = Watcher(list(self._folders.values()))
+            except OSError as error:
+                self._unwatched = f"the folder cannot be watched: {error.strerror}"
+
+    def close(self) -> None:
+        """Let go of the index and the watcher."""
+        if self._index is not None:
+            self._index.close()
+        if self._watcher is not None:
+            self._watcher.close()
+
+    @property
+    def index_path(self) -> str:
+        """Where the index is kept, or would be."""
+        return os.path.join(self.root, folders.INDEX)
+
+    # The files
+
+    def path(self, name: str) -> str:
+        """Where a file of the index lies."""
+        folder, _, rest = self._odd.get(name, name).rpartition("/")
+        return os.path.join(self._folders[folder], rest)
+
+    def _written(self, name: str) -> str:
+        """A name as the index can keep it; one that is no Unicode is remembered here."""
+        safe = name.encode("utf-8", "backslashreplace").decode()
+        if safe != name:
+            self._odd[safe] = name
+        return safe
+
+    def _listed(self) -> dict[str, int]:
+        """Every note's file with its signature."""
+        found: dict[str, int] = {}
+        for prefix, folder in self._folders.items():
+            try:
+                place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                if prefix and error.errno in (errno.ELOOP, errno.ENOTDIR):  # not a real folder
+                    continue
+                raise disk.trouble(error) from error
+            try:
+                with os.scandir(place) as entries:  # by the folder's number: paths take time
+                    for entry in entries:
+                        name = entry.name
+                        if name[-3:] == ".md" and name[0] != ".":
+                            at = entry.stat(follow_symlinks=False)
+                            told = at.st_size, at.st_mtime_ns, at.st_ctime_ns, at.st_ino
+                            if prefix or not name.isascii():
+                                name = self._written(f"{prefix}/{name}" if prefix else name)
+                            found[name] = hash(told)
+            except OSError as error:
+                raise disk.trouble(error) from error
+            finally:
+                os.close(place)
+        return found
+
+    def _touched(self, paths: Iterable[str]) -> tuple[dict[str, int], list[str]]:
+        """The signatures of these files, and the names of all of them that could be notes."""
+        seen: dict[str, int] = {}
+        names = []
+        for path in paths:
+            folder, base = os.path.split(path)
+            if base[-3:] != ".md" or base[:1] == ".":
+                continue
+            prefix = next(prefix for prefix, known in self._folders.items() if known == folder)
+            name = self._written(f"{prefix}/{base}" if prefix else base)
+            names.append(name)
+            try:
+                seen[name] = sign(disk.signature(os.lstat(path)))
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise disk.trouble(error) from error
+        return seen, names
+
+    def _load(self, name: str) -> Loaded | None:
+        """A file as the index takes it in."""
+        path = self.path(name)
+        try:
+            raw, told = disk.read_signed(path)
+            mark = sign(told) if settled(told) else 0
+        except FileNotFoundError:
+            return None
+        except FormatError as error:
+            return Loaded(0, b"", error)
+        try:
+            return Loaded(mark, raw, self._parsed(name, path, raw))
+        except FormatError as error:
+            return Loaded(mark, raw, error)
+
+    def _parsed(self, name: str, path: str, raw: bytes) -> Note:
+        return parse_article(path, raw) if name.startswith(f"{ARTICLES}/") else parse(path, raw)
+
+    def note(self, name: str) -> Note | None:
+        """A note as its file holds it now."""
+        path = self.path(name)
+        try:
+            return self._parsed(name, path, disk.read_bytes(path))
+        except (FileNotFoundError, CoError):
+            return None
+
+    def _text(self, name: str) -> str | None:
+        """The text of a note now; a memory's header is not looked at."""
+        if name.startswith(f"{ARTICLES}/"):
+            note = self.note(name)
+            return note.text if note else None
+        try:
+            text = decode(disk.read_bytes(self.path(name)))
+        except (FileNotFoundError, CoError):
+            return None
+        where = split(text)
+        return text[where[2] :].strip() if where else None
+
+    # The index
+
+    def sync(
+        self, *, anew: bool = False, progress: Callable[[int, int], None] | None = None
+    ) -> Synced:
+        """Bring the index up to date now."""
+        done = self._use(lambda _, synced: synced, anew=anew, progress=progress)
+        return done or Synced()
+
+    def _use(
+        self,
+        act: Callable[[Index, Synced], _T],
+        *,
+        anew: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> _T | None:
+        """Do something with an index that is up to date; None when there can be none."""
+        if self.how.backend == "grep":
+            return None
+        changed = self._watcher.changed() if self._watcher and not anew else None
+        if changed is None:
+            seen, only = self._listed(), None
+        else:
+            seen, only = self._touched(changed)
+        trouble: Exception | None = None
+        for index, again in self._attempts(len(seen)):
+            try:
+                with index.held():
+                    synced = index.sync(
+                        seen if not again else self._listed(),
+                        self._load,
+                        only=None if again else only,
+                        anew=anew or again,
+                        explained=self._explained,
+                        progress=progress,
+                    )
+                    found = act(index, synced)
+                    self.total = index.count()
+                    self.problems = [(self.path(n), why, line) for n, why, line in index.unread()]
+                    if not index.intact():
+                        raise _Doubt("another program wrote to the index")
+            except disk.Busy as error:
+                trouble = error
+                break
+            except Exception as error:  # any doubt about the index is a reason to rebuild it
+                trouble = error
+                index.close()
+                continue
+            self._index = index
+            self.missing = synced.missing
+            self._say(index, trouble)
+            return found
+        self.degraded = f"the index cannot be used ({_why(trouble)}); every note was read instead"
+        if self._watcher:
+            self._watcher.reset()
+        return None
+
+    def _attempts(self, count: int) -> Iterator[tuple[Index, bool]]:
+        """The index, then a new one in its place, then one in memory; whether it is built anew."""
+        index = self._index or self._made(kept=True)
+        yield index, False
+        if index.kept:
+            yield index, True
+            if count <= _MEMORY_NOTES:
+                yield self._made(kept=False), True
+
+    def _made(self, *, kept: bool) -> Index:
+        self._lacking = ""
+        embedder = speller = None
+        if self.how.backend != "fts5":
+            try:
+                speller = embed.built_in()
+            except EmbedderUnavailable as error:
+                self._lacking = str(error)
+            try:
+                embedder = self.how.embedder() if self.how.embedder else speller
+            except EmbedderUnavailable as error:
+                self._lacking = str(error)
+        return Index(self.root, embedder, speller, kept=kept)
+
+    def _say(self, index: Index, trouble: Exception | None) -> None:
+        if index.kept:
+            self._unkept = ""
+        elif trouble:
+            self._unkept = f"the index cannot be kept in {self.root} ({_why(trouble)})"
+        self.degraded = self._unkept or self._unwatched
+        if index.trouble or (self.how.backend != "fts5" and index.embedder is None):
+            self.degraded = f"searched by words alone: {index.trouble or self._lacking}"
+        index.trouble = ""
+
+    def compare(self) -> tuple[str, list[tuple[str, str]]]:
+        """How the index stands to the files, and each file that is not in it as it is, with why."""
+        if self.how.backend == "grep":
+            return "not used: search_backend is grep", []
+        seen = self._listed()
+        if not os.path.lexists(self.index_path):
+            return "not built yet", []
+        index = self._made(kept=True)
+        try:
+            with index.held():
+                known = index.recorded()
+        except Exception as error:  # the next recall sees to it
+            return f"cannot be used: {_why(error)}", []
+        finally:
+            index.close()
+        if known is None:
+            return "in doubt, so the next recall builds it anew", []
+        behind = [(self.path(name), "not indexed yet") for name in sorted(seen.keys() - known)]
+        for name in sorted(seen.keys() & known):
+            loaded = self._load(name)
+            if loaded and hashed(loaded.raw) != known[name]:
+                behind.append((self.path(name), "changed since it was indexed"))
+        behind += [(self.path(name), "indexed, but gone") for name in sorted(known.keys() - seen)]
+        return f"{len(behind)} behind" if behind else "up to date", behind
+
+    # What is asked
+
+    def recall(
+        self, query: str, limit: int, filters: Filters, today: str, *, strict: bool
+    ) -> list[Hit] | None:
+        """The notes that answer, best first; None when the files must be searched themselves."""
+        question = Question(query)
+
+        def act(index: Index, _: Synced) -> list[Hit]:
+            search = Search(
+                index, question, self._text, allowed=index.allowed(filters),
+                fusion=self.how.fusion, today=today,
+            )  # fmt: skip
+            found = search.found()
+            told = answers(found) if strict else [(one, False) for one in found]
+            self.matched = len(told)
+            return self._hits(search, told, limit)
+
+        return self._use(act)
+
+    def _hits(self, search: Search, found: Iterable[tuple[Found, bool]], limit: int) -> list[Hit]:
+        """The notes themselves; what says the same to the word as a better one is left out."""
+        hits: list[Hit] = []
+        said: dict[str, str] = {}
+        for one, weak in found:
+            if len(hits) >= limit:
+                break
+            note = self.note(one.row.name)
+            if note is None:
+                continue
+            other = said.setdefault(words.analysed(note.body), note.body)
+            if other is not note.body and _same(other, note.body):
+                continue
+            marks = search.marks(one.text)
+            hits.append(Hit(note, one.shown, one.why, weak, one.text, marks, one.parts))
+        return hits
+
+    def around(self, text: str, since: str, window: int) -> Around | None:
+        """The notes that a new text must be compared with, found by the index."""
+        from co_cli.knowledge.sameness import key  # only who saves asks this
+
+        start = key(text[:_START])[: None if len(text) <= _START else -1]
+        said = {folded for word in start if len(folded := words.folded(word)) > 2}
+        rare = sorted((word for word in said if word.isalnum()), key=lambda w: (len(w), w))[-3:]
+        if not rare:
+            return None
+
+        def act(index: Index, synced: Synced) -> Around | None:
+            if synced.missing:
+                return None
+            same = {row.name for row in map(index.file, index.holding(*rare)) if row.number}
+            found = Search(index, Question(text), self._text).found()[:_NEIGHBOURS]
+            near = [one.row.name for one in found if one.row.number]
+            return Around(
+                self._notes(sorted(same)),
+                self._notes([*index.newest(since, window), *near]),
+                index.count(),
+                index.highest(),
+            )
+
+        return self._use(act)
+
+    def _notes(self, names: Iterable[str]) -> list[Note]:
+        return [note for note in map(self.note, names) if note is not None]
+
+
+def search_files(query: str, notes: Iterable[Note], filters: Filters, today: str) -> list[Hit]:
+    """Recall without an index."""
+    return scan(query, (note for note in notes if filters.fit(note)), today=today)
+
+
+def _same(one: str, other: str) -> bool:
+    from co_cli.knowledge.sameness import same  # seldom are two hits that alike
+
+    return same(one, other)
+
+
+def _why(error: Exception | None) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return str(error) or type(error).__name__

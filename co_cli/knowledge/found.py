@@ -1,0 +1,126 @@
+"""A passage that may answer: its score, its reasons, and whether it is an answer at all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from co_cli.knowledge import words
+from co_cli.knowledge.index import Row
+
+WEIGHTS = {
+    "words": 0.1, "meaning": 6.0, "near": 4.0, "who": 3.0, "when": 0.8, "capital": 2.0,
+    "month": 3.5, "day": 3.5, "asks": -2.6, "reply": 0.5, "expired": -1.5,
+}  # fmt: skip
+
+_LEAN = 0.5  # what nearness in meaning counts beside the words when it is asked: is this a miss?
+_LOW, _HIGH, _BASE, _SLOPE = 0.26, 0.485, 0.16, 0.0515  # the floor by the logarithm of the notes
+_WEAK, _FAINT = 0.15, -0.25  # the strength below which a hit is weak, or not told
+_TOP = 5
+_NEAR = 0.2  # meaning from here on is worth telling
+_REPLIES = 3.0  # and so is that it answers a question that is this near
+_REASONS = {"month": "date", "who": "person"}
+
+_RRF = 60
+_Some = TypeVar("_Some")
+
+
+class Found:
+    """A passage that may answer, and what speaks for it."""
+
+    __slots__ = (
+        "cover", "exact", "features", "floor", "key", "likened", "met", "only", "row", "said",
+        "score", "speaker", "tags", "text",
+    )  # fmt: skip
+
+    def __init__(self, key: int, row: Row, text: str, meaning: float) -> None:
+        self.key, self.row, self.text = key, row, text
+        self.speaker, _ = words.spoken(text)
+        self.features = {"meaning": meaning}
+        self.met: dict[str, float] = {}  # how well each word is met
+        self.said: set[str] = set()
+        self.tags: list[str] = []
+        self.score = self.cover = self.floor = 0.0
+        self.likened = 0.0  # how much of what was asked for is there by other words
+        self.exact = self.only = 0
+
+    @property
+    def shown(self) -> float:
+        """The score from 0 to 1, as people and programs see it."""
+        return 1.0 if self.exact else round(0.999 / (1 + math.exp((5 - self.score) / 2)), 3)
+
+    @property
+    def strength(self) -> float:
+        """How sure it is that this is about what was asked; below 0 it is about something else."""
+        if self.exact:
+            return 2.0
+        return self.cover + _LEAN * max(0.0, self.features["meaning"]) - self.floor
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """What each feature added to the score."""
+        return {
+            name: round(WEIGHTS[name] * value, 3) for name, value in self.features.items() if value
+        }
+
+    @property
+    def why(self) -> str:
+        """What speaks for it, in words."""
+        features = self.features
+        matched = [word for word, share in self.met.items() if share >= 0.5]
+        matched = [word for word in matched if f"tag {word.casefold()}" not in self.tags]
+        parts = ["exact text"] if self.exact and not self.tags else []
+        if matched and not self.exact:
+            parts.append("words: " + ", ".join(matched))
+        parts += self.tags
+        parts += [why for name, why in _REASONS.items() if features.get(name, 0.0) > 0]
+        if features.get("reply", 0.0) > _REPLIES:
+            parts.append("answers a question")
+        if not parts or (self.likened >= _NEAR and not self.exact):
+            parts.append("meaning")
+        return "; ".join(parts)
+
+
+def floor(size: int) -> float:
+    """What a passage must reach to be an answer; few notes know few words, and need less."""
+    return min(_HIGH, max(_LOW, _BASE + _SLOPE * math.log(size or 1)))
+
+
+def answers(found: list[Found]) -> list[tuple[Found, bool]]:
+    """What to tell, and whether it is weak; nothing when even the best is about something else."""
+    if max((one.strength for one in found[:_TOP]), default=-1.0) < 0:
+        return []
+    least = _WEAK if found[0].exact else _FAINT
+    return [(one, one.strength < _WEAK) for one in found if one.strength >= least]
+
+
+def rank_by_places(picked: dict[int, Found], keyword: list[int], nearest: list[int]) -> None:
+    """Reciprocal Rank Fusion of the two lists, as documented: the sum of 1 / (60 + rank)."""
+    for found in picked.values():
+        found.score = 0.0
+    for places in (keyword, nearest):
+        for rank, key in enumerate(places, 1):
+            if key in picked:
+                picked[key].score += 1 / (_RRF + rank)
+
+
+def newest(items: Iterable[_Some], row: Callable[[_Some], Row]) -> list[_Some]:
+    """Newest first, whatever order the rows were written in."""
+    rows = [(row(item), item) for item in items]
+    rows.sort(key=lambda pair: pair[0].name)
+    rows.sort(key=lambda pair: (pair[0].created, pair[0].number), reverse=True)
+    return [item for _, item in rows]
+
+
+def in_order(found: Iterable[Found]) -> list[Found]:
+    """Those that hold the question as it stands first, the newest of them before; then by score."""
+    ranked = newest(found, lambda one: one.row)
+    ranked.sort(key=_place)
+    return ranked
+
+
+def _place(one: Found) -> tuple[float, ...]:
+    if one.exact:
+        return -one.exact, float("expired" in one.features)
+    return 0, -one.only, -one.score

@@ -1,0 +1,681 @@
+"""The derived index: one SQLite file a notebook, disposable at any moment.
+
+Holds terms, letter triples, vectors and signatures, never an answer: hits name files, and the
+files are read. Every use holds the kernel's lock on the seal, a small file beside the index that
+says what the index looked like when Co last let go of it. Anything else there now is not ours.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import apsw
+
+from co_cli.errors import EmbedderUnavailable, FormatError
+from co_cli.knowledge import disk, folders, words
+from co_cli.knowledge.chunk import passages
+from co_cli.knowledge.embed import Embedder, Static
+from co_cli.knowledge.hits import Filters, Synced
+from co_cli.knowledge.note import Note, number_of
+
+SCHEMA = "co 3"
+PATIENCE = 10.0
+_BATCH = 1000
+_LARGE = 2000  # notes from which on a question must not wait for the embedder's vocabulary
+_MANY = 9  # files that may vanish at once without a question
+_COARSE = 2_100_000_000  # a file system may keep whole seconds only, two at a time
+_FINE = 100_000_000
+_NEAREST = 200
+
+TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2", "tokenchars", "_./#+:@-'")
+_TABLES = """
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE file(
+    id INTEGER PRIMARY KEY, key INTEGER, name TEXT, sign INTEGER, hash BLOB, number INTEGER,
+    created TEXT, expires TEXT, tags TEXT, passages INTEGER, speaker TEXT, why TEXT, line INTEGER);
+CREATE INDEX keys ON file(key);
+CREATE INDEX unread ON file(name) WHERE why IS NOT NULL;
+CREATE INDEX numbers ON file(number);
+CREATE INDEX speakers ON file(speaker) WHERE speaker IS NOT NULL;
+CREATE TABLE word(word TEXT PRIMARY KEY, b BLOB) WITHOUT ROWID;
+CREATE TABLE piece(piece TEXT PRIMARY KEY, id INTEGER) WITHOUT ROWID;
+CREATE TABLE vector(id INTEGER PRIMARY KEY, hash BLOB, v BLOB);
+CREATE TABLE bits(id INTEGER PRIMARY KEY, b BLOB);
+CREATE VIRTUAL TABLE terms USING fts5(
+    body, title, tags, date, content='', contentless_delete=1,
+    tokenize="porter unicode61 remove_diacritics 2 tokenchars '_./#+:@-'''");
+CREATE VIRTUAL TABLE letters USING fts5(
+    text, content='', contentless_delete=1, detail=none, tokenize='trigram case_sensitive 1');
+CREATE VIRTUAL TABLE counts USING fts5vocab(terms, 'row');
+"""
+
+
+class Loaded(NamedTuple):
+    """A file as it was read: its signature, and the note in it or why there is none."""
+
+    sign: int
+    raw: bytes
+    found: Note | FormatError
+
+
+class Row(NamedTuple):
+    """A file as the index knows it."""
+
+    id: int
+    name: str
+    number: int
+    created: str
+    expires: str
+    tags: str
+
+
+def sign(told: disk.Signature) -> int:
+    """A file's signature as one number; hashing numbers is the same everywhere."""
+    return hash(told) or 1
+
+
+def settled(told: disk.Signature) -> bool:
+    """Whether any later edit changes the signature; one within the same tick does not."""
+    _, modified, changed, _ = told
+    coarse = modified % 1_000_000_000 == 0
+    return time.time_ns() - changed > (_COARSE if coarse else _FINE)
+
+
+class Index:
+    """The index of one knowledge folder, or of nothing but memory when the folder takes no file."""
+
+    def __init__(
+        self,
+        root: str,
+        embedder: Embedder | None = None,
+        speller: Static | None = None,
+        *,
+        kept: bool = True,
+    ) -> None:
+        self.path = os.path.join(root, folders.INDEX)
+        self.embedder = embedder  # of passages
+        self.speller = speller  # of single words
+        self.kept = kept
+        self.trouble = ""
+        self._learnt: set[str] = set()  # words that the table has, as far as this process knows
+        self.absent: set[int] = set()  # the rows of files that vanished together
+        self._missing: list[str] = []  # their names
+        self._db: apsw.Connection | None = None
+        self._inode = 0
+        self._stem: apsw.FTS5Tokenizer | None = None
+
+    @property
+    def db(self) -> apsw.Connection:
+        """The open database."""
+        if self._db is None:
+            raise FormatError("the index is not open")
+        return self._db
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep every other process away from the index meanwhile."""
+        if not self.kept:
+            yield
+            return
+        with disk.locked(self._seal, PATIENCE):
+            yield
+
+    def _piece(self, part: str) -> int | None:
+        found: int | None = self._get("SELECT id FROM piece WHERE piece=?", part).get
+        return found
+
+    def close(self) -> None:
+        """Let go of the database."""
+        if self._db is not None:
+            if self.speller:
+                self.speller.lend(None)
+            self._stem = None
+            self._db.close()
+            self._db = None
+
+    @property
+    def _seal(self) -> str:
+        return self.path + "-seal"
+
+    def _state(self) -> bytes:
+        """What tells this very file, as it is now, from any other."""
+        with suppress(FileNotFoundError):
+            info = os.lstat(self.path)
+            told = (info.st_mode, info.st_dev, info.st_ino, info.st_size)
+            return f"{self._stamp()} {told} {info.st_mtime_ns} {info.st_ctime_ns}".encode()
+        return b""
+
+    def _stamp(self) -> str:
+        made_by = [f"{one.name} {one.dim}" for one in (self.embedder, self.speller) if one]
+        return f"{SCHEMA} {apsw.sqlite_lib_version()} {made_by}"
+
+    def _trusted(self) -> bool:
+        """Whether the files are as Co left them, and open."""
+        if not self.kept:
+            return self._db is not None
+        state = self._state()
+        beside = any(os.path.lexists(self.path + one) for one in ("-wal", "-shm", "-journal"))
+        if beside or not state or disk.read_if_any(self._seal, limit=4096) != state:
+            self.close()
+            return False
+        inode = os.lstat(self.path).st_ino
+        if self._db is None or self._inode != inode:
+            self.close()
+            self._db, self._inode = self._open(self.path), inode
+            if self.speller and self._get("SELECT 1 FROM piece LIMIT 1").get:
+                self.speller.lend(self._piece)
+        return True
+
+    def intact(self) -> bool:
+        """Whether nobody else touched the index while it was in use."""
+        return not self.kept or disk.read_if_any(self._seal, limit=4096) == self._state()
+
+    def _seal_it(self) -> None:
+        """Write down what the index looks like now, once that is on the disk."""
+        if self.kept:
+            with open(self.path, "r+b") as file:
+                disk.sync_file(file.fileno())
+            with open(self._seal, "r+b") as seal:
+                seal.write(self._state())
+                seal.truncate()
+
+    def _open(self, path: str) -> apsw.Connection:
+        db = apsw.Connection(path, vfs=_checked() if self.kept else None)
+        db.set_busy_timeout(2000)
+        db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+        db.pragma("journal_mode", "memory")
+        db.pragma("synchronous", "off")
+        db.pragma("temp_store", "memory")
+        if self.embedder or self.speller:
+            _load(db, _vec_path())
+        return db
+
+    def recorded(self) -> dict[str, bytes] | None:
+        """The files of the index with the hash of their bytes; None when the index is in doubt."""
+        return dict(self._get("SELECT name, hash FROM file")) if self._trusted() else None
+
+    # Keeping up with the files
+
+    def sync(
+        self,
+        seen: Mapping[str, int],
+        load: Callable[[str], Loaded | None],
+        *,
+        only: Iterable[str] | None = None,
+        anew: bool = False,
+        explained: Callable[[], set[str]] = set,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Synced:
+        """Take in what changed since the last time; the same rows as a rebuild would write.
+
+        `seen` holds every file there is with its signature, or just those named by `only`.
+        When most files are gone at once and nobody explains it, their rows stay and are silent.
+        """
+        if anew or not self._trusted():
+            self._rebuild(seen, load, progress)
+            return Synced(added=len(seen), rebuilt=True)
+        state = _summed(seen) if only is None else ""
+        if state and state == self._meta("seen"):
+            self.absent, self._missing = set(), []
+            return Synced()
+        known = self._known(only)
+        stale = sorted(name for name, _ in seen.items() - known.items())
+        gone = known.keys() - seen.keys()
+        lost, news = self._lost(gone, seen, only is None, explained)
+        gone -= lost
+        if not (stale or gone or news) and (self.absent or not state):
+            return Synced(missing=len(self.absent))
+        added = changed = 0
+        for start in range(0, max(len(stale), 1), _BATCH):
+            with self.db:
+                freed = self._drop(gone)
+                new, other = self._take(self.db, stale[start : start + _BATCH], load, known, freed)
+                self._remember(self.db, state)
+            added, changed = added + new, changed + other
+            if progress:
+                progress(min(start + _BATCH, len(stale)), len(stale))
+        self._seal_it()
+        return Synced(added, changed, len(gone), len(self.absent))
+
+    def _lost(
+        self,
+        gone: set[str],
+        seen: Mapping[str, int],
+        whole: bool,
+        explained: Callable[[], set[str]],
+    ) -> tuple[set[str], bool]:
+        """Those of the vanished files whose rows stay: too many at once, or so since long.
+
+        Also whether that is news, to be written down.
+        """
+        before: set[str] = set(json.loads(self._meta("absent") or "[]"))
+        lost = before - seen.keys() if not whole else before & gone
+        new = gone - before
+        if len(new) > max(_MANY, (self._get("SELECT count(*) FROM file").get - len(before)) // 2):
+            lost |= new - explained()
+        self.absent = {self._id(name) for name in lost}
+        self._missing = sorted(lost)
+        return lost, lost != before
+
+    def _meta(self, key: str) -> str:
+        return str(self._get("SELECT value FROM meta WHERE key=?", key).get or "")
+
+    def _known(self, only: Iterable[str] | None) -> dict[str, int]:
+        """The files of the index with their signatures: all, or those of these names."""
+        if only is None:
+            return dict(self._get("SELECT name, sign FROM file"))
+        found = (
+            self._get("SELECT name, sign FROM file WHERE key=? AND name=?", _key(name), name).get
+            for name in only
+        )
+        return dict(pair for pair in found if pair is not None)
+
+    def _remember(self, db: apsw.Connection, state: str) -> None:
+        """Keep the sum of all signatures, if every file has one and none is set aside."""
+        fresh = db.execute("SELECT count(*) FROM file WHERE sign=0").get
+        value = "" if fresh or self.absent else state
+        db.execute("INSERT OR REPLACE INTO meta VALUES('seen', ?)", (value,))
+        names = json.dumps(self._missing) if self._missing else ""
+        db.execute("INSERT OR REPLACE INTO meta VALUES('absent', ?)", (names,))
+
+    def _id(self, name: str) -> int:
+        return int(
+            self.db.execute("SELECT id FROM file WHERE key=? AND name=?", (_key(name), name)).get
+            or 0
+        )
+
+    def _drop(self, names: Iterable[str]) -> dict[bytes, bytes]:
+        """Remove the rows of these files; their vectors are handed back, by the text's hash."""
+        kept: dict[bytes, bytes] = {}
+        for name in names:
+            row = self.db.execute(
+                "SELECT id, passages FROM file WHERE key=? AND name=?", (_key(name), name)
+            ).get
+            if row is None:
+                continue
+            rows = [(at,) for at in range(row[0], row[0] + row[1])]
+            if self.embedder:
+                for one in rows:
+                    kept.update(self.db.execute("SELECT hash, v FROM vector WHERE id=?", one))
+            for table in ("terms", "letters"):
+                self.db.executemany(f"DELETE FROM {table} WHERE rowid=?", rows)
+            for table in ("vector", "bits"):
+                self.db.executemany(f"DELETE FROM {table} WHERE id=?", rows)
+            self.db.execute("DELETE FROM file WHERE id=?", (row[0],))
+        return kept
+
+    def _take(
+        self,
+        db: apsw.Connection,
+        names: list[str],
+        load: Callable[[str], Loaded | None],
+        known: Mapping[str, int],
+        vectors: dict[bytes, bytes] | None = None,
+    ) -> tuple[int, int]:
+        """Write the rows of these files; one that says what it said keeps its rows."""
+        fresh: list[tuple[str, Loaded, bytes]] = []
+        stale: list[str] = []
+        for name in names:
+            loaded = load(name)
+            if loaded is None:  # gone since the folder was listed
+                if name in known:
+                    stale.append(name)
+                continue
+            digest = hashed(loaded.raw)
+            if name in known:
+                row = db.execute(
+                    "SELECT hash FROM file WHERE key=? AND name=?", (_key(name), name)
+                ).get
+                if row == digest and loaded.raw:
+                    db.execute(
+                        "UPDATE file SET sign=? WHERE key=? AND name=?",
+                        (loaded.sign, _key(name), name),
+                    )
+                    continue
+                stale.append(name)
+            fresh.append((name, loaded, digest))
+        reused = self._drop(stale)
+        self._insert(db, fresh, {**reused, **(vectors or {})})
+        changed = sum(name in known for name, _, _ in fresh)
+        return len(fresh) - changed, changed
+
+    def _insert(
+        self,
+        db: apsw.Connection,
+        fresh: list[tuple[str, Loaded, bytes]],
+        vectors: Mapping[bytes, bytes],
+    ) -> None:
+        query = "SELECT id + max(passages, 1) FROM file ORDER BY id DESC LIMIT 1"
+        row = db.execute(query).get or 1  # a file takes as many rows as it has passages
+        files: list[tuple[Any, ...]] = []
+        terms, letters, texts = [], [], []
+        vocabulary: set[str] = set()
+        for name, (sign, _, found), digest in fresh:
+            if isinstance(found, FormatError):
+                number = number_of(name)
+                why = str(found), found.line
+                files.append(
+                    (row, _key(name), name, sign, digest, number, "", "", "", 0, None, *why)
+                )
+                row += 1
+                continue
+            parts = passages(found.text)
+            speaker, _ = words.spoken(found.body)
+            tags = "".join(f"\n{tag.lower()}" for tag in found.tags)
+            title = found.title
+            around = words.analysed(title), words.analysed(tags), words.dated(found.created)
+            lower = words.folded(f"{title}{tags}")
+            for at, part in enumerate(parts, row):
+                said = words.analysed(part)
+                vocabulary.update(said.split())
+                terms.append((at, said, *around))
+                letters.append((at, f"{words.folded(part)}\n{lower}"))
+                texts.append((at, words.spoken(part)[1]))
+            vocabulary.update(around[0].split(), around[1].split())
+            expires = str(found.meta.get("expires") or "")[:10]
+            head = row, _key(name), name, sign, digest, found.id, found.created, expires
+            files.append((*head, tags + "\n", len(parts), speaker or None, None, 0))
+            row += len(parts)
+        db.executemany("INSERT INTO terms(rowid,body,title,tags,date) VALUES(?,?,?,?,?)", terms)
+        db.executemany("INSERT INTO letters(rowid,text) VALUES(?,?)", letters)
+        self._learn(db, vocabulary)
+        if self.embedder and texts:
+            try:
+                if self.trouble:
+                    raise EmbedderUnavailable(self.trouble)  # once a sync is enough
+                self._embed(db, self.embedder, texts, vectors)
+            except EmbedderUnavailable as error:  # found by words until it answers again
+                self.trouble = str(error)
+                files = [(*file[:3], 0, b"", *file[5:]) for file in files]
+        db.executemany("INSERT INTO file VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)", files)
+
+    def _learn(self, db: apsw.Connection, vocabulary: set[str]) -> None:
+        """Keep the words that are new, for beginnings, slips and likeness."""
+        known = "SELECT 1 FROM word WHERE word=?"
+        new = sorted(
+            word
+            for word in vocabulary - self._learnt
+            if (2 if word.isascii() else 1) < len(word) < 40
+        )
+        self._learnt |= vocabulary
+        if db is self._db:  # a new index holds just what it was taught
+            new = [word for word in new if db.execute(known, (word,)).get is None]
+        if self.speller:
+            signs = zip(new, self.speller.signs(new), strict=True)
+            query = "INSERT INTO word VALUES(?, vec_quantize_binary(vec_int8(?)))"
+            db.executemany(query, signs)
+        else:
+            db.executemany("INSERT INTO word VALUES(?, NULL)", [(word,) for word in new])
+
+    def _embed(
+        self,
+        db: apsw.Connection,
+        embedder: Embedder,
+        texts: list[tuple[int, str]],
+        known: Mapping[bytes, bytes],
+    ) -> None:
+        if embedder is self.speller:  # so cheap that nothing is worth keeping
+            made = embedder.documents([text for _, text in texts])
+            rows: list[tuple[int, bytes | None, bytes]] = [
+                (at, None, vector) for (at, _), vector in zip(texts, made, strict=True)
+            ]
+        else:
+            keyed = [(at, hashed(text.encode()), text) for at, text in texts]
+            wanted = {key: text for _, key, text in keyed if key not in known}
+            vectors = dict(zip(wanted, embedder.documents(list(wanted.values())), strict=True))
+            rows = [(at, key, known.get(key) or vectors[key]) for at, key, _ in keyed]
+        rows = [row for row in rows if any(row[2])]
+        db.executemany("INSERT INTO vector VALUES(?,?,?)", rows)
+        db.executemany(
+            "INSERT INTO bits VALUES(?, vec_quantize_binary(vec_int8(?)))",
+            [(at, vector) for at, _, vector in rows],
+        )
+
+    def _rebuild(
+        self,
+        seen: Mapping[str, int],
+        load: Callable[[str], Loaded | None],
+        progress: Callable[[int, int], None] | None,
+    ) -> None:
+        """Write everything into a new file and put it in the old one's place."""
+        self.close()
+        self.absent, self._missing = set(), []
+        if not self.kept:
+            self._db = self._fill(":memory:", seen, load, progress)
+            return
+        new = self.path + "-new"
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            _unlink(new + suffix)
+        try:
+            self._fill(new, seen, load, progress).close()
+            for suffix in ("-wal", "-shm", "-journal"):  # not ours, but SQLite would believe them
+                _unlink(self.path + suffix)
+            os.replace(new, self.path)
+            ignore = os.path.join(os.path.dirname(self.path), ".gitignore")
+            if not os.path.lexists(ignore):
+                disk.create(ignore, folders.GITIGNORE)
+        except BaseException:
+            _unlink(new)
+            raise
+        self._seal_it()
+        self._trusted()
+
+    def _fill(
+        self,
+        path: str,
+        seen: Mapping[str, int],
+        load: Callable[[str], Loaded | None],
+        progress: Callable[[int, int], None] | None,
+    ) -> apsw.Connection:
+        db = self._open(path)
+        db.reserve_bytes("main", 8)  # for the checksum of each page
+        db.execute(_TABLES)
+        for table in ("terms", "letters"):  # so that a leaf and its checksum fit one page
+            db.execute(f"INSERT INTO {table}({table}, rank) VALUES('pgsz', 4040)")
+        self._learnt = set()
+        names = sorted(seen)
+        for start in range(0, len(names), _BATCH):
+            with db:
+                self._take(db, names[start : start + _BATCH], load, {})
+            if progress:
+                progress(min(start + _BATCH, len(names)), len(names))
+        if self.speller and len(names) >= _LARGE:
+            pieces = sorted(self.speller.plain().items())
+            with db:
+                db.executemany("INSERT INTO piece VALUES(?,?)", pieces)
+        self._remember(db, _summed(seen))
+        return db
+
+    # Questions to the index
+
+    def _get(self, query: str, *values: object) -> Any:
+        return self.db.execute(query, values)
+
+    def count(self) -> int:
+        """How many memories can be found."""
+        unread = sum(not name.startswith("articles/") for name, _, _ in self.unread())
+        numbered = int(self._get("SELECT count(*) FROM file WHERE number > 0").get)
+        return numbered - unread - len(self.absent)
+
+    def allowed(self, filters: Filters) -> set[int] | None:
+        """The passages that a recall may look at; None when it may look at all."""
+        conditions, values = filters.conditions()
+        if not conditions and not self.absent:
+            return None
+        where = " AND ".join(["why IS NULL", *conditions])
+        found = self._get(f"SELECT id, passages FROM file WHERE {where}", *values)
+        rows = (range(id, id + count) for id, count in found if id not in self.absent)
+        return {row for some in rows for row in some}
+
+    def passages(self) -> int:
+        """How many passages the notes have together."""
+        return int(self._get("SELECT count(*) FROM terms_docsize").get)
+
+    def highest(self) -> int:
+        """The highest number in a note or in the name of a file that cannot be read."""
+        query = "SELECT max(number) FROM file WHERE name NOT LIKE 'articles/%'"
+        return int(self._get(query).get or 0)
+
+    def unread(self) -> list[tuple[str, str, int]]:
+        """The files that hold no note: name, reason, line."""
+        query = "SELECT name, why, line FROM file WHERE why IS NOT NULL ORDER BY name"
+        return list(self._get(query))
+
+    def newest(self, since: str, limit: int) -> list[str]:
+        """The files of the highest numbers among those created since."""
+        query = "SELECT name FROM file WHERE created >= ? ORDER BY number DESC, name LIMIT ?"
+        return [name for (name,) in self._get(query, since, limit)]
+
+    def speaks(self, name: str) -> bool:
+        """Whether some note says that this person said it."""
+        query = "SELECT 1 FROM file WHERE speaker=? LIMIT 1"
+        return self._get(query, name).get is not None
+
+    def stems(self, analysed: str) -> list[str]:
+        """Terms as the index keeps them."""
+        if self._stem is None:
+            self._stem = self.db.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1:]))
+        found: Any = self._stem(
+            analysed.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None,
+            include_offsets=False, include_colocated=False,
+        )  # fmt: skip
+        return list(found)
+
+    def spread(self, stem: str) -> int:
+        """In how many passages a term stands."""
+        return int(self._get("SELECT doc FROM counts WHERE term=?", stem).get or 0)
+
+    def file(self, passage: int) -> Row:
+        """The file that a passage belongs to."""
+        query = """SELECT id, name, number, created, expires, tags FROM file
+                   WHERE id <= ? ORDER BY id DESC LIMIT 1"""
+        return Row(*self._get(query, passage).get)
+
+    def matching(self, terms: Iterable[str], weights: str) -> Iterator[tuple[int, float]]:
+        """The passages holding any of these terms, best first, and how well by BM25."""
+        asked = " OR ".join(f'"{term}"' for term in terms)
+        query = "SELECT rowid, -rank FROM terms WHERE terms MATCH ? AND rank MATCH ? ORDER BY rank"
+        found: Iterator[tuple[int, float]] = self._get(query, asked, f"bm25({weights})")
+        return found
+
+    def holding(self, *needles: str) -> Iterator[int]:
+        """The passages that may hold all these folded texts: their letters are there, by threes."""
+        triples: dict[str, None] = {}
+        for needle in needles:
+            last = len(needle) - 3
+            triples.update((needle[at : at + 3], None) for at in (*range(0, last, 3), last))
+        asked = " AND ".join('"' + triple.replace('"', '""') + '"' for triple in triples)
+        found = self._get("SELECT rowid FROM letters WHERE letters MATCH ?", asked)
+        return (row for (row,) in found)
+
+    def nearest(self, vector: bytes) -> list[tuple[int, float]]:
+        """The passages nearest in meaning and the cosine; ties at the far end are left out."""
+        bits = self._get("SELECT vec_quantize_binary(vec_int8(?))", vector).get
+        query = """SELECT id, d, 1 - vec_distance_cosine(vec_int8(v), vec_int8(?)) FROM (
+                       SELECT id, vec_distance_hamming(vec_bit(b), vec_bit(?)) AS d
+                       FROM bits ORDER BY d LIMIT ?) JOIN vector USING (id)"""
+        found = self._get(query, vector, bits, _NEAREST).fetchall()
+        far = max((d for _, d, _ in found), default=0) if len(found) == _NEAREST else sys.maxsize
+        return [(row, cosine) for row, d, cosine in found if d < far]
+
+    def cosines(self, vector: bytes, rows: Iterable[int]) -> list[tuple[int, float]]:
+        """How near these passages are in meaning."""
+        query = (
+            "SELECT id, 1 - vec_distance_cosine(vec_int8(v), vec_int8(?)) FROM vector WHERE id=?"
+        )
+        found = (self._get(query, vector, row).get for row in rows)
+        return [pair for pair in found if pair is not None]
+
+    def signs(self, some: Iterable[str]) -> dict[str, int]:
+        """The signs of the vectors of these words as bits, of those that the notes hold."""
+        query = "SELECT word, b FROM word WHERE word IN (SELECT value FROM json_each(?))"
+        found = self._get(query, json.dumps(list(some)))
+        return {word: int.from_bytes(b, "little") for word, b in found if b}
+
+    def sign_of(self, vector: bytes) -> int:
+        """The signs of a vector as bits."""
+        bits = self._get("SELECT vec_quantize_binary(vec_int8(?))", vector).get
+        return int.from_bytes(bits, "little") if any(vector) else 0
+
+    def dated(self, like: str) -> list[int]:
+        """The first passages of the notes whose date looks like this."""
+        query = """SELECT id FROM file WHERE created LIKE ? AND why IS NULL
+                   ORDER BY created DESC, number DESC, name"""
+        return [id for (id,) in self._get(query, like)]
+
+    def after(self, row: Row, seconds: int) -> int:
+        """The note made right after this one, if it is that near; 0 otherwise."""
+        query = "SELECT id, created FROM file WHERE number=? AND passages=1 ORDER BY created, name"
+        for id, created in self._get(query, row.number + 1):
+            with suppress(ValueError, TypeError):
+                gap = datetime.fromisoformat(created) - datetime.fromisoformat(row.created)
+                if 0 <= gap.total_seconds() <= seconds:
+                    return int(id)
+        return 0
+
+    def beginning(self, prefix: str, limit: int) -> list[str]:
+        """Words of the notes that begin like this."""
+        query = "SELECT word FROM word WHERE word >= ? AND word < ? LIMIT ?"
+        return [word for (word,) in self._get(query, prefix, prefix + chr(0x10FFFF), limit)]
+
+    def of_length(self, least: int, most: int) -> list[str]:
+        """Words of the notes by length."""
+        query = "SELECT word FROM word WHERE length(word) BETWEEN ? AND ?"
+        return [word for (word,) in self._get(query, least, most)]
+
+
+def _key(name: str) -> int:
+    """A short stand-in for a file's name; two names that share it are told apart by the name."""
+    data = name.encode("utf-8", "surrogateescape")
+    return zlib.crc32(data) << 32 >> 1 | zlib.crc32(data, 1)
+
+
+def _summed(seen: Mapping[str, int]) -> str:
+    """One text for a folder as it is; another order of the same files may give another."""
+    names = zlib.crc32("\n".join(seen).encode("utf-8", "surrogateescape"))
+    return f"{len(seen)} {sum(seen.values())} {names}"
+
+
+def hashed(data: bytes) -> bytes:
+    """What tells these bytes from others."""
+    import hashlib  # only what changed is hashed
+
+    return hashlib.blake2b(data, digest_size=12).digest()
+
+
+def _unlink(path: str) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def _load(db: apsw.Connection, extension: str) -> None:
+    db.config(apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1)
+    try:
+        db.load_extension(extension)
+    finally:
+        db.config(apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0)
+
+
+def _checked() -> str:
+    """The file layer that checks each page's checksum when it is read; apsw brings it along."""
+    if "cksmvfs" not in apsw.vfs_names():
+        folder = os.path.join(os.path.dirname(apsw.__file__), "sqlite_extra_binaries")
+        _load(apsw.Connection(":memory:"), os.path.join(folder, "cksumvfs"))
+    return "cksmvfs"
+
+
+def _vec_path() -> str:
+    """Where sqlite-vec's library lies; importing the package would load numpy."""
+    for folder in sys.path:
+        path = os.path.join(folder, "sqlite_vec", "vec0")
+        if os.path.isabs(folder) and os.path.isdir(os.path.dirname(path)):
+            return path
+    raise EmbedderUnavailable("the package sqlite-vec is not installed")

@@ -1,0 +1,373 @@
+"""Recall by the index: candidates by words, letters and meaning, then a closer look at their files.
+
+The closer look is a sum of what speaks for a note. Its weights were fitted on conversations, each
+left out once, and checked on notes as Co keeps them (bench/).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable
+
+from co_cli.errors import EmbedderUnavailable
+from co_cli.knowledge import words
+from co_cli.knowledge.asked import FEW, Asked
+from co_cli.knowledge.chunk import passages
+from co_cli.knowledge.embed import Static
+from co_cli.knowledge.found import WEIGHTS, Found, answers, floor, in_order, newest, rank_by_places
+from co_cli.knowledge.index import Index, Row
+from co_cli.knowledge.question import Question
+
+__all__ = ["Found", "Search", "answers"]
+
+_KEPT = 0.25  # a note that alone has a word is told of when it covers so much
+_FIRST = 60  # candidates of each kind
+_CLOSER = 60  # candidates that are looked at closely
+_LIKENED = 40  # of them, those whose words are compared by meaning
+_MANY = 1000  # what so many passages have tells none of them apart
+_DATED = 50
+_COLUMNS = "1.0, 2.0, 1.0, 0.5"  # body, title, tags, date
+_K1, _B, _TYPICAL = 0.9, 0.3, 12.0
+_BREATH = 60  # seconds within which one note answers another
+_PERSON, _DAY = 3.0, 2.0  # what a person and a day weigh beside the words
+
+_CORE = ("words", "meaning", "near")
+
+_DAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
+_TIME = (
+    r"(?i)\b(?:yesterday|today|tonight|tomorrow|ago|(?:last|next|this|past) (?:week|weekend|month|"
+    rf"year|night|few|summer|winter|spring|fall|{_DAYS})\w*|{_DAYS}|(?:19|20)\d\d|"
+    + "|".join(month for month in words.MONTHS if month != "may")
+    + r"|(?:in|since|for) (?:a|two|three|four|five|\d+) (?:days?|weeks?|months?|years?))\b"
+)
+_NAME = r"[^.!?:\"\[(\s] ([A-Z][\w-]+)"  # inside a sentence
+_SENTENCE = r"(?<=[.!?])\s+|\n+"
+_PIECES = 0.6  # of the likeness of a word that the embedder knows only in pieces
+
+
+class Search:
+    """One question put to one index; `read` gives the text of a file as it is now."""
+
+    def __init__(
+        self,
+        index: Index,
+        question: Question,
+        read: Callable[[str], str | None],
+        *,
+        allowed: set[int] | None = None,
+        fusion: str = "blend",
+        today: str = "",
+    ) -> None:
+        self.index = index
+        self.question = question
+        self.read = read
+        self.allowed = allowed
+        self.fusion = fusion
+        self.today = today
+        self._texts: dict[str, list[str]] = {}
+        self.asked = Asked(index, question, self._holds)
+        self.floor = floor(self.asked.size)
+        self.vector = self._embedded()
+        self._meaning: dict[int, float] = {}
+        self._own: dict[str, tuple[int, float]] = {}
+        self._signs: dict[str, int] = {}
+
+    def _embedded(self) -> bytes:
+        """The question as a vector, without the people; nothing when no embedder answers."""
+        if not self.index.embedder:
+            return b""
+        said = [word for word in self.question.words if word.casefold() not in self.asked.people]
+        try:
+            return self.index.embedder.query(" ".join(said))
+        except EmbedderUnavailable as error:
+            self.index.trouble = str(error)
+            return b""
+
+    def found(self) -> list[Found]:
+        """What may answer, best first, one passage a note."""
+        keyword = self._by_words()
+        exact = self._by_letters()
+        needle = self.question.needle
+        if not keyword and not any(self._holds(row, needle) for row in exact) and self.asked.mend():
+            keyword = self._by_words()
+        nearest = self._by_meaning()
+        self.asked.weigh()
+        picked = self._pick(keyword, exact, nearest)
+        for found in picked.values():
+            self._weigh(found, found.key in exact)
+        likened = in_order(picked.values())[:_LIKENED]
+        self._learn_signs(word for found in likened for word in found.said)
+        for found in likened:
+            self._liken(found)
+        if self.fusion == "rrf":
+            rank_by_places(picked, list(keyword), list(nearest))
+        else:
+            self._reply(picked)
+        best: dict[str, Found] = {}
+        for found in in_order(picked.values()):
+            best.setdefault(found.row.name, found)
+        return list(best.values())
+
+    def marks(self, text: str) -> list[tuple[int, int]]:
+        """Where in a text the words that were asked for stand."""
+        low, needle = text.casefold(), self.question.needle
+        if len(needle) > 1 and (at := low.find(needle)) >= 0:
+            return [(at, at + len(needle))]
+        return [word.span() for word in words.WORD.finditer(text) if self.asked.has(word.group())]
+
+    # Candidates
+
+    def _may(self, rows: Iterable[int]) -> Iterable[int]:
+        return rows if self.allowed is None else (row for row in rows if row in self.allowed)
+
+    def _by_words(self) -> dict[int, float]:
+        """The passages that hold the words, by BM25; of those that tie at the end, the newest."""
+        found: list[tuple[int, float]] = []
+        if self.asked.terms:
+            for row, score in self.index.matching(self.asked.terms, _COLUMNS):
+                if len(found) >= _FIRST and score < found[-1][1]:
+                    break
+                if self.allowed is None or row in self.allowed:
+                    found.append((row, score))
+        if len(found) > _FIRST:
+            last = found[-1][1]
+            sure = [pair for pair in found if pair[1] > last]
+            ties = [pair for pair in found if pair[1] == last]
+            found = sure + newest(ties, lambda pair: self.index.file(pair[0]))
+        return dict(found[:_FIRST])
+
+    def _by_letters(self) -> list[int]:
+        """The passages that may hold the question as it stands, the newest of them."""
+        needle = self.question.needle
+        if len(needle) < 3:
+            return []
+        rows = list(self._may(self.index.holding(needle)))
+        if len(rows) > _MANY:
+            some = set(rows)
+            rows = [row for row in self.index.dated("%") if row in some]
+        elif len(rows) > _FIRST:
+            rows = newest(rows, self.index.file)
+        if len(rows) > _FIRST:
+            held = (row for row in rows if self._holds(row, needle))
+            rows = [row for row, _ in zip(held, range(_FIRST), strict=False)]
+        return rows
+
+    def _by_meaning(self) -> dict[int, float]:
+        """The passages nearest in meaning, and how near; ties at the end are left out."""
+        if not any(self.vector):
+            return {}
+        if self.allowed is None:
+            found = self.index.nearest(self.vector)
+        else:
+            found = self.index.cosines(self.vector, self.allowed)
+        found.sort(key=lambda pair: -pair[1])
+        if len(found) > _FIRST:
+            found = [pair for pair in found[:_FIRST] if pair[1] > found[_FIRST][1]]
+        self._meaning = dict(found)
+        return dict(found)
+
+    def _by_date(self) -> list[int]:
+        """The passages of the months that are named, those nearest in meaning."""
+        rows = [row for day in self.question.days for row in self.index.dated(day.pattern)]
+        rows = list(dict.fromkeys(self._may(rows)))
+        if len(rows) > _MANY:
+            return []
+        self._compare(rows)
+        if len(rows) > _DATED:
+            rows = newest(rows, self.index.file)
+            rows.sort(key=lambda row: -self._meaning.get(row, 0.0))
+        return rows[:_DATED]
+
+    def _pick(
+        self, keyword: dict[int, float], exact: list[int], nearest: dict[int, float]
+    ) -> dict[int, Found]:
+        """The candidates to look at closely, read from their files."""
+        sure = dict.fromkeys((*exact, *self._may(self.asked.alone())))
+        rows = dict.fromkeys((*keyword, *nearest, *self._by_date(), *sure))
+        self._compare(rows)
+        files = {row: self.index.file(row) for row in rows}
+        rough = {
+            row: 0.2 * keyword.get(row, 0.0)
+            + WEIGHTS["meaning"] * self._meaning.get(row, 0.0)
+            + WEIGHTS["month"] * any(day.fits(files[row].created)[0] for day in self.question.days)
+            for row in rows
+        }
+        keep = newest(rows, files.__getitem__)
+        keep.sort(key=lambda row: -rough[row])
+        seen = (self._look(key, files[key]) for key in dict.fromkeys((*sure, *keep[:_CLOSER])))
+        return {found.key: found for found in seen if found is not None}
+
+    def _compare(self, rows: Iterable[int]) -> None:
+        """See to it that the cosine of these passages is known."""
+        if any(self.vector):
+            rest = [row for row in rows if row not in self._meaning]
+            self._meaning.update(self.index.cosines(self.vector, rest))
+
+    def _text(self, key: int, row: Row) -> str | None:
+        parts = self._texts.get(row.name)
+        if parts is None:
+            text = self.read(row.name)
+            parts = self._texts[row.name] = [] if text is None else passages(text)
+        return parts[key - row.id] if key - row.id < len(parts) else None
+
+    def _look(self, key: int, row: Row) -> Found | None:
+        text = self._text(key, row)
+        return None if text is None else Found(key, row, text, self._meaning.get(key, 0.0))
+
+    # A closer look
+
+    def _weigh(self, found: Found, letters: bool) -> None:
+        question, text, features = self.question, found.text, found.features
+        analysed = words.analysed(f"{text}{found.row.tags}")
+        found.said = set(analysed.split())
+        stems = self.index.stems(analysed)
+        norm = _K1 * (1 - _B + _B * len(stems) / _TYPICAL)
+        times = {stem: count for stem in self.asked.stems if (count := stems.count(stem))}
+        found.met = self.asked.met(found.key, times)
+        found.only = self.asked.rarities(found.key, times)
+        found.tags = self._tags(found.row.tags)
+        features["words"] = sum(
+            self.asked.worth(stem) * count * (_K1 + 1) / (count + norm)
+            for stem, count in times.items()
+        )
+        if people := self.asked.people:
+            first = found.speaker == people[0]
+            features["who"] = float(first) if len(people) == 1 else 0.5 * first
+        if question.when:
+            features["when"] = float(bool(re.search(_TIME, text)))
+        if question.naming:
+            features["capital"] = float(self._names(text))
+        for day in question.days:
+            month, near_day = day.fits(found.row.created)
+            features["month"] = max(features.get("month", 0.0), month)
+            features["day"] = max(features.get("day", 0.0), near_day)
+        if "?" in text:
+            features["asks"] = _asking(text)
+        if found.row.expires and found.row.expires < self.today:
+            features["expired"] = 1.0
+        if letters or len(found.met) == len(self.asked.weight) or len(question.needle) < 3:
+            found.exact = self._exact(found)
+        self._sum(found, self._covered(found))
+
+    def _covered(self, found: Found) -> float:
+        return sum(self.asked.weight[word] * share for word, share in found.met.items())
+
+    def _sum(self, found: Found, near: float) -> None:
+        found.features["near"] = near / (self.asked.whole or 1.0)
+        found.score = sum(WEIGHTS[name] * value for name, value in found.features.items())
+        found.cover = self._cover(found, near)
+        found.floor = self.floor
+        if found.only and self.asked.large and not self.asked.lost and found.cover > _KEPT:
+            found.floor = min(self.floor, found.cover)
+
+    def _tags(self, tags: str) -> list[str]:
+        """How to tell which tags are asked for."""
+        asked = {self.question.needle, *(word.casefold() for word in self.question.words)}
+        found = [tag for tag in tags.split("\n") if tag]
+        exact = [f"tag {tag}" for tag in found if tag in asked]
+        return exact or ["tag"] * any(map(self.asked.has, found))
+
+    def _names(self, text: str) -> bool:
+        """Whether something is called by its name there."""
+        return any(
+            name.casefold() not in words.STOP and not self.index.speaks(name.casefold())
+            for name in re.findall(_NAME, text)
+        )
+
+    def _liken(self, found: Found) -> None:
+        """A word that is missing counts as far as one there is near in meaning; a name does not."""
+        names, weight = self.question.names, self.asked.weight
+        rest = [word for word in weight if word not in found.met and word not in names]
+        others = [sign for word in found.said if (sign := self._sign(word))] if rest else []
+        if not others or not self.index.speller:
+            return
+        covered = near = self._covered(found)
+        for word in rest:
+            own, trust = self._trusted(self.index.speller, word)
+            if own:
+                apart = min((own ^ other).bit_count() for other in others)
+                like = max(0.0, math.cos(math.pi * apart / self.index.speller.dim))
+                near += weight[word] * trust * like
+        found.likened = (near - covered) / self.asked.whole
+        self._sum(found, near)
+
+    def _trusted(self, speller: Static, word: str) -> tuple[int, float]:
+        """The signs of a word, and how far to trust them: less when it is made of pieces."""
+        if word not in self._own:
+            term = words.terms(word)[0]
+            sign = self.index.sign_of(speller.signs([term])[0])
+            self._own[word] = sign, 1.0 if len(speller.tokens(term)) == 1 else _PIECES
+        return self._own[word]
+
+    def _sign(self, word: str) -> int:
+        if word not in self._signs:
+            self._learn_signs([word])
+        return self._signs[word]
+
+    def _learn_signs(self, some: Iterable[str]) -> None:
+        """Look the signs of these words up, all at once."""
+        new = {word for word in some if word not in self._signs}
+        self._signs.update(dict.fromkeys(new, 0))
+        self._signs.update(self.index.signs(new))
+
+    def _cover(self, found: Found, near: float) -> float:
+        """How much of what was asked for this passage covers, from 0 to 1."""
+        whole = self.asked.whole + self.asked.lost
+        if people := self.asked.people:
+            low = found.text.casefold()
+            whole += _PERSON
+            near += _PERSON * any(name in low for name in people)
+        if self.question.days:
+            whole += _DAY
+            near += _DAY * (found.features["month"] > 0 or found.features["day"] > 0)
+        return near / whole if whole else 0.0
+
+    def _holds(self, row: int, needle: str) -> bool:
+        """Whether a passage or its tags have this in them, as the letters promise."""
+        file = self.index.file(row)
+        text = self._text(row, file)
+        return text is not None and needle in words.folded(text + file.tags)
+
+    def _exact(self, found: Found) -> int:
+        """2 when the question stands there as whole words or as a tag, 1 when as part of a word."""
+        needle = self.question.needle
+        tags = found.row.tags.split("\n")
+        if not needle or needle in tags:
+            return 2 if needle else 0
+        text = words.folded(found.text)
+        at = text.find(needle)
+        whole = False
+        while at >= 0 and not whole:
+            end = at + len(needle)
+            whole = not (text[max(at - 1, 0) : at].isalnum() or text[end : end + 1].isalnum())
+            at = text.find(needle, at + 1)
+        return 2 if whole else int(needle in text or any(needle in tag for tag in tags))
+
+    def _reply(self, picked: dict[int, Found]) -> None:
+        """A note made right after one that asks the question is likely to answer it."""
+        asking = in_order(found for found in picked.values() if "asks" in found.features)
+        for question in asking[:FEW]:
+            key = self.index.after(question.row, _BREATH)
+            if not key or not list(self._may([key])):
+                continue
+            answer = picked.get(key)
+            if answer is None:
+                self._compare([key])
+                answer = self._look(key, self.index.file(key))
+                if answer is None:
+                    continue
+                picked[key] = answer
+                self._weigh(answer, False)
+                self._liken(answer)
+            core = sum(WEIGHTS[name] * question.features[name] for name in _CORE)
+            answer.features["reply"] = core
+            answer.score += WEIGHTS["reply"] * core
+            answer.cover = max(answer.cover, question.cover)
+
+
+def _asking(text: str) -> float:
+    """Which share of a text is questions."""
+    parts = re.split(_SENTENCE, text)
+    asked = sum(len(part) for part in parts if part.rstrip().endswith("?"))
+    return asked / (sum(map(len, parts)) or 1)
