@@ -94,7 +94,7 @@ def floor(base: Path) -> Measured:
     return {"cpu": timed(build)}
 
 
-def build(base: Path, backend: str | None = None) -> Measured:
+def build(base: Path, backend: str = "auto") -> Measured:
     """Build the index from nothing, then ask a little."""
     for path in notes_in(base).glob("knowledge.db*"):
         path.unlink()

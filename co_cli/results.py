@@ -18,7 +18,8 @@ if TYPE_CHECKING:  # what only read something never loads what writes
 def plural(count: int, noun: str) -> str:
     """A count with its noun: 1 memory, 2 memories."""
     if count != 1:
-        noun = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
+        ends = noun.endswith("y") and noun[-2] not in "aeiou"
+        noun = noun[:-1] + "ies" if ends else noun + ("es" if noun.endswith("ch") else "s")
     return f"{count} {noun}"
 
 

@@ -487,7 +487,7 @@ def test_doctor_compares_the_index_with_the_files() -> None:
     path.write_text(path.read_text() + "More\n")
     note(2, "Apples are red")
     result = co("knowledge", "doctor")
-    assert f"{path}: changed since it was indexed; the next recall takes care of it" in result.out
+    assert f"{path}: changed since it was indexed; the next recall takes it in" in result.out
     assert "002-apples.md: not indexed yet" in result.out
     ok("recall", "deploy")
     path.unlink()

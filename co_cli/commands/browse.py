@@ -27,12 +27,15 @@ from co_cli.knowledge.visible import visible
 from co_cli.results import age, hit_json, marks, note_json, plural, span
 
 _SCOPES = ("all", "project", "user")
+_LIMIT, _FAINT = 10, 3  # answers that are shown at most, and weak ones beside better
 _EXPLAINED = "what spoke for it: "
 
 
 @click.command("recall")
 @click.argument("query", nargs=-1, required=True)
-@click.option("-n", "--limit", type=click.IntRange(1, 1000), default=10, show_default=True)
+@click.option(
+    "-n", "--limit", type=click.IntRange(1, 1000), help="How many at most; 10 if not said."
+)
 @click.option("--kind", type=click.Choice(["memory", "article"]), help="Only this kind of note.")
 @click.option(
     "-t", "--tag", "tags", multiple=True, help="Only notes with this tag; may be repeated."
@@ -55,8 +58,8 @@ def recall_command(query: tuple[str, ...], in_user: bool, as_json: bool, **optio
         first_day(options["since"], today, "--since"), last_day(options["until"], today, "--until"),
     )  # fmt: skip
     scope = "user" if in_user else options["scope"].replace("all", "")
-    limit = options["limit"]
-    found = desk.shelf.recall(text, limit, filters, scope=scope)
+    limit = options["limit"] or _LIMIT
+    found = desk.shelf.recall(text, limit, filters, scope=scope, marked=has_colour())
     matched = max(len(found), sum(book.finder.matched for book in desk.shelf.books()))
     untrusted = not desk.trust.known and not desk.trust.nothing_to_trust
     degraded = sorted({book.finder.degraded for book in desk.shelf.books()} - {""})
@@ -70,29 +73,44 @@ def recall_command(query: tuple[str, ...], in_user: bool, as_json: bool, **optio
         counts = {"query": text, "count": len(results), "matched": matched}
         to_json(counts | {"degraded": degraded, "results": results})
         return
-    for book, hit in found:
+    shown = found if options["limit"] else _not_faint(found)
+    for book, hit in shown:
         _say_hit(book, hit, untrusted and book.scope == "project", options["explain"])
-    if matched > len(found) == limit:
+    if len(found) > len(shown):
+        notice(f"{plural(len(found) - len(shown), 'weaker match')} left out: -n {len(found)}")
+    elif matched > len(found) == limit:
         notice(f"{matched - limit} more match: -n {matched}")
     for remark in degraded:
         notice(f"co: {remark}")
     _say_rest(desk, text, len(found), filters != Filters() or bool(scope))
 
 
+def _not_faint(found: list[tuple[Reader, Hit]]) -> list[tuple[Reader, Hit]]:
+    """The answers without most of the weak ones, if there are better ones."""
+    good = [pair for pair in found if not pair[1].weak]
+    weak = [pair for pair in found if pair[1].weak]
+    return good + weak[: 0 if any(hit.score == 1.0 for _, hit in good) else _FAINT]
+
+
 def _say_hit(book: Reader, hit: Hit, untrusted: bool, explain: bool) -> None:
     note = hit.note
     old = age(note.created, book.today())
-    head = [styled(book.ref(note), bold=True, fg="cyan"), span(note) + (f" ({old})" if old else "")]
-    head += [f"[{', '.join(note.tags)}]"] if note.tags else []
-    head += [marks(note, book.today())] if marks(note, book.today()) else []
-    head += ["yours"] if book.scope == "user" else []
-    head += ["untrusted folder"] if untrusted else []
-    head += [styled(f"({'weak; ' if hit.weak else ''}{hit.why})", dim=True)]
-    click.echo("  ".join(piece if piece.startswith("\x1b") else styled(piece) for piece in head))
+    mark = marks(note, book.today())
+    head = [
+        styled(book.ref(note), bold=True, fg="cyan"),
+        styled(span(note) + (f" ({old})" if old else "")),
+        styled(f"[{', '.join(note.tags)}]" if note.tags else ""),
+        styled(mark),
+        "yours" if book.scope == "user" else "",
+        "untrusted folder" if untrusted else "",
+        styled(f"({'weak; ' if hit.weak else ''}{hit.why})", dim=True),
+    ]
+    click.echo("  ".join(filter(None, head)))
     passage = hit.passage or note.body
     click.echo(_indented(_marked(passage, hit.marks)))
     if len(passage) < len(note.body):
-        notice(f"    ... part of a longer note: co knowledge show {book.ref(note)}")
+        where = note.path if note.kind == "article" else f"co knowledge show {book.ref(note)}"
+        notice(f"    ... part of a longer note: {where}")
     if explain:
         parts = sorted(hit.features.items(), key=lambda part: -abs(part[1]))
         say("    " + _EXPLAINED + ", ".join(f"{name} {value:+.2f}" for name, value in parts))

@@ -130,7 +130,7 @@ def doctor_command(as_json: bool) -> None:
         if state not in ("up to date", "not built yet"):
             notice(f"Index {finder.index_path}: {state}")
         for path, why in behind[:20]:
-            say_line(f"    {path}: {why}; the next recall takes care of it")
+            say_line(f"    {path}: {why}")
     if problems:
         raise click.exceptions.Exit(1)
 
@@ -164,10 +164,15 @@ def reindex_command(as_json: bool) -> None:
         to_json({"indexes": done})
         return
     for one in done:
-        say_line(f"✓ {plural(one['notes'], 'memory')} indexed in {one['path']}")
+        if one["rebuilt"] and not one["degraded"].startswith("the index"):
+            say_line(f"✓ {plural(one['notes'], 'memory')} indexed in {one['path']}")
+        else:
+            say_line(f"{one['path']} was not built.")
         if one["unread"]:
             notice(f"{plural(one['unread'], 'file')} could not be read: co knowledge doctor")
         if one["degraded"]:
             notice(f"co: {one['degraded']}")
     if not done:
         notice("Nothing is saved yet, so there is nothing to index.")
+    if not all(one["rebuilt"] for one in done):
+        raise click.exceptions.Exit(1)

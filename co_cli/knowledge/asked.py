@@ -14,6 +14,7 @@ _BEGUN, _WITHIN, _SLIP = 0.8, 0.7, 0.7  # how well it meets a word to begin like
 _LEAST = 100  # of a handful of notes nothing can be said about how rare a word is
 _LARGE, _COMMON = 1350, 5  # in such a notebook, or beside such words, a word of one note decides
 _NAMED = 2.0
+_MOST, _SLIPS = 200, 8  # words that may stand for a beginning; words looked at for slips
 
 
 class Asked:
@@ -71,8 +72,9 @@ class Asked:
         count = sum(self._want(word, term, 1.0) for term in whole)
         count += sum(self._want(word, term, 0.0) for term in parts)
         own = [stem for stem, (of, share) in self.stems.items() if of == word and not share]
+        together = sum(self.idf[stem] for stem in own)
         for stem in own:
-            self.stems[stem] = word, self.idf[stem] / sum(self.idf[one] for one in own)
+            self.stems[stem] = word, self.idf[stem] / together
         name = word in self.question.names and word.isalpha()
         if words.is_dense(word) and len(word) == 1:
             self._begin(word, 1)
@@ -99,7 +101,7 @@ class Asked:
         low = words.folded(word)
         if len(low) < least:
             return False
-        if sum([self._want(word, other, _BEGUN) for other in self.index.beginning(low, -1)]):
+        if sum([self._want(word, other, _BEGUN) for other in self.index.beginning(low, _MOST)]):
             return True
         rows = list(self.index.holding(low)) if len(low) > 3 else []
         rows = [row for row in rows if len(rows) <= FEW and self._holds(row, low)]
@@ -109,15 +111,15 @@ class Asked:
 
     def mend(self) -> bool:
         """When nothing matches: what begins like the words, else what is one slip away."""
-        asked = [word for word in self.question.words if word.casefold() not in words.STOP]
+        asked = [word for word in self.question.words if words.terms(word)][:_SLIPS]
         if any([self._begin(word, 2) for word in asked]):
             return True
         known = 0
         for word in asked:
             low = word.casefold()
-            for other in self.index.of_length(len(low) - 1, len(low) + 1):
-                if len(low) >= 4 and words.slip(low, other):
-                    known += self._want(word, other, _SLIP)
+            if len(low) >= 4 and low.isalpha():
+                for other in self.index.of_length(len(low) - 1, len(low) + 1):
+                    known += self._want(word, other, _SLIP) if words.slip(low, other) else 0
         return known > 0
 
     def weigh(self) -> None:
@@ -128,6 +130,8 @@ class Asked:
             self.weight[word] = max(self.weight.get(word, 0.0), named * self.idf[stem])
             if self._count[stem]:
                 known.add(word)
+        for word, rows in self.within.items():
+            self.weight.setdefault(word, math.log(1 + max(self.size, _LEAST) / len(rows)))
         self.whole = sum(self.weight.values())
         lost = self.weight.keys() & self.question.names - known
         self.lost = sum(self.weight[word] for word in sorted(lost))

@@ -26,7 +26,10 @@ def passages(text: str) -> list[str]:
             if current:
                 found.append(current)
             current = piece
-    return [*found, current][:MOST] if current else found or [text]
+    found += [current] if current else []
+    if len(found) > MOST:
+        found[MOST - 1 :] = ["\n\n".join(found[MOST - 1 :])]
+    return found or [text]
 
 
 def _is_heading(text: str) -> bool:

@@ -32,6 +32,7 @@ _MOST_TOKENS = 60  # of a word; also what its tokens share, without a rest up to
 _MOST_WORDS = 250  # of a text: 255 times as many fit a lane
 _ZERO = 128
 _CACHED = 1 << 16
+_FEW = 100  # words; for more it is quicker to read the vocabulary
 _SPACE = "\u2581".encode().decode("latin-1")
 _BROKEN = (
     OSError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError,
@@ -81,6 +82,7 @@ class Static:
         self._middle = (1 << 15 | 1 << 7) * self._ones  # zero, and half a step to round
         self._vocabulary: dict[str, int] = {}
         self._lent: Callable[[str], int | None] | None = None
+        self._asked = 0
         self._words: dict[str, int] = {}
         self._tokens: dict[int, int] = {}
 
@@ -112,7 +114,9 @@ class Static:
         plain = _is_plain(word)
         find: Callable[[str], int | None] = self._vocabulary.get
         if not self._vocabulary:
-            find = self._lent if self._lent and plain else self._read_vocabulary().get
+            self._asked += 1
+            lent = self._lent if plain and self._asked <= _FEW else None
+            find = lent or self._read_vocabulary().get
         if (whole := find(_SPACE + word)) is not None:
             return [whole]
         parts = [_SPACE, *word[:_MOST_TOKENS]] if plain else []

@@ -9,13 +9,15 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from co_cli.errors import CoError, EmbedderUnavailable, FormatError
 from co_cli.knowledge import disk, embed, folders, words
+from co_cli.knowledge.chunk import passages
 from co_cli.knowledge.frontmatter import split
 from co_cli.knowledge.hits import Around, Filters, Hit, How, Synced
-from co_cli.knowledge.index import Index, Loaded, hashed, settled, sign
+from co_cli.knowledge.index import Index, Loaded, Row, settled, sign
 from co_cli.knowledge.note import Note, decode, parse, parse_article
 from co_cli.knowledge.question import Question
 from co_cli.knowledge.scan import scan
@@ -25,10 +27,20 @@ if TYPE_CHECKING:
     from co_cli.knowledge.watch import Watcher
 
 ARTICLES = "articles"
+_SOON = "the next recall takes it in"
 _MEMORY_NOTES = 20_000  # an index in memory is built for no more
 _NEIGHBOURS = 10
-_START = 400  # characters of a text that stand in one passage of any note that says the same
+_TEXTS, _SHORT = 8192, 2000  # texts that a process remembers, and their length
+_START = 400  # characters of a passage that stand together in any note that says the same
 _T = TypeVar("_T")
+
+
+class _Unlisted(Exception):
+    """The folder itself cannot be read."""
+
+    def __init__(self, error: CoError) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 class _Doubt(Exception):
@@ -49,7 +61,9 @@ class Finder:
         self._explained = explained
         self._folders = {"": os.path.join(root, "memories"), ARTICLES: os.path.join(root, ARTICLES)}
         self._odd: dict[str, str] = {}
+        self._texts: dict[tuple[str, int], str | None] = {}
         self._index: Index | None = None
+        self._spare: Index | None = None  # in memory, where the folder takes no file
         self._watcher: Watcher | None = None
         if how.watch:
             from co_cli.knowledge.watch import Watcher  # a command looks once and is gone
@@ -61,8 +75,9 @@ class Finder:
 
     def close(self) -> None:
         """Let go of the index and the watcher."""
-        if self._index is not None:
-            self._index.close()
+        for index in (self._index, self._spare):
+            if index is not None:
+                index.close()
         if self._watcher is not None:
             self._watcher.close()
 
@@ -141,6 +156,9 @@ class Finder:
         except FileNotFoundError:
             return None
         except FormatError as error:
+            with suppress(OSError):
+                told = disk.signature(os.lstat(path))
+                return Loaded(sign(told) if settled(told) else 0, b"", error)
             return Loaded(0, b"", error)
         try:
             return Loaded(mark, raw, self._parsed(name, path, raw))
@@ -158,8 +176,19 @@ class Finder:
         except (FileNotFoundError, CoError):
             return None
 
-    def _text(self, name: str) -> str | None:
-        """The text of a note now; a memory's header is not looked at."""
+    def _text(self, row: Row) -> str | None:
+        """The text of a note now, to rank it by; one that has not changed is not read again."""
+        key = row.name, row.sign
+        if key not in self._texts:
+            text = self._read_text(row.name)
+            if not row.sign or len(text or "") > _SHORT:
+                return text
+            if len(self._texts) >= _TEXTS:
+                self._texts.clear()
+            self._texts[key] = text
+        return self._texts[key]
+
+    def _read_text(self, name: str) -> str | None:
         if name.startswith(f"{ARTICLES}/"):
             note = self.note(name)
             return note.text if note else None
@@ -167,7 +196,7 @@ class Finder:
             text = decode(disk.read_bytes(self.path(name)))
         except (FileNotFoundError, CoError):
             return None
-        where = split(text)
+        where = split(text)  # the header is not looked at
         return text[where[2] :].strip() if where else None
 
     # The index
@@ -189,23 +218,17 @@ class Finder:
         """Do something with an index that is up to date; None when there can be none."""
         if self.how.backend == "grep":
             return None
-        changed = self._watcher.changed() if self._watcher and not anew else None
-        if changed is None:
-            seen, only = self._listed(), None
-        else:
-            seen, only = self._touched(changed)
         trouble: Exception | None = None
-        for index, again in self._attempts(len(seen)):
+        for index, again in self._attempts():
             try:
                 with index.held():
+                    seen, only = self._looked(index, anew or again)
+                    if not index.kept and len(seen) > _MEMORY_NOTES and only is None:
+                        break
                     synced = index.sync(
-                        seen if not again else self._listed(),
-                        self._load,
-                        only=None if again else only,
-                        anew=anew or again,
-                        explained=self._explained,
-                        progress=progress,
-                    )
+                        seen, self._load, only=only, anew=anew or again,
+                        explained=self._explained, progress=progress,
+                    )  # fmt: skip
                     found = act(index, synced)
                     self.total = index.count()
                     self.problems = [(self.path(n), why, line) for n, why, line in index.unread()]
@@ -218,23 +241,39 @@ class Finder:
                 trouble = error
                 index.close()
                 continue
-            self._index = index
+            except BaseException:
+                self._look_again()
+                raise
             self.missing = synced.missing
             self._say(index, trouble)
             return found
+        self._look_again()
+        if isinstance(trouble, _Unlisted):
+            raise trouble.error
         self.degraded = f"the index cannot be used ({_why(trouble)}); every note was read instead"
-        if self._watcher:
-            self._watcher.reset()
         return None
 
-    def _attempts(self, count: int) -> Iterator[tuple[Index, bool]]:
+    def _looked(self, index: Index, whole: bool) -> tuple[dict[str, int], list[str] | None]:
+        """The files as they are, all or those that changed; only while the index is held."""
+        try:
+            changed = self._watcher.changed() if self._watcher else None
+            if changed is None or whole or not index.trusted():
+                return self._listed(), None
+            return self._touched(changed)
+        except CoError as error:
+            raise _Unlisted(error) from error
+
+    def _look_again(self) -> None:
+        if self._watcher:
+            self._watcher.reset()
+
+    def _attempts(self) -> Iterator[tuple[Index, bool]]:
         """The index, then a new one in its place, then one in memory; whether it is built anew."""
-        index = self._index or self._made(kept=True)
-        yield index, False
-        if index.kept:
-            yield index, True
-            if count <= _MEMORY_NOTES:
-                yield self._made(kept=False), True
+        self._index = self._index or self._made(kept=True)
+        yield self._index, False
+        yield self._index, True
+        self._spare = self._spare or self._made(kept=False)
+        yield self._spare, False
 
     def _made(self, *, kept: bool) -> Index:
         self._lacking = ""
@@ -271,24 +310,27 @@ class Finder:
         try:
             with index.held():
                 known = index.recorded()
+                unread = index.unread() if known else []
         except Exception as error:  # the next recall sees to it
             return f"cannot be used: {_why(error)}", []
         finally:
             index.close()
         if known is None:
             return "in doubt, so the next recall builds it anew", []
-        behind = [(self.path(name), "not indexed yet") for name in sorted(seen.keys() - known)]
+        behind = [(self.path(n), f"not indexed yet; {_SOON}") for n in sorted(seen.keys() - known)]
         for name in sorted(seen.keys() & known):
             loaded = self._load(name)
-            if loaded and hashed(loaded.raw) != known[name]:
-                behind.append((self.path(name), "changed since it was indexed"))
-        behind += [(self.path(name), "indexed, but gone") for name in sorted(known.keys() - seen)]
+            if loaded and loaded.digest != known[name]:
+                behind.append((self.path(name), f"changed since it was indexed; {_SOON}"))
+        gone = sorted(known.keys() - seen)
+        behind += [(self.path(name), "indexed, but gone") for name in gone]
+        behind += [(self.path(name), why) for name, why, _ in unread if name.startswith(ARTICLES)]
         return f"{len(behind)} behind" if behind else "up to date", behind
 
     # What is asked
 
     def recall(
-        self, query: str, limit: int, filters: Filters, today: str, *, strict: bool
+        self, query: str, limit: int, filters: Filters, today: str, *, strict: bool, marked: bool
     ) -> list[Hit] | None:
         """The notes that answer, best first; None when the files must be searched themselves."""
         question = Question(query)
@@ -296,16 +338,18 @@ class Finder:
         def act(index: Index, _: Synced) -> list[Hit]:
             search = Search(
                 index, question, self._text, allowed=index.allowed(filters),
-                fusion=self.how.fusion, today=today,
+                fusion=self.how.fusion, today=today, limit=limit,
             )  # fmt: skip
             found = search.found()
             told = answers(found) if strict else [(one, False) for one in found]
             self.matched = len(told)
-            return self._hits(search, told, limit)
+            return self._hits(search, told, limit, marked)
 
         return self._use(act)
 
-    def _hits(self, search: Search, found: Iterable[tuple[Found, bool]], limit: int) -> list[Hit]:
+    def _hits(
+        self, search: Search, found: Iterable[tuple[Found, bool]], limit: int, marked: bool
+    ) -> list[Hit]:
         """The notes themselves; what says the same to the word as a better one is left out."""
         hits: list[Hit] = []
         said: dict[str, str] = {}
@@ -315,10 +359,11 @@ class Finder:
             note = self.note(one.row.name)
             if note is None:
                 continue
-            other = said.setdefault(words.analysed(note.body), note.body)
+            other = said.setdefault(words.folded(note.body[:_SHORT]), note.body)
             if other is not note.body and _same(other, note.body):
+                self.matched -= 1
                 continue
-            marks = search.marks(one.text)
+            marks = search.marks(one.text) if marked else ()
             hits.append(Hit(note, one.shown, one.why, weak, one.text, marks, one.parts))
         return hits
 
@@ -326,7 +371,8 @@ class Finder:
         """The notes that a new text must be compared with, found by the index."""
         from co_cli.knowledge.sameness import key  # only who saves asks this
 
-        start = key(text[:_START])[: None if len(text) <= _START else -1]
+        first = passages(text)[0]
+        start = key(first[:_START])[: None if len(first) <= _START else -1]
         said = {folded for word in start if len(folded := words.folded(word)) > 2}
         rare = sorted((word for word in said if word.isalnum()), key=lambda w: (len(w), w))[-3:]
         if not rare:

@@ -30,8 +30,8 @@ class Found:
     """A passage that may answer, and what speaks for it."""
 
     __slots__ = (
-        "cover", "exact", "features", "floor", "key", "likened", "met", "only", "row", "said",
-        "score", "speaker", "tags", "text",
+        "cover", "exact", "features", "floor", "in_text", "key", "likened", "met", "only", "row",
+        "said", "score", "speaker", "tags", "text",
     )  # fmt: skip
 
     def __init__(self, key: int, row: Row, text: str, meaning: float) -> None:
@@ -44,6 +44,7 @@ class Found:
         self.score = self.cover = self.floor = 0.0
         self.likened = 0.0  # how much of what was asked for is there by other words
         self.exact = self.only = 0
+        self.in_text = False
 
     @property
     def shown(self) -> float:
@@ -70,7 +71,7 @@ class Found:
         features = self.features
         matched = [word for word, share in self.met.items() if share >= 0.5]
         matched = [word for word in matched if f"tag {word.casefold()}" not in self.tags]
-        parts = ["exact text"] if self.exact and not self.tags else []
+        parts = ["exact text"] if self.in_text or (self.exact and not self.tags) else []
         if matched and not self.exact:
             parts.append("words: " + ", ".join(matched))
         parts += self.tags
@@ -95,14 +96,18 @@ def answers(found: list[Found]) -> list[tuple[Found, bool]]:
     return [(one, one.strength < _WEAK) for one in found if one.strength >= least]
 
 
-def rank_by_places(picked: dict[int, Found], keyword: list[int], nearest: list[int]) -> None:
+def rank_by_places(
+    picked: dict[int, Found], keyword: dict[int, float], nearest: dict[int, float]
+) -> None:
     """Reciprocal Rank Fusion of the two lists, as documented: the sum of 1 / (60 + rank)."""
     for found in picked.values():
         found.score = 0.0
-    for places in (keyword, nearest):
-        for rank, key in enumerate(places, 1):
-            if key in picked:
-                picked[key].score += 1 / (_RRF + rank)
+    for scores in (keyword, nearest):
+        ranks: dict[float, int] = {}  # equals share a rank
+        for place, score in enumerate(sorted(scores.values(), reverse=True), 1):
+            ranks.setdefault(score, place)
+        for key in scores.keys() & picked.keys():
+            picked[key].score += 1 / (_RRF + ranks[scores[key]])
 
 
 def newest(items: Iterable[_Some], row: Callable[[_Some], Row]) -> list[_Some]:

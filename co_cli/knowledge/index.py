@@ -12,7 +12,7 @@ import os
 import sys
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -26,9 +26,12 @@ from co_cli.knowledge.embed import Embedder, Static
 from co_cli.knowledge.hits import Filters, Synced
 from co_cli.knowledge.note import Note, number_of
 
-SCHEMA = "co 3"
+SCHEMA = "co 4"
 PATIENCE = 10.0
 _BATCH = 1000
+_NEEDLE = 16  # of a longer text, triples side by side tell enough
+_SIGNS = 100_000  # words whose signs are remembered
+_ROW = "id, name, sign, number, created, expires, tags"
 _LARGE = 2000  # notes from which on a question must not wait for the embedder's vocabulary
 _MANY = 9  # files that may vanish at once without a question
 _COARSE = 2_100_000_000  # a file system may keep whole seconds only, two at a time
@@ -40,7 +43,9 @@ _TABLES = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE file(
     id INTEGER PRIMARY KEY, key INTEGER, name TEXT, sign INTEGER, hash BLOB, number INTEGER,
-    created TEXT, expires TEXT, tags TEXT, passages INTEGER, speaker TEXT, why TEXT, line INTEGER);
+    created TEXT, expires TEXT, tags TEXT, passages INTEGER, speaker TEXT, why TEXT, line INTEGER,
+    owed INTEGER);
+CREATE INDEX owing ON file(name) WHERE owed;
 CREATE INDEX keys ON file(key);
 CREATE INDEX unread ON file(name) WHERE why IS NOT NULL;
 CREATE INDEX numbers ON file(number);
@@ -65,12 +70,18 @@ class Loaded(NamedTuple):
     raw: bytes
     found: Note | FormatError
 
+    @property
+    def digest(self) -> bytes:
+        """What tells it from any other content, or reason why there is none."""
+        return hashed(self.raw or str(self.found).encode("utf-8", "replace"))
+
 
 class Row(NamedTuple):
     """A file as the index knows it."""
 
     id: int
     name: str
+    sign: int
     number: int
     created: str
     expires: str
@@ -105,7 +116,8 @@ class Index:
         self.speller = speller  # of single words
         self.kept = kept
         self.trouble = ""
-        self._learnt: set[str] = set()  # words that the table has, as far as this process knows
+        self._signs: dict[str, int] = {}
+        self._learnt: set[str] = set()  # words of an index that is being built
         self.absent: set[int] = set()  # the rows of files that vanished together
         self._missing: list[str] = []  # their names
         self._db: apsw.Connection | None = None
@@ -154,11 +166,11 @@ class Index:
         return b""
 
     def _stamp(self) -> str:
-        made_by = [f"{one.name} {one.dim}" for one in (self.embedder, self.speller) if one]
-        return f"{SCHEMA} {apsw.sqlite_lib_version()} {made_by}"
+        names = [one.name for one in (self.embedder, self.speller) if one]
+        return f"{SCHEMA} {apsw.sqlite_lib_version()} {names}"
 
-    def _trusted(self) -> bool:
-        """Whether the files are as Co left them, and open."""
+    def trusted(self) -> bool:
+        """Whether the file is as Co left it, and open."""
         if not self.kept:
             return self._db is not None
         state = self._state()
@@ -177,6 +189,13 @@ class Index:
     def intact(self) -> bool:
         """Whether nobody else touched the index while it was in use."""
         return not self.kept or disk.read_if_any(self._seal, limit=4096) == self._state()
+
+    def _break_seal(self) -> None:
+        """See to it that nothing half written is ever believed, not even after a power cut."""
+        if self.kept:
+            with open(self._seal, "r+b") as seal:
+                seal.truncate()
+                disk.sync_file(seal.fileno())
 
     def _seal_it(self) -> None:
         """Write down what the index looks like now, once that is on the disk."""
@@ -200,7 +219,7 @@ class Index:
 
     def recorded(self) -> dict[str, bytes] | None:
         """The files of the index with the hash of their bytes; None when the index is in doubt."""
-        return dict(self._get("SELECT name, hash FROM file")) if self._trusted() else None
+        return dict(self._get("SELECT name, hash FROM file")) if self.trusted() else None
 
     # Keeping up with the files
 
@@ -219,7 +238,7 @@ class Index:
         `seen` holds every file there is with its signature, or just those named by `only`.
         When most files are gone at once and nobody explains it, their rows stay and are silent.
         """
-        if anew or not self._trusted():
+        if anew or not self.trusted():
             self._rebuild(seen, load, progress)
             return Synced(added=len(seen), rebuilt=True)
         state = _summed(seen) if only is None else ""
@@ -227,18 +246,20 @@ class Index:
             self.absent, self._missing = set(), []
             return Synced()
         known = self._known(only)
-        stale = sorted(name for name, _ in seen.items() - known.items())
+        stale = sorted({name for name, _ in seen.items() - known.items()} | self._owed(seen))
         gone = known.keys() - seen.keys()
         lost, news = self._lost(gone, seen, only is None, explained)
         gone -= lost
         if not (stale or gone or news) and (self.absent or not state):
             return Synced(missing=len(self.absent))
+        self._break_seal()
         added = changed = 0
         for start in range(0, max(len(stale), 1), _BATCH):
             with self.db:
                 freed = self._drop(gone)
                 new, other = self._take(self.db, stale[start : start + _BATCH], load, known, freed)
-                self._remember(self.db, state)
+                if start + _BATCH >= len(stale):
+                    self._remember(self.db, state)
             added, changed = added + new, changed + other
             if progress:
                 progress(min(start + _BATCH, len(stale)), len(stale))
@@ -265,6 +286,17 @@ class Index:
         self._missing = sorted(lost)
         return lost, lost != before
 
+    def _owed(self, seen: Mapping[str, int]) -> set[str]:
+        """The files whose vectors are still owed, when the embedder answers again."""
+        owed = {name for (name,) in self._get("SELECT name FROM file WHERE owed")} & seen.keys()
+        if owed and self.embedder:
+            try:
+                self.embedder.query("again")
+            except EmbedderUnavailable as error:
+                self.trouble = str(error)
+                return set()
+        return owed
+
     def _meta(self, key: str) -> str:
         return str(self._get("SELECT value FROM meta WHERE key=?", key).get or "")
 
@@ -287,10 +319,8 @@ class Index:
         db.execute("INSERT OR REPLACE INTO meta VALUES('absent', ?)", (names,))
 
     def _id(self, name: str) -> int:
-        return int(
-            self.db.execute("SELECT id FROM file WHERE key=? AND name=?", (_key(name), name)).get
-            or 0
-        )
+        query = "SELECT id FROM file WHERE key=? AND name=?"
+        return int(self._get(query, _key(name), name).get or 0)
 
     def _drop(self, names: Iterable[str]) -> dict[bytes, bytes]:
         """Remove the rows of these files; their vectors are handed back, by the text's hash."""
@@ -329,12 +359,12 @@ class Index:
                 if name in known:
                     stale.append(name)
                 continue
-            digest = hashed(loaded.raw)
+            digest = loaded.digest
             if name in known:
                 row = db.execute(
-                    "SELECT hash FROM file WHERE key=? AND name=?", (_key(name), name)
+                    "SELECT hash FROM file WHERE key=? AND name=? AND NOT owed", (_key(name), name)
                 ).get
-                if row == digest and loaded.raw:
+                if row == digest:
                     db.execute(
                         "UPDATE file SET sign=? WHERE key=? AND name=?",
                         (loaded.sign, _key(name), name),
@@ -359,12 +389,10 @@ class Index:
         terms, letters, texts = [], [], []
         vocabulary: set[str] = set()
         for name, (sign, _, found), digest in fresh:
+            known = row, _key(name), name, sign, digest
             if isinstance(found, FormatError):
-                number = number_of(name)
                 why = str(found), found.line
-                files.append(
-                    (row, _key(name), name, sign, digest, number, "", "", "", 0, None, *why)
-                )
+                files.append((*known, number_of(name), "", "", "", 0, None, *why, 0))
                 row += 1
                 continue
             parts = passages(found.text)
@@ -381,8 +409,8 @@ class Index:
                 texts.append((at, words.spoken(part)[1]))
             vocabulary.update(around[0].split(), around[1].split())
             expires = str(found.meta.get("expires") or "")[:10]
-            head = row, _key(name), name, sign, digest, found.id, found.created, expires
-            files.append((*head, tags + "\n", len(parts), speaker or None, None, 0))
+            head = found.id, found.created, expires, tags + "\n"
+            files.append((*known, *head, len(parts), speaker or None, None, 0, 0))
             row += len(parts)
         db.executemany("INSERT INTO terms(rowid,body,title,tags,date) VALUES(?,?,?,?,?)", terms)
         db.executemany("INSERT INTO letters(rowid,text) VALUES(?,?)", letters)
@@ -394,26 +422,27 @@ class Index:
                 self._embed(db, self.embedder, texts, vectors)
             except EmbedderUnavailable as error:  # found by words until it answers again
                 self.trouble = str(error)
-                files = [(*file[:3], 0, b"", *file[5:]) for file in files]
-        db.executemany("INSERT INTO file VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)", files)
+                files = [(*file[:-1], 1) for file in files]
+        db.executemany("INSERT INTO file VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)", files)
 
     def _learn(self, db: apsw.Connection, vocabulary: set[str]) -> None:
         """Keep the words that are new, for beginnings, slips and likeness."""
-        known = "SELECT 1 FROM word WHERE word=?"
-        new = sorted(
-            word
-            for word in vocabulary - self._learnt
-            if (2 if word.isascii() else 1) < len(word) < 40
-        )
-        self._learnt |= vocabulary
-        if db is self._db:  # a new index holds just what it was taught
+        new = sorted(word for word in vocabulary if (2 if word.isascii() else 1) < len(word) < 40)
+        if db is self._db:
+            known = "SELECT 1 FROM word WHERE word=?"
             new = [word for word in new if db.execute(known, (word,)).get is None]
+        else:  # a new index holds just what it was taught
+            new = [word for word in new if word not in self._learnt]
+            self._learnt.update(new)
         if self.speller:
-            signs = zip(new, self.speller.signs(new), strict=True)
-            query = "INSERT INTO word VALUES(?, vec_quantize_binary(vec_int8(?)))"
-            db.executemany(query, signs)
-        else:
-            db.executemany("INSERT INTO word VALUES(?, NULL)", [(word,) for word in new])
+            try:
+                signs = zip(new, self.speller.signs(new), strict=True)
+                query = "INSERT INTO word VALUES(?, vec_quantize_binary(vec_int8(?)))"
+                db.executemany(query, signs)
+                return
+            except EmbedderUnavailable as error:
+                self.trouble = str(error)
+        db.executemany("INSERT INTO word VALUES(?, NULL)", [(word,) for word in new])
 
     def _embed(
         self,
@@ -466,7 +495,7 @@ class Index:
             _unlink(new)
             raise
         self._seal_it()
-        self._trusted()
+        self.trusted()
 
     def _fill(
         self,
@@ -487,6 +516,7 @@ class Index:
                 self._take(db, names[start : start + _BATCH], load, {})
             if progress:
                 progress(min(start + _BATCH, len(names)), len(names))
+        self._learnt = set()
         if self.speller and len(names) >= _LARGE:
             pieces = sorted(self.speller.plain().items())
             with db:
@@ -501,9 +531,10 @@ class Index:
 
     def count(self) -> int:
         """How many memories can be found."""
+        articles = self._get("SELECT count(*) FROM file WHERE name LIKE 'articles/%'").get
         unread = sum(not name.startswith("articles/") for name, _, _ in self.unread())
-        numbered = int(self._get("SELECT count(*) FROM file WHERE number > 0").get)
-        return numbered - unread - len(self.absent)
+        absent = sum(not name.startswith("articles/") for name in self._missing)
+        return int(self._get("SELECT count(*) FROM file").get - articles - unread - absent)
 
     def allowed(self, filters: Filters) -> set[int] | None:
         """The passages that a recall may look at; None when it may look at all."""
@@ -555,9 +586,14 @@ class Index:
 
     def file(self, passage: int) -> Row:
         """The file that a passage belongs to."""
-        query = """SELECT id, name, number, created, expires, tags FROM file
-                   WHERE id <= ? ORDER BY id DESC LIMIT 1"""
+        query = f"SELECT {_ROW} FROM file WHERE id <= ? ORDER BY id DESC LIMIT 1"
         return Row(*self._get(query, passage).get)
+
+    def files(self, passages: Collection[int]) -> dict[int, Row]:
+        """The files that these passages belong to; most are a file's first."""
+        query = f"SELECT {_ROW} FROM file WHERE id IN (SELECT value FROM json_each(?))"
+        found = {row[0]: Row(*row) for row in self._get(query, json.dumps(list(passages)))}
+        return {at: found.get(at) or self.file(at) for at in passages}
 
     def matching(self, terms: Iterable[str], weights: str) -> Iterator[tuple[int, float]]:
         """The passages holding any of these terms, best first, and how well by BM25."""
@@ -571,7 +607,8 @@ class Index:
         triples: dict[str, None] = {}
         for needle in needles:
             last = len(needle) - 3
-            triples.update((needle[at : at + 3], None) for at in (*range(0, last, 3), last))
+            step = 1 if last < _NEEDLE else 3
+            triples.update((needle[at : at + 3], None) for at in (*range(0, last, step), last))
         asked = " AND ".join('"' + triple.replace('"', '""') + '"' for triple in triples)
         found = self._get("SELECT rowid FROM letters WHERE letters MATCH ?", asked)
         return (row for (row,) in found)
@@ -588,17 +625,20 @@ class Index:
 
     def cosines(self, vector: bytes, rows: Iterable[int]) -> list[tuple[int, float]]:
         """How near these passages are in meaning."""
-        query = (
-            "SELECT id, 1 - vec_distance_cosine(vec_int8(v), vec_int8(?)) FROM vector WHERE id=?"
-        )
-        found = (self._get(query, vector, row).get for row in rows)
-        return [pair for pair in found if pair is not None]
+        query = """SELECT id, 1 - vec_distance_cosine(vec_int8(v), vec_int8(?)) FROM vector
+                   WHERE id IN (SELECT value FROM json_each(?))"""
+        return list(self._get(query, vector, json.dumps(list(rows))))
 
     def signs(self, some: Iterable[str]) -> dict[str, int]:
         """The signs of the vectors of these words as bits, of those that the notes hold."""
+        wanted = list(some)
+        new = [word for word in wanted if word not in self._signs]
+        if len(self._signs) + len(new) > _SIGNS:
+            self._signs, new = {}, wanted
         query = "SELECT word, b FROM word WHERE word IN (SELECT value FROM json_each(?))"
-        found = self._get(query, json.dumps(list(some)))
-        return {word: int.from_bytes(b, "little") for word, b in found if b}
+        for word, b in self._get(query, json.dumps(new)) if new else ():
+            self._signs[word] = int.from_bytes(b or b"", "little")
+        return {word: self._signs.get(word, 0) for word in wanted}
 
     def sign_of(self, vector: bytes) -> int:
         """The signs of a vector as bits."""
@@ -612,7 +652,9 @@ class Index:
         return [id for (id,) in self._get(query, like)]
 
     def after(self, row: Row, seconds: int) -> int:
-        """The note made right after this one, if it is that near; 0 otherwise."""
+        """The memory made right after this one, if it is that near; 0 otherwise."""
+        if not row.number:
+            return 0
         query = "SELECT id, created FROM file WHERE number=? AND passages=1 ORDER BY created, name"
         for id, created in self._get(query, row.number + 1):
             with suppress(ValueError, TypeError):

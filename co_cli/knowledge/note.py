@@ -58,7 +58,7 @@ class Note:
     @property
     def title(self) -> str:
         """What an article is called; memories have no title."""
-        return str(self.meta.get("title") or "")
+        return str(self.meta.get("title") or "") if self.kind == "article" else ""
 
     @property
     def text(self) -> str:
@@ -117,6 +117,8 @@ def parse_article(path: str, raw: bytes) -> Note:
     for name in ("source", "fetched", "title"):
         if not isinstance(meta.get(name), str):
             raise FormatError(f"an article's header needs '{name}', a text", line=1)
+    if not re.match(r"\d{4}-\d{2}-\d{2}", meta["fetched"]):
+        raise FormatError("'fetched' is not a date", line=1)
     tags = meta.get("tags") or []
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
         raise FormatError("'tags' must be a list of texts", line=1)

@@ -115,9 +115,13 @@ def _remove(book: Notebook, copies: Copies) -> dict[str | None, str | None]:
 def _remove_index(book: Notebook) -> None:
     """The index holds words and letters of every note; the next recall builds it anew."""
     book.close()
-    for name in disk.list_names(book.root):
-        if name.startswith(folders.INDEX) and not name.endswith("-seal"):
-            os.unlink(os.path.join(book.root, name))
+    index = os.path.join(book.root, folders.INDEX)
+    if not os.path.lexists(index):
+        return
+    with disk.locked(f"{index}-seal"):
+        for name in disk.list_names(book.root):
+            if name.startswith(folders.INDEX) and not name.endswith("-seal"):
+                os.unlink(os.path.join(book.root, name))
 
 
 def _redact(file: dict[str, Any], copies: Copies, digests: dict[str | None, str | None]) -> None:

@@ -10,7 +10,7 @@ from co_cli.knowledge import words
 from co_cli.knowledge.words import MONTHS
 
 MOST = 4096  # characters of a question that count
-_TERMS = 64
+_TERMS, _DAYS = 64, 4
 _ASKING = frozenset(
     "kind kinds type types sort sorts way ways thing things name names ever many much long often "
     "tell know remember recall".split()
@@ -100,4 +100,4 @@ def _days(text: str) -> tuple[list[Day], str]:
         if 1 <= int(match[2]) <= 12:
             found.append(Day(int(match[1]), int(match[2]), int(match[3] or 0)))
             rest = rest.replace(match[0], " ", 1)
-    return found, rest
+    return list(dict.fromkeys(found))[:_DAYS], rest

@@ -239,11 +239,18 @@ class Reader:
         }
 
     def recall(
-        self, query: str, limit: int = 10, filters: Filters = _EVERY, *, strict: bool = True
+        self,
+        query: str,
+        limit: int = 10,
+        filters: Filters = _EVERY,
+        *,
+        strict: bool = True,
+        marked: bool = False,
     ) -> list[Hit]:
         """The notes that answer, best first; `finder.degraded` says what search did without.
 
-        A question about nothing in the notebook gets no answer, unless `strict` is off.
+        A question about nothing in the notebook gets no answer, unless `strict` is off. With
+        `marked`, hits say where in their passage the words stand.
         """
         from co_cli.knowledge.finder import search_files
 
@@ -251,7 +258,7 @@ class Reader:
         limit, today = max(limit, 0), self.today()
         if not self.exists() and not os.path.lexists(self.finder.index_path):
             return []
-        hits = self.finder.recall(query, limit, filters, today, strict=strict)
+        hits = self.finder.recall(query, limit, filters, today, strict=strict, marked=marked)
         if hits is None or (not hits and len(query.strip()) < 3):  # shorter than the index looks
             notes = self.notes()
             hits = search_files(query, notes, filters, today)

@@ -22,9 +22,9 @@ from co_cli.knowledge.question import Question
 __all__ = ["Found", "Search", "answers"]
 
 _KEPT = 0.25  # a note that alone has a word is told of when it covers so much
-_FIRST = 60  # candidates of each kind
-_CLOSER = 60  # candidates that are looked at closely
-_LIKENED = 40  # of them, those whose words are compared by meaning
+_FIRST = 60  # candidates of each kind, at least
+_CLOSER = 50  # candidates that are looked at closely
+_LIKENED = 30  # of them, those whose words are compared by meaning
 _MANY = 1000  # what so many passages have tells none of them apart
 _DATED = 50
 _COLUMNS = "1.0, 2.0, 1.0, 0.5"  # body, title, tags, date
@@ -53,11 +53,12 @@ class Search:
         self,
         index: Index,
         question: Question,
-        read: Callable[[str], str | None],
+        read: Callable[[Row], str | None],
         *,
         allowed: set[int] | None = None,
         fusion: str = "blend",
         today: str = "",
+        limit: int = 10,
     ) -> None:
         self.index = index
         self.question = question
@@ -65,6 +66,8 @@ class Search:
         self.allowed = allowed
         self.fusion = fusion
         self.today = today
+        self.first = max(_FIRST, limit)  # candidates of each kind
+        self.closer = max(_CLOSER, limit)
         self._texts: dict[str, list[str]] = {}
         self.asked = Asked(index, question, self._holds)
         self.floor = floor(self.asked.size)
@@ -101,7 +104,7 @@ class Search:
         for found in likened:
             self._liken(found)
         if self.fusion == "rrf":
-            rank_by_places(picked, list(keyword), list(nearest))
+            rank_by_places(picked, keyword, nearest)
         else:
             self._reply(picked)
         best: dict[str, Found] = {}
@@ -111,9 +114,9 @@ class Search:
 
     def marks(self, text: str) -> list[tuple[int, int]]:
         """Where in a text the words that were asked for stand."""
-        low, needle = text.casefold(), self.question.needle
-        if len(needle) > 1 and (at := low.find(needle)) >= 0:
-            return [(at, at + len(needle))]
+        needle = r"\s+".join(map(re.escape, self.question.needle.split()))
+        if len(needle) > 1 and (match := re.search(needle, text, re.IGNORECASE)):
+            return [match.span()]
         return [word.span() for word in words.WORD.finditer(text) if self.asked.has(word.group())]
 
     # Candidates
@@ -126,16 +129,16 @@ class Search:
         found: list[tuple[int, float]] = []
         if self.asked.terms:
             for row, score in self.index.matching(self.asked.terms, _COLUMNS):
-                if len(found) >= _FIRST and score < found[-1][1]:
+                if len(found) >= self.first and score < found[-1][1]:
                     break
                 if self.allowed is None or row in self.allowed:
                     found.append((row, score))
-        if len(found) > _FIRST:
+        if len(found) > self.first:
             last = found[-1][1]
             sure = [pair for pair in found if pair[1] > last]
             ties = [pair for pair in found if pair[1] == last]
             found = sure + newest(ties, lambda pair: self.index.file(pair[0]))
-        return dict(found[:_FIRST])
+        return dict(found[: self.first])
 
     def _by_letters(self) -> list[int]:
         """The passages that may hold the question as it stands, the newest of them."""
@@ -143,14 +146,11 @@ class Search:
         if len(needle) < 3:
             return []
         rows = list(self._may(self.index.holding(needle)))
-        if len(rows) > _MANY:
-            some = set(rows)
-            rows = [row for row in self.index.dated("%") if row in some]
-        elif len(rows) > _FIRST:
-            rows = newest(rows, self.index.file)
-        if len(rows) > _FIRST:
+        if len(rows) > self.first:
+            rows = newest(rows, self.index.files(rows).__getitem__)
+        if len(rows) > self.first:
             held = (row for row in rows if self._holds(row, needle))
-            rows = [row for row, _ in zip(held, range(_FIRST), strict=False)]
+            rows = [row for row, _ in zip(held, range(self.first), strict=False)]
         return rows
 
     def _by_meaning(self) -> dict[int, float]:
@@ -162,8 +162,8 @@ class Search:
         else:
             found = self.index.cosines(self.vector, self.allowed)
         found.sort(key=lambda pair: -pair[1])
-        if len(found) > _FIRST:
-            found = [pair for pair in found[:_FIRST] if pair[1] > found[_FIRST][1]]
+        if len(found) > self.first:
+            found = [pair for pair in found[: self.first] if pair[1] > found[self.first][1]]
         self._meaning = dict(found)
         return dict(found)
 
@@ -186,7 +186,7 @@ class Search:
         sure = dict.fromkeys((*exact, *self._may(self.asked.alone())))
         rows = dict.fromkeys((*keyword, *nearest, *self._by_date(), *sure))
         self._compare(rows)
-        files = {row: self.index.file(row) for row in rows}
+        files = self.index.files(rows)
         rough = {
             row: 0.2 * keyword.get(row, 0.0)
             + WEIGHTS["meaning"] * self._meaning.get(row, 0.0)
@@ -195,7 +195,7 @@ class Search:
         }
         keep = newest(rows, files.__getitem__)
         keep.sort(key=lambda row: -rough[row])
-        seen = (self._look(key, files[key]) for key in dict.fromkeys((*sure, *keep[:_CLOSER])))
+        seen = (self._look(key, files[key]) for key in dict.fromkeys((*sure, *keep[: self.closer])))
         return {found.key: found for found in seen if found is not None}
 
     def _compare(self, rows: Iterable[int]) -> None:
@@ -207,7 +207,7 @@ class Search:
     def _text(self, key: int, row: Row) -> str | None:
         parts = self._texts.get(row.name)
         if parts is None:
-            text = self.read(row.name)
+            text = self.read(row)
             parts = self._texts[row.name] = [] if text is None else passages(text)
         return parts[key - row.id] if key - row.id < len(parts) else None
 
@@ -266,7 +266,7 @@ class Search:
         asked = {self.question.needle, *(word.casefold() for word in self.question.words)}
         found = [tag for tag in tags.split("\n") if tag]
         exact = [f"tag {tag}" for tag in found if tag in asked]
-        return exact or ["tag"] * any(map(self.asked.has, found))
+        return exact or [f"tag {tag}" for tag in found if self.asked.has(tag)]
 
     def _names(self, text: str) -> bool:
         """Whether something is called by its name there."""
@@ -307,9 +307,7 @@ class Search:
 
     def _learn_signs(self, some: Iterable[str]) -> None:
         """Look the signs of these words up, all at once."""
-        new = {word for word in some if word not in self._signs}
-        self._signs.update(dict.fromkeys(new, 0))
-        self._signs.update(self.index.signs(new))
+        self._signs.update(self.index.signs({word for word in some if word not in self._signs}))
 
     def _cover(self, found: Found, near: float) -> float:
         """How much of what was asked for this passage covers, from 0 to 1."""
@@ -332,17 +330,18 @@ class Search:
     def _exact(self, found: Found) -> int:
         """2 when the question stands there as whole words or as a tag, 1 when as part of a word."""
         needle = self.question.needle
+        if not needle:
+            return 0
         tags = found.row.tags.split("\n")
-        if not needle or needle in tags:
-            return 2 if needle else 0
         text = words.folded(found.text)
         at = text.find(needle)
-        whole = False
+        found.in_text = at >= 0
+        whole = needle in tags
         while at >= 0 and not whole:
             end = at + len(needle)
             whole = not (text[max(at - 1, 0) : at].isalnum() or text[end : end + 1].isalnum())
             at = text.find(needle, at + 1)
-        return 2 if whole else int(needle in text or any(needle in tag for tag in tags))
+        return 2 if whole else int(found.in_text or any(needle in tag for tag in tags))
 
     def _reply(self, picked: dict[int, Found]) -> None:
         """A note made right after one that asks the question is likely to answer it."""

@@ -25,6 +25,11 @@ class Shelf(Generic[Book]):
         """Both, the project's first."""
         return self.project, self.user
 
+    def close(self) -> None:
+        """Let go of both indexes."""
+        for book in self.books():
+            book.close()
+
     def place(self, ref: str) -> tuple[Book, str]:
         """The notebook a reference points into, and the reference inside it."""
         text = ref.strip().lstrip("#")
@@ -40,7 +45,13 @@ class Shelf(Generic[Book]):
         return book, book.find(text)
 
     def recall(
-        self, query: str, limit: int = 10, filters: Filters = _EVERY, *, scope: str = ""
+        self,
+        query: str,
+        limit: int = 10,
+        filters: Filters = _EVERY,
+        *,
+        scope: str = "",
+        marked: bool = False,
     ) -> list[tuple[Book, Hit]]:
         """What answers in any notebook, best first; of equals the project's comes first.
 
@@ -49,7 +60,7 @@ class Shelf(Generic[Book]):
         found: list[tuple[Book, Hit]] = []
         for book in self.books():
             if scope in ("", book.scope):
-                found += [(book, hit) for hit in book.recall(query, limit, filters)]
+                found += [(book, hit) for hit in book.recall(query, limit, filters, marked=marked)]
         today = self.project.today()
         found.sort(key=lambda pair: (-pair[1].score, pair[1].note.expired(today)))
         told: dict[str, tuple[Book, Hit]] = {}

@@ -68,7 +68,7 @@ class _Terms(dict[str, str]):
 _known = _Terms()
 
 
-@lru_cache(4096)
+@lru_cache(16_384)
 def analysed(text: str) -> str:
     """The terms of a text in its order, with spaces between."""
     return " ".join(map(_known.__getitem__, text.split()))

@@ -70,8 +70,11 @@ async def recall_memory(ctx: Context, query: str, max_results: int = 5) -> dict[
 
     def recall() -> dict[str, Any]:
         shelf = ctx.deps.shelf()
-        found = shelf.recall(query, max_results)
-        searched = sum(book.finder.total for book in shelf.books())
+        try:
+            found = shelf.recall(query, max_results)
+            searched = sum(book.finder.total for book in shelf.books())
+        finally:
+            shelf.close()
         return {
             "display": recall_text(query, found, searched),
             "count": len(found),

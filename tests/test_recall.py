@@ -1,0 +1,215 @@
+"""Recall as people use it: what is found, what comes first, what is not answered."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from co_cli.knowledge.hits import Filters
+from co_cli.knowledge.notebook import Notebook
+
+# What each note is called here, what it says, its tags; then what must find it, and first.
+NOTES: dict[str, tuple[str, list[str], list[str]]] = {
+    "async": (
+        "User prefers async/await over callbacks", ["preference"],
+        ["async/await", "async", "await", "callback", "asyncawait", "calbacks"],
+    ),
+    "store": (
+        "Sessions are kept by session_store.py in the web folder", [],
+        ["session_store.py", "session_store", "store.py", "SESSION_STORE.PY", "ssion_sto"],
+    ),
+    "alchemy": (
+        "The models use SQLAlchemy in declarative style", ["python"],
+        ["SQLAlchemy", "sqlalchemy", "alchemy", "where do we use sqlalch", "sqlalchmy"],
+    ),
+    "version": ("Importers were rewritten in v0.8", [], ["v0.8", "0.8", "importers"]),
+    "issue": ("The flaky test is issue #1234", [], ["#1234", "1234", "which test is issue #1234"]),
+    "cpp": ("The codec is written in C++", [], ["C++", "c++", "what is written in C++?"]),
+    "csharp": ("The tray icon is written in C#", [], ["C#", "c# tray", "anything in C#?"]),
+    "postgres": (
+        "PostgreSQL migrations run at night", ["database"],
+        ["postg migr", "postg", "migrations", "migratoin"],
+    ),
+    "camel": (
+        "parseHttpHeader trims white space", [],
+        ["parseHttpHeader", "parsehttpheader", "http header", "HttpHeader"],
+    ),
+    "path": (
+        "Logs end up in /var/log/co/errors.txt", [],
+        ["/var/log/co/errors.txt", "errors.txt", "var/log", "where is errors.txt"],
+    ),
+    "chinese": ("我喜欢深色主题和等宽字体", [], ["深色", "深色主题", "色", "等宽字"]),
+    "japanese": ("東京の会議は火曜日です", [], ["東京", "会議", "火"]),
+    "katakana": ("データベースのバックアップは毎日です", [], ["データ", "バックアップ", "ベース"]),
+    "hangul": ("서울 회의는 월요일입니다", [], ["서울", "회의"]),
+    "flag": ("Tests run with --no-cov --maxfail=1", [], ["--no-cov", "no-cov", "maxfail"]),
+    "tagged": ("Lines are at most 100 characters", ["code-style"], ["code-style", "code style"]),
+    "puppy": ("We brought home a puppy for the children", [], ["which dog did the kids get"]),
+}  # fmt: skip
+
+
+def fill(root: Path) -> dict[int, str]:
+    """Write the notes by hand; which number is which."""
+    numbers = {}
+    (root / "memories").mkdir(parents=True)
+    for number, (name, (text, tags, _)) in enumerate(NOTES.items(), 1):
+        day = f"2026-01-{number:02d}T10:00:00+00:00"
+        head = f'---\nid: {number}\ncreated: "{day}"\ntags: {tags}\n---\n\n'.replace("'", "")
+        (root / "memories" / f"{number:03d}-x.md").write_text(f"{head}{text}\n")
+        numbers[number] = name
+    return numbers
+
+
+@pytest.fixture(scope="module")
+def notes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Notebook, dict[int, str]]]:
+    root = tmp_path_factory.mktemp("recall")
+    numbers = fill(root)
+    with Notebook.open(root) as book:
+        yield book, numbers
+
+
+@pytest.mark.parametrize(
+    ("name", "query"), [(name, query) for name, (*_, asked) in NOTES.items() for query in asked]
+)
+def test_what_was_said_is_found_first(
+    notes: tuple[Notebook, dict[int, str]], name: str, query: str
+) -> None:
+    book, numbers = notes
+    hits = book.recall(query)
+    assert [numbers[hit.note.id] for hit in hits[:1]] == [name]
+    assert (hits[0].why, book.finder.degraded) != ("", "")
+
+
+@pytest.mark.parametrize(
+    "query", ["favourite pizza topping", "capital of France", "Kubernetes ingress controller"]
+)
+def test_a_question_about_something_else_gets_no_answer(
+    notes: tuple[Notebook, dict[int, str]], query: str
+) -> None:
+    """Red when the floor of found.py falls."""
+    book, _ = notes
+    assert book.recall(query) == []
+    assert book.recall(query, strict=False) != []
+
+
+@pytest.mark.parametrize("size", [12, 40])
+@pytest.mark.parametrize("fusion", ["blend", "rrf"])
+def test_a_word_that_one_note_alone_has_puts_it_first(
+    tmp_path: Path, size: int, fusion: str
+) -> None:
+    book = Notebook.open(tmp_path, fusion=fusion)
+    for number in range(size):
+        book.remember(f"The deploy of service {number} is on day {number}")
+    book.remember("The xylophone of the office is out of tune")
+    assert book.recall("xylophone")[0].note.id == size + 1
+    assert book.recall("the service of the xylophone")[0].note.id == size + 1
+
+
+def test_words_that_only_stand_inside_others_break_nothing(tmp_path: Path) -> None:
+    """Red when a word without a term of its own has no weight: every note was read instead."""
+    book = Notebook.open(tmp_path)
+    book.remember("it's nice, that's what's up here with prezorbing")
+    for query in ("it's frobnication", "what's zorbing zorb", "zorbing zorb", "'s", "it's"):
+        book.recall(query)
+        assert book.finder.degraded == ""
+
+
+def test_a_million_like_words_do_not_stop_an_answer(tmp_path: Path) -> None:
+    """G10. Red when everything that begins like a word is looked for."""
+    root = tmp_path
+    (root / "memories").mkdir()
+    body = " ".join(f"qx{number:x}" for number in range(20_000))
+    head = '---\nid: 1\ncreated: "2026-01-01T10:00:00+00:00"\n---\n\n'
+    (root / "memories" / "001-x.md").write_text(head + body)
+    book = Notebook.open(root)
+    book.sync()
+    signal.alarm(20)
+    try:
+        assert [hit.note.id for hit in book.recall("qx foo")] == [1]
+        book.recall("june 1 1900 " * 300)
+        book.recall("字" * 4000)
+        book.recall(" ".join(f"zz{number}" for number in range(500)))
+    finally:
+        signal.alarm(0)
+    assert book.finder.degraded == ""
+
+
+def test_every_exact_match_is_told_when_asked_for(tmp_path: Path) -> None:
+    """Red when candidates are cut before the limit is known."""
+    book = Notebook.open(tmp_path)
+    (tmp_path / "memories").mkdir()
+    for number in range(1, 301):
+        day = f'---\nid: {number}\ncreated: "2026-01-01T10:00:00+00:00"\n---\n\n'
+        (tmp_path / "memories" / f"{number:03d}-x.md").write_text(f"{day}Host {number} is a node\n")
+    assert len(book.recall("node", limit=1000)) == 300
+    assert len(book.recall("node", limit=7)) == 7
+
+
+def test_the_index_taken_away_under_a_watching_process(tmp_path: Path) -> None:
+    """G4. Red when a rebuild takes in only what the kernel told of."""
+    with Notebook.open(tmp_path, watch=True) as book:
+        for number in range(12):
+            book.remember(f"Cats sleep {number} hours")
+        assert len(book.recall("cats", limit=20)) == 12
+        os.unlink(tmp_path / "knowledge.db")
+        assert len(book.recall("cats", limit=20)) == 12
+        (tmp_path / "knowledge.db").write_bytes(b"rubbish")
+        assert len(book.recall("cats", limit=20)) == 12
+
+
+def test_an_edit_is_not_forgotten_when_a_search_is_stopped(tmp_path: Path) -> None:
+    """Red when what the kernel told is lost with the search that was to use it."""
+
+    class Stop(BaseException):
+        pass
+
+    with Notebook.open(tmp_path, watch=True) as book:
+        book.remember("Cats sleep")
+        assert book.recall("cats")
+
+        def stopped(*_: object) -> None:
+            raise Stop
+
+        path = tmp_path / "memories" / "001-cats-sleep.md"
+        path.write_text(path.read_text().replace("Cats", "Dogs"))
+        with pytest.raises(Stop):
+            book.sync(progress=stopped)
+        assert [hit.note.body for hit in book.recall("dogs")] == ["Dogs sleep"]
+
+
+def test_the_title_of_a_memory_is_just_a_header_field(tmp_path: Path) -> None:
+    book = Notebook.open(tmp_path)
+    (tmp_path / "memories").mkdir()
+    head = '---\nid: 1\ncreated: "2026-01-01T10:00:00+00:00"\ntitle: Zanzibar\n---\n\n'
+    (tmp_path / "memories" / "001-x.md").write_text(f"{head}We went by boat\n")
+    assert [hit.passage for hit in book.recall("boat")] == ["We went by boat"]
+
+
+def test_a_filter_is_not_a_ranking(tmp_path: Path) -> None:
+    book = Notebook.open(tmp_path)
+    book.remember("Cats sleep", ["animals"])
+    book.remember("Cats eat", ["food"])
+    found = book.recall("cats", filters=Filters(tags=("food",)))
+    assert [hit.note.body for hit in found] == ["Cats eat"]
+    assert book.recall("parliament budget", filters=Filters(tags=("food",))) == []
+
+
+def test_threads_with_notebooks_of_their_own_agree(tmp_path: Path) -> None:
+    Notebook.open(tmp_path).remember("Cats sleep")
+    found: list[int] = []
+
+    def ask() -> None:
+        with Notebook.open(tmp_path) as book:
+            found.append(len(book.recall("cats")))
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [1] * 8
