@@ -11,7 +11,7 @@ import os
 import struct
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Protocol
 
@@ -111,28 +111,30 @@ class Static:
 
     def tokens(self, word: str) -> list[int]:
         """The ids of a word's byte pairs: of neighbours that join, the lowest id first."""
-        plain = _is_plain(word)
-        find: Callable[[str], int | None] = self._vocabulary.get
-        if not self._vocabulary:
-            self._asked += 1
-            lent = self._lent if plain and self._asked <= _FEW else None
-            find = lent or self._read_vocabulary().get
-        if (whole := find(_SPACE + word)) is not None:
+        plain, none = _is_plain(word), self._rows
+        get = self._pieces(plain)
+        if (whole := get(_SPACE + word, none)) < none:
             return [whole]
-        parts = [_SPACE, *word[:_MOST_TOKENS]] if plain else []
-        if not parts or any(find(part) is None for part in parts):
-            parts = list(_spelt(word[:_MOST_TOKENS], find))
-        none = self._rows
-        pairs = [_id(find(left + right), none) for left, right in pairwise(parts)]
+        parts = [_SPACE, *word[:_MOST_TOKENS]] if plain else _spelt(word[:_MOST_TOKENS], get, none)
+        pairs = [get(left + right, none) for left, right in pairwise(parts)]
         while pairs and (lowest := min(pairs)) < none:
             at = pairs.index(lowest)
             parts[at : at + 2] = [parts[at] + parts[at + 1]]
             del pairs[at]
             if at:
-                pairs[at - 1] = _id(find(parts[at - 1] + parts[at]), none)
+                pairs[at - 1] = get(parts[at - 1] + parts[at], none)
             if at < len(pairs):
-                pairs[at] = _id(find(parts[at] + parts[at + 1]), none)
-        return [_id(find(part), 0) for part in parts]
+                pairs[at] = get(parts[at] + parts[at + 1], none)
+        return [get(part, 0) for part in parts]
+
+    def _pieces(self, plain: bool) -> Callable[[str, int], int]:
+        """How to look a piece up: what is told for one that there is not."""
+        if not self._vocabulary:
+            self._asked += 1
+            if (lent := self._lent) and plain and self._asked <= _FEW:
+                return lambda part, otherwise: _id(lent(part), otherwise)
+            self._read_vocabulary()
+        return self._vocabulary.get
 
     def _open(self) -> None:
         """Map the weights, after looking that they are what the header says."""
@@ -183,7 +185,11 @@ class Static:
 
     def _learn(self, word: str) -> int:
         ids = self.tokens(word)[:_MOST_TOKENS]
-        lanes = sum(map(self._token, ids)) * (_MOST_TOKENS // len(ids)) + self._middle
+        try:
+            lanes = sum(map(self._tokens.__getitem__, ids))
+        except KeyError:
+            lanes = sum(map(self._token, ids))
+        lanes = lanes * (_MOST_TOKENS // len(ids)) + self._middle
         try:
             raw = lanes.to_bytes(4 * self.dim, "little")
             if raw[2::4].strip(b"\0") or raw[3::4].strip(b"\0"):
@@ -226,15 +232,14 @@ def _is_plain(text: str) -> bool:
     return text.isascii() and (text.isalnum() or not text) and text == text.lower()
 
 
-def _spelt(word: str, find: Callable[[str], int | None]) -> Iterator[str]:
+def _spelt(word: str, get: Callable[[str, int], int], none: int) -> list[str]:
     """A word's letters as the vocabulary has them, else their bytes."""
+    parts: list[str] = []
     for character in "\u2581" + word:
         raw = character.encode("utf-8", "replace")
         part = raw.decode("latin-1")
-        if find(part) is None:
-            yield from (f"<0x{byte:02X}>" for byte in raw)
-        else:
-            yield part
+        parts += [part] if get(part, none) < none else [f"<0x{byte:02X}>" for byte in raw]
+    return parts
 
 
 def _id(found: int | None, otherwise: int) -> int:

@@ -531,10 +531,10 @@ class Index:
 
     def count(self) -> int:
         """How many memories can be found."""
-        articles = self._get("SELECT count(*) FROM file WHERE name LIKE 'articles/%'").get
-        unread = sum(not name.startswith("articles/") for name, _, _ in self.unread())
+        articles = self._get("SELECT count(*) FROM file WHERE number=0 AND why IS NULL").get
         absent = sum(not name.startswith("articles/") for name in self._missing)
-        return int(self._get("SELECT count(*) FROM file").get - articles - unread - absent)
+        files = self._get("SELECT count(*) FROM file").get
+        return int(files - articles - len(self.unread()) - absent)
 
     def allowed(self, filters: Filters) -> set[int] | None:
         """The passages that a recall may look at; None when it may look at all."""

@@ -22,9 +22,9 @@ from co_cli.knowledge.question import Question
 __all__ = ["Found", "Search", "answers"]
 
 _KEPT = 0.25  # a note that alone has a word is told of when it covers so much
-_FIRST = 60  # candidates of each kind, at least
-_CLOSER = 50  # candidates that are looked at closely
-_LIKENED = 30  # of them, those whose words are compared by meaning
+_FIRST = 50  # candidates of each kind, at least
+_CLOSER = 40  # candidates that are looked at closely
+_LIKENED = 20  # of them, those whose words are compared by meaning
 _MANY = 1000  # what so many passages have tells none of them apart
 _DATED = 50
 _COLUMNS = "1.0, 2.0, 1.0, 0.5"  # body, title, tags, date
