@@ -97,7 +97,8 @@ TABLE = (
     ),
     Setting(
         "memory_dedup_window_days", int, "a whole number of days from 0 to 36500",
-        "How many days back a new memory is compared; at most the ten newest are.", 0, 36_500,
+        "How many days back a new memory is always compared, with the ten newest; "
+        "beyond them, with the nearest.", 0, 36_500,
     ),
     Setting(
         "memory_dedup_threshold", int, "a whole number from 0 to 100",

@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -213,3 +214,69 @@ def test_threads_with_notebooks_of_their_own_agree(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert found == [1] * 8
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("what did we decide yesterday", "2026-02-08"),
+        ("what did we decide this week", "2026-02-09"),
+        ("what did we decide last week", "2026-02-08"),
+        ("what did we decide last month", "2026-01-12"),
+        ("what did we decide three months ago", "2025-11-10"),
+        ("what did we decide in 2024", "2024-06-01"),
+        ("what did we decide in November 2025", "2025-11-10"),
+        ("what did we decide on 2024-06-01", "2024-06-01"),
+    ],
+)
+def test_a_day_can_be_told_as_people_tell_it(tmp_path: Path, query: str, first: str) -> None:
+    """Today is Monday, the ninth of February 2026."""
+    (tmp_path / "memories").mkdir()
+    days = ["2026-02-09", "2026-02-08", "2026-01-12", "2025-11-10", "2025-08-20", "2024-06-01"]
+    for number, day in enumerate(days, 1):
+        head = f'---\nid: {number}\ncreated: "{day}T09:00:00+00:00"\n---\n\n'
+        text = f"{head}We decided on plan {'ABCDEF'[number - 1] * 3}\n"
+        (tmp_path / "memories" / f"{number:03d}-x.md").write_text(text)
+    book = Notebook(tmp_path, clock=lambda: datetime(2026, 2, 9, 12, tzinfo=UTC))
+    assert book.recall(query)[0].note.created[:10] == first
+
+
+def test_a_long_note_does_not_take_every_place(tmp_path: Path) -> None:
+    """Red when candidates are counted by passages and not by notes."""
+    (tmp_path / "memories").mkdir()
+    for number in range(1, 31):
+        text = f"Note {number} about a zebra"
+        if number == 30:
+            text = "\n\n".join(f"Paragraph {at} about a zebra, " + "x " * 300 for at in range(90))
+        head = f'---\nid: {number}\ncreated: "2026-01-{number:02d}T09:00:00+00:00"\n---\n\n'
+        (tmp_path / "memories" / f"{number:03d}-x.md").write_text(f"{head}{text}\n")
+    book = Notebook.open(tmp_path)
+    assert len(book.recall("zebra", limit=30)) == 30
+    assert len(book.recall("which note is about the zebra", limit=30)) >= 29
+
+
+TALK = [
+    "Ann: Hi Bob, how was your trip?",
+    "Bob: It was lovely, thanks!",
+    "Ann: What did you buy in the market of Lisbon?",
+    "Bob: Two painted bowls and a cork hat.",
+    "Ann: I stayed at home and baked bread.",
+    "Bob: We should meet at the Marble Cafe next week.",
+]
+
+
+def test_who_said_it_and_what_it_answers(tmp_path: Path) -> None:
+    """Red when a person asked about is only a word, or an answer stands alone."""
+    (tmp_path / "memories").mkdir()
+    for number, text in enumerate(TALK, 1):
+        at = f"2026-01-05T09:{number // 3:02d}:{number % 3 * 20:02d}+00:00"
+        head = f'---\nid: {number}\ncreated: "{at}"\n---\n\n'
+        (tmp_path / "memories" / f"{number:03d}-x.md").write_text(f"{head}{text}\n")
+    book = Notebook.open(tmp_path)
+    bought = book.recall("What did Bob buy in Lisbon?")
+    assert 4 in [hit.note.id for hit in bought[:2]]
+    assert any("answers a question" in hit.why for hit in bought)
+    assert book.recall("What did Ann do at home?")[0].note.id == 5
+    assert "person" in book.recall("What did Ann bake?")[0].why
+    assert book.recall("Which cafe did Bob suggest?")[0].note.id == 6
+    assert all(hit.weak for hit in book.recall("What did Zoe buy in Tokyo?"))

@@ -333,7 +333,7 @@ class Finder:
         self, query: str, limit: int, filters: Filters, today: str, *, strict: bool, marked: bool
     ) -> list[Hit] | None:
         """The notes that answer, best first; None when the files must be searched themselves."""
-        question = Question(query)
+        question = Question(query, today)
 
         def act(index: Index, _: Synced) -> list[Hit]:
             search = Search(

@@ -26,7 +26,7 @@ from co_cli.knowledge.embed import Embedder, Static
 from co_cli.knowledge.hits import Filters, Synced
 from co_cli.knowledge.note import Note, number_of
 
-SCHEMA = "co 4"
+SCHEMA = "co 5"
 PATIENCE = 10.0
 _BATCH = 1000
 _NEEDLE = 16  # of a longer text, triples side by side tell enough
@@ -36,7 +36,7 @@ _LARGE = 2000  # notes from which on a question must not wait for the embedder's
 _MANY = 9  # files that may vanish at once without a question
 _COARSE = 2_100_000_000  # a file system may keep whole seconds only, two at a time
 _FINE = 100_000_000
-_NEAREST = 200
+_NEAREST = 120
 
 TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2", "tokenchars", "_./#+:@-'")
 _TABLES = """
@@ -46,6 +46,7 @@ CREATE TABLE file(
     created TEXT, expires TEXT, tags TEXT, passages INTEGER, speaker TEXT, why TEXT, line INTEGER,
     owed INTEGER);
 CREATE INDEX owing ON file(name) WHERE owed;
+CREATE INDEX long ON file(passages) WHERE passages > 1;
 CREATE INDEX keys ON file(key);
 CREATE INDEX unread ON file(name) WHERE why IS NOT NULL;
 CREATE INDEX numbers ON file(number);
@@ -549,6 +550,10 @@ class Index:
     def passages(self) -> int:
         """How many passages the notes have together."""
         return int(self._get("SELECT count(*) FROM terms_docsize").get)
+
+    def has_long_notes(self) -> bool:
+        """Whether some note has several passages."""
+        return bool(self._get("SELECT 1 FROM file WHERE passages > 1 LIMIT 1").get)
 
     def highest(self) -> int:
         """The highest number in a note or in the name of a file that cannot be read."""

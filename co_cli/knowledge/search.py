@@ -17,7 +17,7 @@ from co_cli.knowledge.chunk import passages
 from co_cli.knowledge.embed import Static
 from co_cli.knowledge.found import WEIGHTS, Found, answers, floor, in_order, newest, rank_by_places
 from co_cli.knowledge.index import Index, Row
-from co_cli.knowledge.question import Question
+from co_cli.knowledge.question import Question, Span
 
 __all__ = ["Found", "Search", "answers"]
 
@@ -27,6 +27,7 @@ _CLOSER = 40  # candidates that are looked at closely
 _LIKENED = 20  # of them, those whose words are compared by meaning
 _MANY = 1000  # what so many passages have tells none of them apart
 _DATED = 50
+_OF_ONE = 3  # passages of one note
 _COLUMNS = "1.0, 2.0, 1.0, 0.5"  # body, title, tags, date
 _K1, _B, _TYPICAL = 0.9, 0.3, 12.0
 _BREATH = 60  # seconds within which one note answers another
@@ -62,6 +63,9 @@ class Search:
     ) -> None:
         self.index = index
         self.question = question
+        question.days = [  # a span that holds no note was hardly meant as one
+            day for day in question.days if not isinstance(day, Span) or self._any(day)
+        ]
         self.read = read
         self.allowed = allowed
         self.fusion = fusion
@@ -124,14 +128,28 @@ class Search:
     def _may(self, rows: Iterable[int]) -> Iterable[int]:
         return rows if self.allowed is None else (row for row in rows if row in self.allowed)
 
+    def _few(self) -> Callable[[int], bool]:
+        """Whether a passage may join a list; a long note must not take every place in it."""
+        if not self.index.has_long_notes():
+            return lambda _: True
+        taken: dict[int, int] = {}
+
+        def free(row: int) -> bool:
+            file = self.index.file(row).id
+            taken[file] = taken.get(file, 0) + 1
+            return taken[file] <= _OF_ONE
+
+        return free
+
     def _by_words(self) -> dict[int, float]:
         """The passages that hold the words, by BM25; of those that tie at the end, the newest."""
         found: list[tuple[int, float]] = []
+        free = self._few()
         if self.asked.terms:
             for row, score in self.index.matching(self.asked.terms, _COLUMNS):
                 if len(found) >= self.first and score < found[-1][1]:
                     break
-                if self.allowed is None or row in self.allowed:
+                if (self.allowed is None or row in self.allowed) and free(row):
                     found.append((row, score))
         if len(found) > self.first:
             last = found[-1][1]
@@ -149,7 +167,8 @@ class Search:
         if len(rows) > self.first:
             rows = newest(rows, self.index.files(rows).__getitem__)
         if len(rows) > self.first:
-            held = (row for row in rows if self._holds(row, needle))
+            free = self._few()
+            held = (row for row in rows if self._holds(row, needle) and free(row))
             rows = [row for row, _ in zip(held, range(self.first), strict=False)]
         return rows
 
@@ -162,20 +181,29 @@ class Search:
         else:
             found = self.index.cosines(self.vector, self.allowed)
         found.sort(key=lambda pair: -pair[1])
+        free = self._few()
+        found = [pair for pair in found if free(pair[0])]
         if len(found) > self.first:
             found = [pair for pair in found[: self.first] if pair[1] > found[self.first][1]]
         self._meaning = dict(found)
         return dict(found)
 
+    def _any(self, span: Span) -> bool:
+        rows = self.index.files(self.index.dated(span.pattern)[:_MANY]).values()
+        return any(span.fits(row.created)[0] for row in rows)
+
     def _by_date(self) -> list[int]:
-        """The passages of the months that are named, those nearest in meaning."""
-        rows = [row for day in self.question.days for row in self.index.dated(day.pattern)]
+        """The passages of the months or spans that are named, those nearest in meaning."""
+        days = self.question.days
+        rows = [row for day in days for row in self.index.dated(day.pattern)]
         rows = list(dict.fromkeys(self._may(rows)))
         if len(rows) > _MANY:
             return []
+        files = self.index.files(rows)
+        rows = [row for row in rows if any(day.fits(files[row].created)[0] for day in days)]
         self._compare(rows)
         if len(rows) > _DATED:
-            rows = newest(rows, self.index.file)
+            rows = newest(rows, files.__getitem__)
             rows.sort(key=lambda row: -self._meaning.get(row, 0.0))
         return rows[:_DATED]
 
