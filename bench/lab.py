@@ -38,7 +38,7 @@ def data_file(name: str) -> Path | None:
 @contextmanager
 def scratch() -> Iterator[Path]:
     """A folder that goes away."""
-    with tempfile.TemporaryDirectory(prefix="co-bench-") as name:
+    with tempfile.TemporaryDirectory(prefix="co-bench-", ignore_cleanup_errors=True) as name:
         yield Path(name)
 
 
