@@ -331,7 +331,7 @@ class Trials:
         """Something else lies in the place of one of the files."""
         path = self.chance.choice([self.folder / "knowledge.db", *self.parts()])
         things: list[Callable[[], object]] = [
-            path.mkdir,
+            lambda: path.mkdir(exist_ok=True),
             lambda: path.symlink_to(min((self.folder / "memories").iterdir())),
             lambda: path.symlink_to(self.folder / "nowhere"),
             lambda: once(strange_database, path),
@@ -348,10 +348,12 @@ class Trials:
 
 
 def strange_database(pipe: Connection, path: Path) -> None:
-    """A database of somebody else's."""
-    db = apsw.Connection(str(path))
+    """A database of somebody else's, made elsewhere: who asks may be writing this one."""
+    made = path.parent.parent / f"strange-{os.getpid()}.db"
+    db = apsw.Connection(str(made))
     db.execute("create table notes(name, text); insert into notes values ('001-x.md', 'deploy')")
     db.close()
+    os.replace(made, path)
     pipe.send("ready")
 
 
