@@ -338,7 +338,8 @@ class Trials:
             lambda: path.write_bytes(self.chance.randbytes(self.chance.randint(0, 50_000))),
         ]
         self.clear(path)
-        self.chance.choice(things)()
+        with suppress(FileExistsError, IsADirectoryError):  # whoever uses it was quicker
+            self.chance.choice(things)()
 
     def kill_writer(self) -> None:
         worker = Worker(writer, self.folder, self.chance.randrange(10**9), 10**6)
