@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from co_cli.errors import EmbedderUnavailable
+from co_cli.knowledge import disk
 from co_cli.knowledge.hits import Filters
+from co_cli.knowledge.index import settled
 from co_cli.knowledge.notebook import Notebook
 
 # What each note is called here, what it says, its tags; then what must find it, and first.
@@ -280,3 +284,49 @@ def test_who_said_it_and_what_it_answers(tmp_path: Path) -> None:
     assert "person" in book.recall("What did Ann bake?")[0].why
     assert book.recall("Which cafe did Bob suggest?")[0].note.id == 6
     assert all(hit.weak for hit in book.recall("What did Zoe buy in Tokyo?"))
+
+
+def test_vectors_that_are_owed_are_made_when_the_embedder_answers(tmp_path: Path) -> None:
+    """Red when the sum of signatures says that all is well while vectors are owed."""
+
+    class Wavering:
+        name, dim, down, made = "wavering", 256, True, 0
+
+        def documents(self, texts: Sequence[str]) -> list[bytes]:
+            self.query("")
+            Wavering.made += len(texts)
+            return [bytes([1]) * 256 for _ in texts]
+
+        def query(self, _: str) -> bytes:
+            if Wavering.down:
+                raise EmbedderUnavailable("it is down")
+            return bytes([1]) * 256
+
+    (tmp_path / "memories").mkdir()
+    path = tmp_path / "memories" / "001-x.md"
+    path.write_text('---\nid: 1\ncreated: "2026-01-01T10:00:00+00:00"\n---\n\nCats sleep\n')
+    while not settled(disk.signature(path.stat())):  # an edit could still hide in the tick
+        pass
+    for _ in range(2):
+        with Notebook.open(tmp_path, embedder=Wavering) as book:
+            assert [hit.note.id for hit in book.recall("cats")] == [1]
+            assert book.finder.degraded == "searched by words alone: it is down"
+    Wavering.down = False
+    with Notebook.open(tmp_path, embedder=Wavering) as book:
+        assert [hit.note.id for hit in book.recall("cats")] == [1]
+        assert (Wavering.made, book.finder.degraded) == (1, "")
+
+
+def test_without_sqlite_vec_words_still_find(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Red when a missing distance function costs the whole index."""
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    monkeypatch.setattr(sys, "path", [str(packages)])
+    book = Notebook.open(tmp_path)
+    book.remember("Cats sleep")
+    assert [hit.note.id for hit in book.recall("cat")] == [1]
+    assert book.finder.degraded == (
+        "searched by words alone: the package sqlite-vec is not installed"
+    )

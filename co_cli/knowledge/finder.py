@@ -17,7 +17,7 @@ from co_cli.knowledge import disk, embed, folders, words
 from co_cli.knowledge.chunk import passages
 from co_cli.knowledge.frontmatter import split
 from co_cli.knowledge.hits import Around, Filters, Hit, How, Synced
-from co_cli.knowledge.index import Index, Loaded, Row, settled, sign
+from co_cli.knowledge.index import Index, Loaded, Row, settled, sign, vec_path
 from co_cli.knowledge.note import Note, decode, parse, parse_article
 from co_cli.knowledge.question import Question
 from co_cli.knowledge.scan import scan
@@ -280,10 +280,12 @@ class Finder:
         embedder = speller = None
         if self.how.backend != "fts5":
             try:
+                vec_path()  # without it no vector can be compared
                 speller = embed.built_in()
             except EmbedderUnavailable as error:
                 self._lacking = str(error)
             try:
+                vec_path()
                 embedder = self.how.embedder() if self.how.embedder else speller
             except EmbedderUnavailable as error:
                 self._lacking = str(error)

@@ -91,7 +91,7 @@ class Row(NamedTuple):
 
 def sign(told: disk.Signature) -> int:
     """A file's signature as one number; hashing numbers is the same everywhere."""
-    return hash(told) or 1
+    return hash(told)
 
 
 def settled(told: disk.Signature) -> bool:
@@ -215,7 +215,7 @@ class Index:
         db.pragma("synchronous", "off")
         db.pragma("temp_store", "memory")
         if self.embedder or self.speller:
-            _load(db, _vec_path())
+            _load(db, vec_path())
         return db
 
     def recorded(self) -> dict[str, bytes] | None:
@@ -312,8 +312,8 @@ class Index:
         return dict(pair for pair in found if pair is not None)
 
     def _remember(self, db: apsw.Connection, state: str) -> None:
-        """Keep the sum of all signatures, if every file has one and none is set aside."""
-        fresh = db.execute("SELECT count(*) FROM file WHERE sign=0").get
+        """Keep the sum of all signatures, if each file has one and nothing is owed or set aside."""
+        fresh = db.execute("SELECT count(*) FROM file WHERE sign=0 OR owed").get
         value = "" if fresh or self.absent else state
         db.execute("INSERT OR REPLACE INTO meta VALUES('seen', ?)", (value,))
         names = json.dumps(self._missing) if self._missing else ""
@@ -719,7 +719,7 @@ def _checked() -> str:
     return "cksmvfs"
 
 
-def _vec_path() -> str:
+def vec_path() -> str:
     """Where sqlite-vec's library lies; importing the package would load numpy."""
     for folder in sys.path:
         path = os.path.join(folder, "sqlite_vec", "vec0")
