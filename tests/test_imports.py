@@ -51,6 +51,7 @@ CORE_ORDER = [
     "change",
     "lifecycle",
     "scan",
+    "lookup",
     "index",
     "asked",
     "found",

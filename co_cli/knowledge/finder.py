@@ -17,7 +17,8 @@ from co_cli.knowledge import disk, embed, folders, words
 from co_cli.knowledge.chunk import passages
 from co_cli.knowledge.frontmatter import split
 from co_cli.knowledge.hits import Around, Filters, Hit, How, Synced
-from co_cli.knowledge.index import Index, Loaded, Row, settled, sign, vec_path
+from co_cli.knowledge.index import Index, Loaded, settled, sign, vec_path
+from co_cli.knowledge.lookup import Row
 from co_cli.knowledge.note import Note, decode, parse, parse_article
 from co_cli.knowledge.question import Question
 from co_cli.knowledge.scan import scan

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from co_cli.knowledge import words
-from co_cli.knowledge.index import Row
+from co_cli.knowledge.lookup import Row
 
 WEIGHTS = {
     "words": 0.1, "meaning": 6.0, "near": 4.0, "who": 3.0, "when": 0.8, "capital": 2.0,

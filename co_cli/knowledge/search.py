@@ -16,7 +16,8 @@ from co_cli.knowledge.asked import FEW, Asked
 from co_cli.knowledge.chunk import passages
 from co_cli.knowledge.embed import Static
 from co_cli.knowledge.found import WEIGHTS, Found, answers, floor, in_order, newest, rank_by_places
-from co_cli.knowledge.index import Index, Row
+from co_cli.knowledge.index import Index
+from co_cli.knowledge.lookup import Row
 from co_cli.knowledge.question import Question, Span
 
 __all__ = ["Found", "Search", "answers"]
