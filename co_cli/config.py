@@ -36,6 +36,10 @@ class Settings(NamedTuple):
     search_backend: str = "auto"
     search_fusion: str = "blend"
     embedder: str = "wordllama"
+    model: str = ""
+    model_base_url: str = ""
+    personality: str = "finch"
+    log_level: str = "warning"
     warnings: tuple[str, ...] = ()
 
     def __eq__(self, other: object) -> bool:
@@ -127,6 +131,28 @@ TABLE = (
         "embedder", str, '"wordllama", "minilm", "sentence-transformers:MODEL" or "PROVIDER:MODEL"',
         "What search by meaning reads texts with; a provider's model is sent your notes.",
         project_may_set=False,
+    ),
+    Setting(
+        "model", str, '"PROVIDER:MODEL", "PROVIDER" or "offline"',
+        "Which model you talk to: of gemini, anthropic, openai, ollama or compatible; empty for "
+        "the first of them that a variable such as GEMINI_API_KEY sets up.",
+        project_may_set=False,
+    ),
+    Setting(
+        "model_base_url", str, "an http or https address",
+        "Where compatible:MODEL answers, such as http://localhost:8000/v1; its key, if it wants "
+        "one, goes into CO_CLI_MODEL_API_KEY and never into a file.",
+        project_may_set=False,
+    ),
+    Setting(
+        "personality", str, '"finch", "sonnet", "friendly", "professional" or one of your own',
+        "How Co speaks; your own are files such as ~/.config/co-cli/personalities/NAME.md.",
+        project_may_set=False,
+    ),
+    Setting(
+        "log_level", str, '"error", "warning", "info" or "debug"',
+        "How much goes into the log.",
+        choices=("error", "warning", "info", "debug"), project_may_set=False,
     ),
 )  # fmt: skip
 
