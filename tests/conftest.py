@@ -18,8 +18,17 @@ settings.register_profile(
 settings.load_profile("co")
 
 REMOVED = (
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_BASE_URL",
     "EDITOR",
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
     "NO_COLOR",
+    "OLLAMA_API_KEY",
+    "OLLAMA_BASE_URL",
+    "OLLAMA_HOST",
+    "OPENAI_API_KEY",
+    "OPENAI_BASE_URL",
     "VISUAL",
     "XDG_CACHE_HOME",
     "XDG_CONFIG_HOME",

@@ -185,10 +185,12 @@ def _told(name: str, result: str) -> str:
         found = result
     shown = str(found.get("display", result)) if isinstance(found, dict) else result
     if name == "recall_memory":
-        known = re.findall(r"\*\*Memory (\S+)\*\* .*\n(?:Tags: .*\n)?(.+)", shown)
+        rows = found.get("results", []) if isinstance(found, dict) else []
+        known = [(row["ref"], row["content"]) for row in rows]
+        known = known or re.findall(r"\*\*Memory (\S+)\*\* .*\n(?:Tags: .*\n)?(.+)", shown)
         if not known:
             return "I know nothing about that."
-        return "I remember: " + "; ".join(f"{body} ({ref})" for ref, body in known) + "."
+        return "I remember: " + "; ".join(f"{body} [{ref}]" for ref, body in known) + "."
     ref = found.get("ref") if isinstance(found, dict) else None
     if ref := ref or next(iter(re.findall(r"✓ \w+ memory (\S+?)[:,]", shown)), None):
         return f"Saved as {ref}."

@@ -72,6 +72,10 @@ def test_the_table_describes_itself() -> None:
         ("CO_CLI_SEARCH_BACKEND", "str", "auto"),
         ("CO_CLI_SEARCH_FUSION", "str", "blend"),
         ("CO_CLI_EMBEDDER", "str", "wordllama"),
+        ("CO_CLI_MODEL", "str", ""),
+        ("CO_CLI_MODEL_BASE_URL", "str", ""),
+        ("CO_CLI_PERSONALITY", "str", "finch"),
+        ("CO_CLI_LOG_LEVEL", "str", "warning"),
     ]
 
 
@@ -82,6 +86,29 @@ def test_what_reads_the_notes_is_for_the_person_to_choose(user: Path, project: P
     settings = load_settings()
     assert (settings.embedder, settings.search_backend) == ("ollama:nomic-embed-text", "fts5")
     assert settings.warnings == (f"{project}: a project may not set 'embedder'; it was ignored",)
+
+
+def test_what_a_person_talks_to_and_how_is_theirs_to_choose(user: Path, project: Path) -> None:
+    """G16. Red when a cloned folder can pick the model, its address or its manners."""
+    mine = {
+        "model": "ollama:llama3.2",
+        "model_base_url": "http://localhost:8000/v1",
+        "personality": "friendly",
+        "log_level": "info",
+    }
+    theirs = {
+        "model": "openai:theirs",
+        "model_base_url": "https://evil.example",
+        "personality": "sonnet",
+        "log_level": "debug",
+    }
+    user.write_text(json.dumps(mine))
+    project.write_text(json.dumps(theirs))
+    settings = load_settings()
+    assert {name: getattr(settings, name) for name in mine} == mine
+    assert settings.warnings == tuple(
+        f"{project}: a project may not set '{name}'; it was ignored" for name in theirs
+    )
 
 
 @pytest.mark.parametrize("value", ['"a\\u001b[2Jb"', f'"{"x" * 201}"', "3", "null"])
@@ -317,7 +344,7 @@ def test_a_flood_of_unknown_settings_is_counted_not_listed(user: Path, project: 
         "api_base",
         "client_secret",
         "provider",
-        "model",
+        "models",
     ],
 )
 def test_a_project_never_sets_a_key_a_url_or_a_provider(
@@ -358,6 +385,10 @@ SETTINGS = st.builds(
     search_backend=st.sampled_from(["auto", "hybrid", "fts5", "grep"]),
     search_fusion=st.sampled_from(["blend", "rrf"]),
     embedder=st.just("wordllama"),
+    model=st.just(""),
+    model_base_url=st.just(""),
+    personality=st.just("finch"),
+    log_level=st.just("warning"),
     warnings=st.just(()),
 )
 

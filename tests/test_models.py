@@ -98,8 +98,8 @@ def test_an_option_comes_before_the_settings_and_they_before_any_key() -> None:
         (
             {"OLLAMA_HOST": "here", "ANTHROPIC_API_KEY": KEY},
             LOCAL,
-            "anthropic:claude-sonnet-5-5 (ANTHROPIC_API_KEY, OLLAMA_HOST and model_base_url are "
-            'all set; anthropic comes first). Set "model" to choose.',
+            "compatible:default (model_base_url, ANTHROPIC_API_KEY and OLLAMA_HOST are all set; "
+            'compatible comes first). Set "model" to choose.',
         ),
     ],
 )
@@ -428,7 +428,7 @@ def test_a_model_saves_recalls_and_chats(server: Server, wire: str, stream: bool
         ["User prefers oolong in the blue pot ['preference']", "We decided to ship ['decision']"],
     )
     assert _talk(model, "Which tea do I like?", stream=stream) == Talk(
-        "I remember: User prefers oolong (007).", []
+        "I remember: User prefers oolong [007].", []
     )
     assert _talk(model, "Who am I?", stream=stream) == Talk("I know nothing about that.", [])
     assert _talk(model, "Remember that my password is x", stream=stream) == Talk(
