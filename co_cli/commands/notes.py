@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from datetime import date
 from typing import Any
 
 import click
 
+from co_cli import transcripts
 from co_cli.commands.shared import (
     Desk,
     Ref,
@@ -28,13 +30,13 @@ from co_cli.knowledge import folders
 from co_cli.knowledge import purge as purging
 from co_cli.knowledge.draft import Saved
 from co_cli.knowledge.lifecycle import parse_expiry
-from co_cli.knowledge.note import Note
+from co_cli.knowledge.note import Note, number_of
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.reader import Ref as NoteRef
 from co_cli.knowledge.reader import named
 from co_cli.knowledge.scan import holds
 from co_cli.knowledge.visible import difference
-from co_cli.results import saved_json, saved_text
+from co_cli.results import plural, saved_json, saved_text
 
 
 @click.command("learn")
@@ -162,9 +164,12 @@ def _forget(book: Notebook, ref: NoteRef) -> dict[str, Any]:
 def _purge(book: Notebook, ref: NoteRef, yes: bool) -> dict[str, Any]:
     copies = purging.find_copies(book, ref)
     name = f"{book.prefix}{copies.number}"
-    many = "1 copy" if len(copies) == 1 else f"{len(copies)} copies"
+    traces = _traces(book, copies)
+    talks = len(transcripts.mentioning(*traces))
+    many = plural(len(copies), "copy") + (f", {plural(talks, 'conversation')}" if talks else "")
     if not confirm(f'Remove memory {name} ({many}) for good: "{copies.text}"?', yes):
         raise CoError(f"memory {name} was not purged", hint="Answer y, or add --yes.")
+    transcripts.purge(*traces)  # first: without the notebook's copies, nobody knows the words
     purging.purge(book, copies)
     drop_drafts(book, copies.number)
     display = (
@@ -172,6 +177,21 @@ def _purge(book: Notebook, ref: NoteRef, yes: bool) -> dict[str, Any]:
         "Git history, backups, open editors and notes it was merged into may still hold it."
     )
     return {"display": display, "memory_id": copies.number, "ref": name, "action": "purged"}
+
+
+def _traces(book: Notebook, copies: purging.Copies) -> tuple[set[str], set[str]]:
+    """What tells a conversation that holds a note: its words, and the names of its file."""
+    parts = [part.split("\n\n") for _, mine in copies.summaries for part in mine]
+    texts = {note.body for note in copies.files}
+    texts |= {"\n\n".join(part[1 + part[1].startswith("Tags: ") :]) for part in parts if part[1:]}
+    names = {
+        # A name that says nothing is somebody else's too: there, only the whole path will do.
+        name
+        if number_of(name) and not name.endswith("-note.md")
+        else os.path.join(book.memories, name)
+        for name in copies.names
+    }
+    return texts, names
 
 
 def _described(desk: Desk[Notebook], text: str, in_user: bool, yes: bool) -> tuple[Notebook, Note]:
