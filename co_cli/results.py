@@ -198,7 +198,7 @@ def list_text(book: Reader, notes: list[Note]) -> str:
     for note in notes:
         category = note.meta.get("auto_category")
         shown = [tag for tag in note.tags if tag != category]
-        parts = [f"**{note.id:03d}** ({span(note)})", marks(note, book.today())]
+        parts = [f"**{book.prefix}{note.id:03d}** ({span(note)})", marks(note, book.today())]
         parts += [f"[{category}]" if category else "", f"[{', '.join(shown)}]" if shown else ""]
         lines.append(" ".join(part for part in parts if part) + f": {note.summary}")
     return "\n".join(lines)

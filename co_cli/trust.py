@@ -41,6 +41,11 @@ class TrustStatus(NamedTuple):
     present: dict[str, str]
     problem: str = ""
 
+    @property
+    def foreign(self) -> bool:
+        """Whether this came from elsewhere and nobody here agreed: no model sees its notes."""
+        return not self.known and not self.nothing_to_trust
+
 
 def status(project: AnyPath) -> TrustStatus:
     """How a project stands: unknown, trusted, or changed since it was trusted."""
@@ -91,6 +96,20 @@ def trust(
         for relpath in chosen:
             entry["files"][relpath] = _keep(texts[relpath])
         return _save(listed, problem)
+
+
+def untouched(project: AnyPath) -> bool:
+    """Whether a project has nothing of Co's yet."""
+    return not os.path.lexists(os.path.join(project, folders.PROJECT_MARK))
+
+
+def begun(project: AnyPath, at: str) -> str:
+    """Remember that Co began this folder's knowledge, on this machine; what went wrong, if so."""
+    try:
+        trust(project, at, [])
+    except CoError as error:
+        return f"saved, but this folder could not be marked as trusted: {error}"
+    return ""
 
 
 def distrust(project: AnyPath) -> bool:

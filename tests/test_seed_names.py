@@ -19,7 +19,13 @@ from co_cli._frontmatter import (
 from co_cli.config import Settings
 from co_cli.deps import CoDeps
 from co_cli.errors import NotFound
-from co_cli.knowledge import SIZE_LIMIT, SIZE_TARGET, load_internal_knowledge
+from co_cli.knowledge import (
+    SIZE_LIMIT,
+    SIZE_TARGET,
+    Notebook,
+    Shelf,
+    load_internal_knowledge,
+)
 from co_cli.tools.memory import (
     MemoryEntry,
     _check_duplicate,
@@ -347,7 +353,10 @@ def test_a_save_over_the_limit_decays_and_says_how_to_undo(run: Run) -> None:
 def test_forget_takes_exactly_the_number_it_is_given(run: Run) -> None:
     write_memory(1, "one")
     write_memory(10, "ten")
-    forget = COMMANDS["forget"].run
+
+    def forget(shelf: Shelf[Notebook], ref: str) -> str:
+        return str(COMMANDS["forget"].run(shelf, ref))
+
     assert forget(run.deps.shelf(), "1").startswith("Forgot memory 1: one")
     assert [entry.id for entry in _load_all_memories(MEMORIES)] == [10]
     assert forget(run.deps.shelf(), "1") == (

@@ -61,7 +61,7 @@ def recall_command(query: tuple[str, ...], in_user: bool, as_json: bool, **optio
     limit = options["limit"] or _LIMIT
     found = desk.shelf.recall(text, limit, filters, scope=scope, marked=has_colour())
     matched = max(len(found), sum(book.finder.matched for book in desk.shelf.books()))
-    untrusted = not desk.trust.known and not desk.trust.nothing_to_trust
+    untrusted = desk.trust.foreign
     degraded = sorted({book.finder.degraded for book in desk.shelf.books()} - {""})
     if as_json:
         results = [
@@ -175,7 +175,7 @@ def list_command(tag: str | None = None, in_user: bool = False, as_json: bool = 
             for book, some in zip(books, notes, strict=True)
         ]
         notice(f"\nTotal memories: {', '.join(counts)}")
-        if not desk.trust.known and not desk.trust.nothing_to_trust and not in_user:
+        if desk.trust.foreign and not in_user:
             notice("This folder is not trusted; its notes are shown to you and to no model.")
     elif tag is not None:
         notice(f"No memory has the tag {tag}.")

@@ -26,6 +26,7 @@ from co_cli.knowledge.visible import visible
 if TYPE_CHECKING:
     import click.shell_completion
 
+    from co_cli.deps import CoDeps
     from co_cli.knowledge.embed import Embedder
 
 _REF = r"#?g?\d{1,9}(-[a-z0-9-]+)?(\.md)?|a:.+"
@@ -38,29 +39,36 @@ assume_yes = click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 
 
 class Desk(NamedTuple, Generic[Book]):
-    """The shelf from here, how far the folder is trusted, and what is wrong with the settings."""
+    """The shelf from here, how far the folder is trusted, and the person's own settings."""
 
     project: str
     shelf: Shelf[Book]
     trust: trust.TrustStatus
+    settings: config.Settings
     trouble: SettingsError | None = None
 
     def book(self, in_user: bool) -> Book:
         """The notebook a command acts on."""
         return self.shelf.user if in_user else self.shelf.project
 
+    def deps(self) -> CoDeps:
+        """What a session's tools are given."""
+        from co_cli.deps import CoDeps
+
+        project, user = self.shelf.books()
+        return CoDeps(
+            *project.policy, project=self.project, how=project.how, own=user.policy, gated=True
+        )
+
     def claim(self, fresh: bool) -> None:
         """Remember that this folder's knowledge was begun here, by Co, on this machine."""
-        if fresh:
-            try:
-                trust.trust(self.project, timestamp(now()), [])
-            except CoError as error:
-                notice(f"co: saved, but this folder could not be marked as trusted: {error}")
+        if fresh and (problem := trust.begun(self.project, timestamp(now()))):
+            notice(f"co: {problem}")
 
     @property
     def is_fresh(self) -> bool:
         """Whether the project has nothing of Co's yet."""
-        return not os.path.lexists(os.path.join(self.project, folders.PROJECT_MARK))
+        return trust.untouched(self.project)
 
 
 def open_desk(kind: type[Book], *, lenient: bool = False) -> Desk[Book]:
@@ -87,7 +95,7 @@ def open_desk(kind: type[Book], *, lenient: bool = False) -> Desk[Book]:
     )
     user_book = kind(folders.user_knowledge(), scope="user", policy=Policy.of(own), how=_how(own))
     shelf = Shelf(project_book, user_book)
-    return Desk(project, shelf, status, trouble)
+    return Desk(project, shelf, status, own, trouble)
 
 
 def _how(settings: config.Settings) -> How:

@@ -56,6 +56,15 @@ class Plan(NamedTuple):
     change: Change | None
     saved: Saved
 
+    @property
+    def seen(self) -> str:
+        """A mark of what the text collides with; it differs when a person would see another."""
+        same = self.saved.action == "consolidated"
+        edits = self.change.edits if self.change and same else ()
+        met = [(edit.path, disk.digest(edit.before)) for edit in edits]
+        met += [(note.name, disk.digest(note.raw)) for note, _ in self.saved.similar]
+        return str(disk.digest(repr((same, met)).encode("utf-8", "backslashreplace")))
+
 
 def protected(ref: str) -> Protected:
     return Protected(

@@ -49,15 +49,30 @@ class Notebook(Reader):
 
     # Saving
 
-    def remember(self, text: str, tags: Iterable[str] = (), **options: Any) -> Saved:
-        """Save a text; see `plan_remember` for the options."""
+    def remember(
+        self, text: str, tags: Iterable[str] = (), *, seen: str = "", **options: Any
+    ) -> Saved:
+        """Save a text; see `plan_remember` for the options.
+
+        `seen` is the `Plan.seen` that a person agreed to: when saving would now do anything else,
+        MovedOn is raised and nothing is saved.
+        """
         tags = list(tags)
         if options.get("call"):  # ids of calls recur, in other conversations and with other texts
             said = repr((options["call"], text, tags)).encode("utf-8", "backslashreplace")
             options["call"] = disk.digest(said)
             if done := self.journal.find_call(options["call"]):
                 return self._repeat(done)
-        return self._settle(lambda: self.plan_remember(text, tags, **options))
+
+        def plan() -> Plan:
+            planned = self.plan_remember(text, tags, **options)
+            if seen and planned.seen != seen:
+                raise MovedOn(
+                    "the notebook changed meanwhile", hint="Nothing was saved; ask again."
+                )
+            return planned
+
+        return self._settle(plan)
 
     def plan_remember(
         self,
@@ -105,7 +120,7 @@ class Notebook(Reader):
 
     def _around(self, text: str) -> Around:
         """The notes a new text is compared with: few notes all, many by the index."""
-        if self._how.watch or len(disk.list_names(self.memories)) > _FEW:
+        if self.how.watch or len(disk.list_names(self.memories)) > _FEW:
             self._begin()
             since = lifecycle.window(self.policy, self.clock())
             around = self.finder.around(text, since, lifecycle.WINDOW_LIMIT)

@@ -76,7 +76,7 @@ class Reader:
         self._leftover: list[Problem] = []
         self.basis = self.journal.tail()
         self._cache: dict[str, tuple[disk.Signature, Note | FormatError]] = {}
-        self._how = how
+        self.how = how
         self._found_by: Finder | None = None
         if self.basis.state == "intent" or disk.temps([self.root]):
             self._settle_leftovers()
@@ -226,7 +226,7 @@ class Reader:
         from co_cli.knowledge.finder import Finder  # SQLite is for those who search
 
         if self._found_by is None:
-            self._found_by = Finder(self.root, self._how, self._removed)
+            self._found_by = Finder(self.root, self.how, self._removed)
         return self._found_by
 
     def _removed(self) -> set[str]:

@@ -1,0 +1,173 @@
+"""What a model wants to write, shown to a person before it happens, and what they said.
+
+Knows neither the terminal nor the agent framework: a surface asks, this prepares and decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from co_cli.deps import CoDeps
+from co_cli.errors import CoError
+from co_cli.knowledge.refuse import check_text, clean_tags
+from co_cli.tools.memory import TOOLS
+
+SAVE, FORGET = "save_memory", "forget_memory"
+WRITES = (SAVE, FORGET)
+NOBODY = "Nobody is there to approve it, so nothing was changed."
+DECLINED = "The person declined; nothing was changed. Carry on without it."
+STOPPED = "The person stopped the review; nothing was changed. Carry on without it."
+
+
+def tools_json() -> list[dict[str, Any]]:
+    """Each tool, what it does and whether it asks."""
+    return [
+        {"name": name, "help": (tool.__doc__ or "").partition("\n")[0], "asks": name in WRITES}
+        for name, tool in TOOLS.items()
+    ]
+
+
+class Twin(NamedTuple):
+    """A memory that a new one would stand beside or replace."""
+
+    ref: str
+    text: str
+    score: float
+    protected: bool
+
+
+@dataclass(frozen=True)
+class Wish:
+    """One write that a model asks for, with all that a person needs to decide.
+
+    `seen` is a mark of what it collided with when it was shown: when that changes, the person is
+    asked `again`. `refused` says why it cannot be done.
+    """
+
+    call: str
+    tool: str
+    text: str
+    tags: tuple[str, ...] = ()
+    scope: str = ""
+    where: str = ""
+    action: str = ""
+    ref: str = ""
+    twins: tuple[Twin, ...] = ()
+    seen: str = ""
+    refused: str = ""
+    again: bool = False
+
+    @property
+    def collides(self) -> bool:
+        """Whether the person has to choose between replacing and keeping both."""
+        return self.action == "related"
+
+
+class Answer(NamedTuple):
+    """What a person said to a wish: yes, update, keep or no; the wish may have been edited."""
+
+    wish: Wish
+    verdict: str
+    why: str = DECLINED
+
+    @property
+    def agreed(self) -> bool:
+        """Whether it is to be done."""
+        return self.verdict != "no"
+
+
+class Review(NamedTuple):
+    """Everything a model wants to write in one step, and where outside text came from."""
+
+    wishes: list[Wish]
+    external: tuple[str, ...]
+    deps: CoDeps
+
+
+class Reviewed(NamedTuple):
+    """The answers, and the tools that need no more asking in this session."""
+
+    answers: list[Answer]
+    always: frozenset[str] = frozenset()
+
+
+Asker = Callable[[Review], Awaitable[Reviewed]]
+
+
+def prepare(deps: CoDeps, call: str, tool: str, arguments: Mapping[str, Any]) -> Wish:
+    """A wish from a tool call's arguments: what would happen if it were done now."""
+    if tool == FORGET:
+        return _forgetting(deps, call, str(arguments.get("ref", "")))
+    tags = tuple(str(tag) for tag in arguments.get("tags") or ())
+    scope = arguments.get("scope")
+    wish = Wish(call, tool, str(arguments.get("content", "")), tags, str(scope or ""))
+    return planned(deps, wish)
+
+
+def planned(deps: CoDeps, wish: Wish) -> Wish:
+    """The same wish with what saving its text would do now."""
+    try:
+        scope = deps.scope(wish.scope or None)
+        text, tags = check_text(wish.text), tuple(clean_tags(wish.tags))
+        book = deps.book(scope)
+        plan = book.plan_remember(text, tags, actor="agent")
+    except CoError as error:
+        return replace(wish, refused=_sentence(error), action="", twins=(), seen="")
+    saved = plan.saved
+    if saved.action == "consolidated":
+        old = book.find(saved.note.name[:-3])
+        twins = [Twin(saved.ref, old.body, 100.0, old.protected)]
+    else:
+        twins = [Twin(book.ref(n), n.body, score, n.protected) for n, score in saved.similar]
+    return replace(
+        wish, text=text, tags=tags, scope=scope, where=saved.note.path, action=saved.action,
+        ref=saved.ref, twins=tuple(twins), seen=plan.seen, refused="",
+    )  # fmt: skip
+
+
+def _forgetting(deps: CoDeps, call: str, ref: str) -> Wish:
+    wish = Wish(call, FORGET, "", ref=ref)
+    try:
+        book, note = deps.shelf().find(ref)
+        deps.scope(book.scope)
+        refused = f"memory {ref} is protected: co knowledge unprotect {ref}"
+    except CoError as error:
+        return replace(wish, refused=_sentence(error))
+    return replace(
+        wish, text=note.body, tags=tuple(note.tags), scope=book.scope, where=note.path,
+        action="forgotten", ref=book.ref(note), refused=refused if note.protected else "",
+    )  # fmt: skip
+
+
+def _sentence(error: CoError) -> str:
+    return f"{error}. {error.hint}".rstrip() if error.hint else str(error)
+
+
+@dataclass
+class Approvals:
+    """How a session answers: `always` are the tools that got `a`; without `ask`, always no."""
+
+    ask: Asker | None = None
+    always: set[str] = field(default_factory=set)
+    nobody: str = NOBODY
+
+    async def decide(self, deps: CoDeps, wishes: Sequence[Wish]) -> list[Answer]:
+        """An answer to each wish, in order; what was refused by rule is not asked about."""
+        settled: dict[int, Answer] = {}
+        for number, wish in enumerate(wishes):
+            if wish.refused:
+                settled[number] = Answer(wish, "no", f"It cannot be done: {wish.refused}")
+            elif wish.tool in self.always and not deps.external and not wish.again:
+                settled[number] = Answer(wish, "yes")
+            elif self.ask is None:
+                settled[number] = Answer(wish, "no", self.nobody)
+        left = [number for number in range(len(wishes)) if number not in settled]
+        if left and self.ask is not None:
+            asked = Review([wishes[number] for number in left], tuple(deps.external), deps)
+            reviewed = await self.ask(asked)
+            if not deps.external:
+                self.always |= reviewed.always
+            settled |= dict(zip(left, reviewed.answers, strict=True))
+        return [settled[number] for number in range(len(wishes))]

@@ -1,0 +1,63 @@
+"""Co's log: a rotating file in the state folder, for its owner alone.
+
+Names, sizes and durations go there. What notes say goes there only when a person asks for it, and
+never from a note marked sensitive. Other libraries' logs, which may hold whole requests, do not.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from logging.handlers import RotatingFileHandler
+
+from co_cli.errors import CoError
+from co_cli.knowledge import disk, folders
+from co_cli.knowledge.note import Note
+from co_cli.knowledge.visible import visible
+
+_LARGEST = 1024 * 1024
+_content = logging.getLogger("co_cli.content")
+
+
+class _Private(RotatingFileHandler):
+    """A log that nobody else can read, and that stops nothing when it cannot be written."""
+
+    def _open(self) -> logging.StreamHandler:  # type: ignore[override, type-arg]
+        fd = os.open(
+            self.baseFilename, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600
+        )
+        os.fchmod(fd, 0o600)
+        return os.fdopen(fd, self.mode, encoding="utf-8", errors="backslashreplace")  # type: ignore[return-value]
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        """A full disk is no reason to stop a conversation."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line, whatever the names in it hold."""
+        return visible(super().format(record), keep="")
+
+
+def start(level: str, *, content: bool = False) -> str:
+    """Log from here on; where to, or an empty text when there is nowhere."""
+    logger = logging.getLogger("co_cli")
+    logger.setLevel(level.upper())
+    logger.propagate = False
+    _content.setLevel("DEBUG" if content else "CRITICAL")
+    path = os.path.join(folders.state_folder(), "co.log")
+    try:
+        disk.make_folder(folders.state_folder(), 0o700)
+        handler = _Private(path, maxBytes=_LARGEST, backupCount=3, delay=True)
+    except (OSError, CoError):
+        return ""
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    for old in list(logger.handlers):
+        logger.removeHandler(old)
+        old.close()
+    logger.addHandler(handler)
+    return path
+
+
+def note(what: str, one: Note) -> None:
+    """Log what a note says, where a person asked for that and the note is not sensitive."""
+    if not one.meta.get("sensitive"):
+        _content.debug("%s %s: %s", what, one.name, one.body)
