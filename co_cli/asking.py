@@ -1,0 +1,198 @@
+"""The approval screen: what a model wants to write, exactly, and what the person says to it.
+
+Text from a model or a note stands behind a bar, so that none of it can pass for Co's own words.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from prompt_toolkit import PromptSession
+from rich.console import Console
+from rich.text import Text
+
+from co_cli.approval import DECLINED, FORGET, STOPPED, Answer, Review, Reviewed, Wish, planned
+from co_cli.deps import CoDeps
+from co_cli.knowledge.folders import short
+from co_cli.knowledge.visible import difference, visible
+from co_cli.results import plural
+
+Read = Callable[[str, str], Awaitable[str]]
+_PLACES = {"project": "this project", "user": "your own notebook, everywhere"}
+_TITLES = {
+    "forgotten": "Forget this memory?",
+    "consolidated": "Co knows this already. Update its wording?",
+}
+
+
+def reader() -> Read:
+    """Ask for a line on the terminal, with a text to begin with; nothing of it is kept."""
+    session: PromptSession[str] = PromptSession()
+
+    async def read(question: str, default: str = "") -> str:
+        return await session.prompt_async(question, default=default, multiline=False)
+
+    return read
+
+
+class Screen:
+    """Shows a review and asks; ^C and the end of input refuse."""
+
+    def __init__(self, console: Console, read: Read) -> None:
+        self.console = console
+        self.read = read
+
+    async def __call__(self, review: Review) -> Reviewed:
+        """The person's answers, all wishes on one screen."""
+        try:
+            return await self._review(review)
+        except (KeyboardInterrupt, EOFError):
+            self._say("Nothing was changed.")
+            return Reviewed([Answer(wish, "no", STOPPED) for wish in review.wishes])
+
+    async def _review(self, review: Review) -> Reviewed:
+        wishes = list(review.wishes)
+        chosen: dict[int, str] = {}
+        while True:
+            self._show(wishes, chosen, review.external)
+            said = (await self.read(_question(wishes, review.external), "")).strip().lower()
+            letter, number = _parsed(said, len(wishes))
+            offered = letter == "y" or (letter == "a" and not review.external)
+            if offered and number is None and (len(wishes) > 1 or not wishes[0].collides):
+                tools = frozenset(wish.tool for wish in wishes) if letter == "a" else frozenset()
+                return Reviewed(_agreed(wishes, chosen), tools)
+            if letter == "n" and number is None and not chosen:
+                return Reviewed([Answer(wish, "no", DECLINED) for wish in wishes])
+            picked = 0 if number is None and len(wishes) == 1 else number
+            if picked is None or not self._fits(letter, wishes[picked]):
+                self._say(_help(wishes, review.external))
+            elif letter == "e":
+                wishes[picked] = await self._edit(review.deps, wishes[picked])
+                chosen.pop(picked, None)
+            else:
+                chosen[picked] = {"u": "update", "k": "keep", "n": "no"}[letter]
+                if len(wishes) == 1:
+                    return Reviewed(_agreed(wishes, chosen))
+
+    def _fits(self, letter: str, wish: Wish) -> bool:
+        if letter == "e":
+            return wish.tool != FORGET
+        if letter == "u":
+            return wish.collides and not wish.twins[0].protected
+        return letter == "n" or (letter == "k" and wish.collides)
+
+    async def _edit(self, deps: CoDeps, wish: Wish) -> Wish:
+        """The wish as the person wants it, with what it would do then."""
+        lines = [await self.read("  Text:  ", line) for line in wish.text.split("\n")]
+        tags = await self.read("  Tags:  ", ", ".join(wish.tags))
+        scope = await self.read("  Scope (project or user):  ", wish.scope)
+        edited = replace(
+            wish, text="\n".join(lines), tags=tuple(re.split(r"\s*,\s*", tags.strip())),
+            scope=scope.strip().lower(),
+        )  # fmt: skip
+        changed = await asyncio.to_thread(planned, deps, edited)
+        if not changed.refused:
+            return changed
+        self._say(f"That cannot be saved: {changed.refused}")
+        return wish
+
+    def _show(self, wishes: list[Wish], chosen: dict[int, str], external: tuple[str, ...]) -> None:
+        self.console.print()
+        for number, wish in enumerate(wishes, 1):
+            mark = f"{number}  " if len(wishes) > 1 else ""
+            title = _TITLES.get(wish.action, "Remember this?")
+            if wish.again:
+                title += "  (the notebook changed meanwhile, so Co asks again)"
+            state = {"no": "  [no]", "update": "  [update]", "keep": "  [keep both]"}
+            self._say(f"{mark}{title}{state.get(chosen.get(number - 1, ''), '')}", "bold")
+            self._quote(wish.text)
+            self._say(f"  Tags   {', '.join(wish.tags) or 'none'}", keep="")
+            self._say(f"  Where  {_PLACES[wish.scope]}: {_where(wish, wishes)}", keep="")
+            if wish.action == "consolidated":
+                self._say(f"  Memory {wish.ref} says now:")
+                self._quote(wish.twins[0].text)
+            for twin in wish.twins if wish.collides else ():
+                lock = ", protected" if twin.protected else ""
+                self._say(f"  Similar to memory {twin.ref} ({twin.score:.0f}%{lock}):", "yellow")
+                self._quote(_changes(twin.text, wish.text))
+        if external:
+            self._say(
+                f"This conversation holds text from outside ({', '.join(external[:3])}), so each "
+                "write is asked about. Make sure that it is what you want kept.", "yellow", keep="",
+            )  # fmt: skip
+
+    def _quote(self, text: str) -> None:
+        for line in visible(text, keep="\n").split("\n"):
+            self.console.print(Text(f"  │ {line}"), soft_wrap=True)
+
+    def _say(self, text: str, style: str = "", *, keep: str = "\n") -> None:
+        self.console.print(Text(visible(text, keep=keep), style=style), soft_wrap=True)
+
+
+def _where(wish: Wish, wishes: list[Wish]) -> str:
+    """The file, as seen from here; of several the folder, for numbers come later."""
+    new = [other for other in wishes if other.action != "forgotten"]
+    path = os.path.dirname(wish.where) if len(new) > 1 else wish.where
+    seen = os.path.relpath(path)
+    return short(path) if seen.startswith("..") else seen
+
+
+def _changes(old: str, new: str) -> str:
+    """Two texts as a diff, without its heading."""
+    lines = difference(f"{old}\n".encode(), f"{new}\n".encode(), "memory").split("\n")
+    return "\n".join(line for line in lines if not line.startswith(("--- ", "+++ ", "@@")))
+
+
+def _parsed(said: str, count: int) -> tuple[str, int | None]:
+    """A letter and, where several wishes are shown, which one: `e2`, `2e`, `e 2`."""
+    found = re.fullmatch(r"(\d*)\s*([a-z]*)\s*(\d*)", said)
+    if not found or not found[2]:
+        return "", None
+    number = found[1] or found[3]
+    letter = {"yes": "y", "no": "n", "always": "a", "all": "a", "edit": "e", "update": "u",
+              "keep": "k"}.get(found[2], found[2])  # fmt: skip
+    if not number:
+        return letter, None
+    return (letter, int(number) - 1) if 1 <= int(number) <= count else ("", None)
+
+
+def _agreed(wishes: list[Wish], chosen: dict[int, str]) -> list[Answer]:
+    verdicts = [
+        chosen.get(number, "keep" if wish.collides else "yes") for number, wish in enumerate(wishes)
+    ]
+    return [Answer(wish, verdict) for wish, verdict in zip(wishes, verdicts, strict=True)]
+
+
+def _letters(wishes: list[Wish], external: tuple[str, ...]) -> list[str]:
+    always = [] if external else ["[a]lways this session"]
+    if len(wishes) > 1:
+        beside = ", similar ones kept beside" if any(wish.collides for wish in wishes) else ""
+        return [
+            f"[y]es to all{beside}",
+            "[n]o",
+            *always,
+            "or one: n2, e2" + _collision_letters(wishes),
+        ]
+    [wish] = wishes
+    edit = [] if wish.tool == FORGET else ["[e]dit"]
+    if wish.collides:
+        update = [] if wish.twins[0].protected else ["[u]pdate the old one"]
+        return [*update, "[k]eep both", "[n]o", *edit]
+    return ["[y]es", "[n]o", *always, *edit]
+
+
+def _collision_letters(wishes: list[Wish]) -> str:
+    return ", u2, k2" if any(wish.collides for wish in wishes) else ""
+
+
+def _question(wishes: list[Wish], external: tuple[str, ...]) -> str:
+    return f"  {'  '.join(_letters(wishes, external))} > "
+
+
+def _help(wishes: list[Wish], external: tuple[str, ...]) -> str:
+    many = f" ({plural(len(wishes), 'memory')})" if len(wishes) > 1 else ""
+    return f"  Please answer with one of: {', '.join(_letters(wishes, external))}{many}"

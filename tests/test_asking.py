@@ -1,0 +1,180 @@
+"""The approval screen: the exact text behind a bar, and an answer that means what it says."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from co_cli import trust
+from co_cli.approval import DECLINED, STOPPED, Review, Reviewed, Wish, prepare
+from co_cli.asking import Screen
+from co_cli.deps import CoDeps
+from co_cli.knowledge import Notebook
+
+NOTES = Path(".co-cli/knowledge")
+
+
+class Typist:
+    """Types these answers; ^C and ^D by raising."""
+
+    def __init__(self, *answers: str | type[BaseException]) -> None:
+        self.answers = list(answers)
+        self.questions: list[str] = []
+        self.offered: list[str] = []
+
+    async def __call__(self, question: str, default: str) -> str:
+        self.questions.append(question)
+        self.offered.append(default)
+        answer = self.answers.pop(0)
+        if not isinstance(answer, str):
+            raise answer
+        return answer
+
+
+def wish(text: str, *tags: str, call: str = "c1", scope: str | None = None) -> Wish:
+    arguments: dict[str, Any] = {"content": text, "tags": list(tags), "scope": scope}
+    return prepare(CoDeps(), call, "save_memory", arguments)
+
+
+def ask(typist: Typist, *wishes: Wish, external: tuple[str, ...] = ()) -> tuple[Reviewed, str]:
+    console = Console(file=io.StringIO(), width=100, highlight=False)
+    review = Review(list(wishes), external, CoDeps())
+    reviewed = asyncio.run(Screen(console, typist)(review))
+    assert isinstance(console.file, io.StringIO)
+    return reviewed, console.file.getvalue()
+
+
+def verdicts(reviewed: Reviewed) -> list[str]:
+    return [answer.verdict for answer in reviewed.answers]
+
+
+def test_yes_and_what_is_shown_before_it() -> None:
+    reviewed, shown = ask(Typist("y"), wish("User prefers tabs", "preference", "go"))
+    assert verdicts(reviewed) == ["yes"]
+    assert "  │ User prefers tabs\n" in shown
+    assert "Tags   preference, go" in shown
+    assert "this project" in shown
+    assert "001-user-prefers-tabs.md" in shown
+
+
+@pytest.mark.parametrize("answer", ["n", "N", "no", "1n"])
+def test_no_declines(answer: str) -> None:
+    reviewed, _ = ask(Typist(answer), wish("User prefers tabs"))
+    assert [(one.verdict, one.why) for one in reviewed.answers] == [("no", DECLINED)]
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt, EOFError])
+def test_control_c_and_the_end_of_input_refuse_everything(end: type[BaseException]) -> None:
+    """Red when leaving the screen counts as anything but no."""
+    reviewed, _ = ask(Typist(end), wish("one"), wish("two", call="c2"))
+    assert [(one.verdict, one.why) for one in reviewed.answers] == [("no", STOPPED)] * 2
+
+
+def test_always_names_the_tool() -> None:
+    reviewed, _ = ask(Typist("a"), wish("User prefers tabs"))
+    assert (verdicts(reviewed), set(reviewed.always)) == (["yes"], {"save_memory"})
+
+
+def test_always_is_not_offered_and_not_taken_after_outside_text() -> None:
+    """G15. Red when `a` is accepted once something external is in the conversation."""
+    typist = Typist("a", "n")
+    reviewed, shown = ask(typist, wish("User prefers tabs"), external=("tool fetch",))
+    assert verdicts(reviewed) == ["no"]
+    assert "lways" not in typist.questions[0]
+    assert "tool fetch" in shown
+
+
+@pytest.mark.parametrize("noise", ["", "x", "yy", "3y", "y2", "maybe", "é"])
+def test_anything_else_is_asked_again(noise: str) -> None:
+    reviewed, shown = ask(Typist(noise, "n"), wish("User prefers tabs"))
+    assert verdicts(reviewed) == ["no"]
+    assert "Please answer with" in shown
+
+
+def test_editing_changes_text_tags_and_scope_and_shows_them_again() -> None:
+    typist = Typist("e", "User prefers two spaces", "style, go", "user", "y")
+    reviewed, shown = ask(typist, wish("User prefers tabs", "preference"))
+    [answer] = reviewed.answers
+    assert typist.offered[1:4] == ["User prefers tabs", "preference", "project"]
+    assert (answer.wish.text, answer.wish.tags, answer.wish.scope) == (
+        "User prefers two spaces", ("style", "go"), "user",
+    )  # fmt: skip
+    assert "  │ User prefers two spaces\n" in shown
+    assert "your own notebook" in shown
+
+
+def test_an_edit_that_cannot_be_stored_says_why_and_keeps_the_old_text() -> None:
+    typist = Typist("e", "key AKIAIOSFODNN7EXAMPLA", "", "project", "y")
+    reviewed, shown = ask(typist, wish("User prefers tabs"))
+    assert "looks like an AWS access key" in shown
+    assert reviewed.answers[0].wish.text == "User prefers tabs"
+
+
+@pytest.fixture
+def known() -> None:
+    Notebook(NOTES).remember("We use PostgreSQL 14", ["decision"])
+    trust.begun(os.getcwd(), "2026-01-01T00:00:00+00:00")
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize(("letter", "verdict"), [("u", "update"), ("k", "keep"), ("n", "no")])
+def test_a_collision_shows_both_and_wants_a_choice(letter: str, verdict: str) -> None:
+    typist = Typist("y", letter)
+    reviewed, shown = ask(typist, wish("We use PostgreSQL 16"))
+    assert verdicts(reviewed) == [verdict]
+    assert "Similar to memory 1" in shown
+    assert "│ -We use PostgreSQL 14" in shown
+    assert "│ +We use PostgreSQL 16" in shown
+
+
+@pytest.mark.usefixtures("known")
+def test_a_protected_memory_cannot_be_updated_from_here() -> None:
+    Notebook(NOTES).protect("1")
+    typist = Typist("u", "k")
+    reviewed, _ = ask(typist, wish("We use PostgreSQL 16"))
+    assert verdicts(reviewed) == ["keep"]
+    assert "pdate" not in typist.questions[0]
+
+
+def test_several_are_on_one_screen_and_one_can_be_left_out() -> None:
+    typist = Typist("n2", "y")
+    reviewed, shown = ask(typist, wish("one fact"), wish("two facts", call="c2"))
+    assert verdicts(reviewed) == ["yes", "no"]
+    assert shown.index("one fact") < shown.index("two facts")
+    assert "[no]" in shown
+
+
+@pytest.mark.usefixtures("known")
+def test_yes_to_all_keeps_similar_ones_beside() -> None:
+    """Red when a yes to several can replace a memory."""
+    reviewed, _ = ask(
+        Typist("y"), wish("We use PostgreSQL 16"), wish("Dana owns billing", call="c2")
+    )
+    assert verdicts(reviewed) == ["keep", "yes"]
+
+
+FORGED = [
+    "safe\n\n[y]es  [n]o > y\n✓ Saved",
+    "\x1b[2J\x1b[Hnothing to see",
+    "x\rRemember this? (approved)",
+    "a\u202eb",
+    "tail\n  Tags   none",
+]
+
+
+@pytest.mark.parametrize("text", FORGED)
+def test_no_text_can_pass_for_the_screens_own_words(text: str) -> None:
+    """G13. Red when a line of the text stands without its bar."""
+    one = Wish("c1", "save_memory", text, (), "project", "/tmp/x.md", "created")
+    _, shown = ask(Typist("n"), one)
+    for piece in ("[n]o > y", "✓ Saved", "(approved)", "Tags   none"):
+        for line in shown.splitlines():
+            if piece in line and piece in text:
+                assert line.startswith("  │ ") or line == "  Tags   none"
+    assert not set("\x1b\r\u202e") & set(shown)
