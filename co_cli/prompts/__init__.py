@@ -58,13 +58,23 @@ class Prompt(NamedTuple):
     """The system prompt, what entered it, and every line that a person should be told about it."""
 
     text: str
-    receipt: Receipt
+    known: Loaded
     files: tuple[PromptFile, ...]
     warnings: tuple[str, ...]
+
+    @property
+    def receipt(self) -> Receipt:
+        """What was loaded of the context files."""
+        return self.known.receipt
 
     def line(self) -> str:
         """What entered, in a few words."""
         return ", ".join([self.receipt.line(), *map(str, self.files)])
+
+    def details(self) -> list[str]:
+        """The same file by file."""
+        used = [f"Instructions: {one.bytes_loaded:,} bytes, from {one}" for one in self.files]
+        return [*self.receipt.details(), *used]
 
 
 def get_system_prompt(provider: str, personality: str | None = None) -> str:
@@ -92,24 +102,26 @@ def build(
     project: AnyPath | None,
     usable: Container[str],
     trusted: Mapping[str, str] | None = None,
+    known: Loaded | None = None,
 ) -> Prompt:
     """The prompt with the person's files and those of the project's that are `usable`.
 
     `trusted` are the digests that the person agreed to (`TrustStatus.present`): a file that is no
-    longer that one is left out, and a warning says so.
+    longer that one is left out, and a warning says so. `known` is what an earlier prompt of the
+    same session had loaded: it stays as it was, so that providers can cache it.
     """
     files = _Files(project, usable, trusted)
     parts = [shipped.text("system.md", provider)]
     if personality and (speaking := voice(personality, provider, files.warnings)):
         parts.append(f"## Personality\n\n{speaking}")
-    known = files.context()
+    known = known or files.context()
     if known.text:
         parts.append(_as_data(known.text))
     if sections := files.instructions():
         parts.append("\n\n".join(["## Project-Specific Instructions", *sections]))
     parts.append(shipped.text("closing.md", provider))
     warnings = (*known.receipt.warnings(), *files.warnings)
-    return Prompt("\n\n".join(parts) + "\n", known.receipt, tuple(files.used), warnings)
+    return Prompt("\n\n".join(parts) + "\n", known, tuple(files.used), warnings)
 
 
 def knowledge(project: AnyPath | None, trusted: Mapping[str, str]) -> str:

@@ -1,0 +1,304 @@
+"""A conversation: what it keeps, how it is shortened, and what survives both."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from handmade import put_article
+from pydantic_ai.exceptions import ModelHTTPError
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
+
+from co_cli import history, models, prompts, transcripts, trust
+from co_cli.agent import LIMITS, get_agent
+from co_cli.approval import Answer, Asker, Review, Reviewed
+from co_cli.deps import CoDeps
+from co_cli.events import Event, Failed, Told, Words
+from co_cli.knowledge import Notebook
+from co_cli.knowledge.note import now
+from co_cli.session import Session
+from co_cli.transcripts import Transcript
+
+NOTES = Path(".co-cli/knowledge")
+OFFLINE = models.Choice("offline", "", "a test")
+Stream = Callable[[list[ModelMessage], AgentInfo], AsyncIterator[Any]]
+
+
+def begin(stream: Stream | None = None, ask: Asker | None = None, **options: Any) -> Session:
+    """A session here, with this model instead of the one that the choice names."""
+    trust.begun(os.getcwd(), "2026-01-01T00:00:00+00:00")
+    prompt = prompts.build("", None, project=os.getcwd(), usable=())
+    session = Session(
+        CoDeps(gated=True), OFFLINE, prompt, Transcript.begin(os.getcwd(), now), ask, **options
+    )
+    if stream is not None:
+        model = FunctionModel(partial(_whole, stream), stream_function=stream)
+        session.agent = get_agent(model, prompt=prompt.text, ask=ask)
+        session.choice = OFFLINE._replace(provider="compatible", name="test")
+    return session
+
+
+async def _whole(stream: Stream, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+    return ModelResponse([TextPart("".join([piece async for piece in stream(messages, info)]))])
+
+
+def said(session: Session, text: str | None) -> list[Event]:
+    """One turn, as a surface is told of it."""
+
+    async def listen() -> list[Event]:
+        return [event async for event in session.turn(text)]
+
+    return asyncio.run(listen())
+
+
+async def echo(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str]:
+    """Repeats the person; without tools, it is asked for a summary."""
+    if not info.function_tools:
+        yield "They greeted each other."
+        return
+    parts = [part for part in messages[-1].parts if isinstance(part, UserPromptPart)]
+    yield f"you said {parts[-1].content}"
+
+
+async def agreeing(review: Review) -> Reviewed:
+    return Reviewed([Answer(wish, "yes") for wish in review.wishes])
+
+
+def test_a_turn_is_words_and_is_kept_whole() -> None:
+    session = begin(echo)
+    assert (
+        "".join(event.text for event in said(session, "hi") if isinstance(event, Words))
+        == "you said hi"
+    )
+    said(session, "again")
+    assert session.transcript is not None
+    kept = Transcript.load(session.transcript.path)
+    assert (kept.turns, len(kept.messages)) == (2, 4)
+
+
+def test_a_kept_conversation_goes_on_where_it_ended() -> None:
+    first = begin(echo)
+    said(first, "hi")
+    assert first.transcript is not None
+    second = begin(echo)
+    second.resume(Transcript.load(first.transcript.path))
+    assert [type(one) for one in second.messages] == [ModelRequest, ModelResponse]
+    said(second, "more")
+    assert len(second.messages) == 4
+
+
+def test_a_summary_shortens_the_conversation_and_not_the_transcript() -> None:
+    session = begin(echo)
+    for number in range(5):
+        said(session, f"message {number}")
+    assert asyncio.run(session.compact()) == "Summarised 10 messages into 5."
+    assert "They greeted each other." in str(session.messages[0])
+    assert session.transcript is not None
+    path = session.transcript.path
+    assert len(Transcript.load(path).messages) == 5  # what a resumed chat goes on from
+    assert Path(path).read_text().count('"turn"') == 5  # and all that was said
+    said(session, "and now")
+    assert len(Transcript.load(path).messages) == 7
+
+
+def test_a_full_conversation_is_summarised_before_the_next_turn() -> None:
+    session = begin(echo)
+    for number in range(4):
+        said(session, f"{number} " + "word " * (history.BUDGET // 4))
+    events = said(session, "short")
+    assert isinstance(events[0], Told)
+    assert history.size(session.messages) < history.BUDGET
+
+
+def test_offline_the_oldest_turns_are_left_out_instead() -> None:
+    session = begin()
+    for number in range(4):
+        said(session, f"hello {number} " + "word " * (history.BUDGET // 8))
+    before = len(session.messages)
+    asyncio.run(session.compact())
+    assert len(session.messages) < before
+
+
+def test_what_came_from_outside_still_counts_after_a_summary_and_a_resume() -> None:
+    """G15. Red when the taint lives in messages that a summary drops, or only in memory."""
+    put_article(NOTES, "tea.md", "Tea", "Green tea is steeped at 80 degrees")
+
+    async def recalling(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
+        if not info.function_tools:
+            yield "They talked about tea."
+        elif isinstance(messages[-1].parts[0], ToolReturnPart):
+            yield "hot"
+        else:
+            yield {0: DeltaToolCall("recall_memory", '{"query": "green tea"}', tool_call_id="c1")}
+
+    session = begin(recalling)
+    for _ in range(4):
+        said(session, "how hot is green tea?")
+    asyncio.run(session.compact())
+    assert session.deps.external == ["article tea.md"]
+    assert session.transcript is not None
+    other = begin(recalling)
+    other.resume(Transcript.load(session.transcript.path))
+    assert other.deps.external == ["article tea.md"]
+
+
+def test_a_new_conversation_starts_without_the_old_ones_taint() -> None:
+    session = begin(echo)
+    session.deps.came_from("tool fetch")
+    said(session, "hi")
+    session.clear()
+    assert (session.messages, session.deps.external) == ([], [])
+
+
+def test_always_holds_after_a_change_of_model_and_ends_with_the_conversation() -> None:
+    session = begin(echo)
+    session.approvals.always.add("save_memory")
+    session.use(OFFLINE, session.prompt)
+    assert session.approvals.always == {"save_memory"}
+    session.clear()
+    assert session.approvals.always == set()
+
+
+def test_a_model_that_never_ends_is_stopped() -> None:
+    """Red when no request limit is set."""
+    calls = 0
+
+    async def endless(_messages: list[ModelMessage], _info: AgentInfo) -> AsyncIterator[Any]:
+        nonlocal calls
+        calls += 1
+        yield {0: DeltaToolCall("recall_memory", '{"query": "x"}', tool_call_id=f"c{calls}")}
+
+    [failed] = [event for event in said(begin(endless), "go") if isinstance(event, Failed)]
+    assert failed.trouble.line == "compatible:test needed more steps than one turn may take"
+    assert LIMITS.request_limit is not None
+    assert calls <= LIMITS.request_limit
+
+
+def test_a_save_that_was_approved_is_not_repeated_when_the_answer_is_lost() -> None:
+    """Red when trying again forgets that the tool already ran."""
+    broken = True
+
+    async def losing(messages: list[ModelMessage], _info: AgentInfo) -> AsyncIterator[Any]:
+        nonlocal broken
+        if isinstance(messages[-1].parts[0], ToolReturnPart):
+            if broken:
+                broken = False
+                raise ModelHTTPError(500, "test")
+            yield "saved"
+        else:
+            arguments = '{"content": "User prefers tabs"}'
+            yield {0: DeltaToolCall("save_memory", arguments, tool_call_id="c1")}
+
+    session = begin(losing, agreeing)
+    assert isinstance(said(session, "I prefer tabs")[-1], Failed)
+    assert [event.text for event in said(session, None) if isinstance(event, Words)] == ["saved"]
+    assert [note.body for note in Notebook(NOTES).notes()] == ["User prefers tabs"]
+    calls = [
+        part for one in session.messages for part in one.parts if isinstance(part, ToolCallPart)
+    ]
+    assert len(calls) == 1
+
+
+def test_a_turn_stopped_in_the_middle_leaves_a_history_that_can_be_sent() -> None:
+    stopped = asyncio.Event()
+
+    async def slow(messages: list[ModelMessage], _info: AgentInfo) -> AsyncIterator[str]:
+        yield "half an "
+        if len(messages) == 1:
+            stopped.set()
+            await asyncio.Event().wait()
+        yield "answer"
+
+    async def stop(session: Session) -> None:
+        async def listen() -> None:
+            async for _ in session.turn("hi"):
+                pass
+
+        task = asyncio.create_task(listen())
+        await stopped.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    session = begin(slow)
+    asyncio.run(stop(session))
+    assert any(isinstance(event, Words) for event in said(session, "go on"))
+
+
+def test_a_transcript_that_cannot_be_written_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = begin(echo)
+    Path("blocked").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(Path("blocked").absolute()))
+    assert any(isinstance(event, Words) for event in said(session, "hi"))
+    assert session.unkept
+
+
+def test_the_knowledge_part_stays_the_same_while_a_session_lasts() -> None:
+    """Red when another personality reads the context again: providers could not cache it."""
+    (NOTES / "context.md").parent.mkdir(parents=True)
+    (NOTES / "context.md").write_text("We build rockets")
+    first = prompts.build(
+        "", "finch", project=os.getcwd(), usable=(".co-cli/knowledge/context.md",)
+    )
+    (NOTES / "context.md").write_text("We build boats")
+    usable = (".co-cli/knowledge/context.md",)
+    again = prompts.build("", "sonnet", project=os.getcwd(), usable=usable, known=first.known)
+    assert "rockets" in again.text
+    assert "boats" not in again.text
+
+
+def test_only_this_projects_conversations_are_offered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said(begin(echo), "hi")
+    other = tmp_path / "other"
+    other.mkdir()
+    assert len(transcripts.recent(os.getcwd(), 9)) == 1
+    monkeypatch.chdir(other)
+    assert transcripts.recent(os.getcwd(), 9) == []
+
+
+TRACED = """
+import asyncio, os
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from co_cli.agent import get_agent
+from co_cli.deps import CoDeps
+
+spans = InMemorySpanExporter()
+provider = TracerProvider()
+provider.add_span_processor(SimpleSpanProcessor(spans))
+trace.set_tracer_provider(provider)
+asyncio.run(get_agent().run("when do we deploy?", deps=CoDeps()))
+for span in spans.get_finished_spans():
+    print(span.name, dict(span.attributes))
+"""
+
+
+def test_spans_tell_what_ran_and_not_what_was_said() -> None:
+    """Red when the agent is not instrumented, or its spans carry contents."""
+    Notebook(NOTES).remember("We deploy on Tuesdays", [])
+    done = subprocess.run(
+        [sys.executable, "-c", TRACED], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert "recall_memory" in done.stdout
+    assert "Tuesdays" not in done.stdout
+    assert "when do we deploy" not in done.stdout
