@@ -27,7 +27,7 @@ help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
 
 chat: $(READY) ## talk with Co
-	@if $(BIN)/co chat --help >/dev/null 2>&1; then exec $(BIN)/co chat; else exec $(BIN)/co --help; fi
+	@exec $(BIN)/co chat
 
 test: $(READY) ## run the whole test suite
 	@$(BIN)/python -m pytest -q -n 2

@@ -13,6 +13,8 @@ from co_cli.commands.group import LazyGroup
 from co_cli.errors import CoError
 
 COMMANDS = {
+    "chat": ("talk", "Talk with Co."),
+    "ask": ("talk", "Ask one question; for scripts."),
     "learn": ("notes", "Remember something."),
     "recall": ("browse", "Find what Co knows about something."),
     "forget": ("notes", "Archive a memory, or remove every copy with --purge."),

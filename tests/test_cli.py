@@ -1192,7 +1192,7 @@ def test_status_says_what_is_loaded_and_how_things_are() -> None:
     ]
     assert found["project"] == str(project)
     assert found["trust"]["trusted"] is True
-    assert list(found) == ["project", "trust", "context", "notebooks"]
+    assert list(found) == ["project", "trust", "context", "instructions", "notebooks"]
 
 
 def test_trust_shows_the_text_and_asks() -> None:

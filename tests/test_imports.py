@@ -24,8 +24,22 @@ ORDER = [
     "deps",
     "results",
     "display",
+    "logs",
     "tools",
+    "prompts",
+    "models",
+    "events",
+    "signals",
+    "offline",
+    "history",
+    "transcripts",
+    "approval",
+    "agent",
+    "session",
     "_commands",
+    "speech",
+    "asking",
+    "chat",
     "commands",
     "main",
     "__main__",
@@ -101,7 +115,11 @@ LATE_IMPORTS_ALLOWED = [
     "knowledge.reader",
     "knowledge.index",
     "knowledge.finder",
+    "models",
+    "chat",
+    "commands.health",
     "commands.shared",
+    "commands.talk",
 ]
 # What looking at notes never loads: the half of Co that writes, and what costs a millisecond.
 WRITING = "change context doctor draft intake legacy lifecycle notebook purge refuse".split()
@@ -350,3 +368,26 @@ def test_looking_at_notes_loads_nothing_that_writes_and_nothing_that_costs(
     loaded = _loaded(*args)
     assert "co_cli.knowledge.reader" in loaded
     assert sorted(never & loaded) == []
+
+
+FRAMEWORK = {"pydantic", "pydantic_ai", "openai", "google.genai", "anthropic", "prompt_toolkit"}
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("--help",),
+        ("chat", "--help"),
+        ("ask", "--help"),
+        ("recall", "tuesdays"),
+        ("learn", "We ship on Fridays"),
+        ("forget", "1"),
+        ("status",),
+        ("status", "--tools"),
+        ("knowledge", "doctor"),
+    ],
+)
+def test_nothing_but_a_conversation_loads_the_agent_framework(args: tuple[str, ...]) -> None:
+    """Red when a command imports the agent, or a provider's library, without talking to a model."""
+    assert command("learn", "We deploy on Tuesdays").code == 0
+    assert sorted(FRAMEWORK & _loaded(*args)) == []

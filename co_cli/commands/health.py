@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
+from co_cli import prompts
 from co_cli import trust as trusting
 from co_cli.commands.shared import as_json, open_desk
-from co_cli.display import notice, progress, say, say_line, to_json
+from co_cli.display import notice, progress, say, say_line, table, to_json
 from co_cli.knowledge import doctor, folders
 from co_cli.knowledge.context import read_context
 from co_cli.knowledge.reader import Problem, Reader
@@ -17,18 +18,23 @@ from co_cli.results import plural
 
 
 @click.command("status")
+@click.option("--tools", is_flag=True, help="List what a model may use, and what of it asks first.")
 @as_json
-def status_command(as_json: bool) -> None:
+def status_command(tools: bool, as_json: bool) -> None:
     """What Co loads here, how much it holds, its limits, and whether all is well."""
+    if tools:
+        _tell_tools(as_json)
+        return
     desk = open_desk(Reader)
-    own = os.path.join(folders.user_knowledge(), "context.md")
-    here = os.path.join(desk.project, folders.CONTEXT)
-    receipt = read_context(own, here if folders.CONTEXT in desk.trust.usable else None).receipt
+    usable, present = desk.trust.usable, desk.trust.present
+    prompt = prompts.build("", None, project=desk.project, usable=usable, trusted=present)
+    receipt = prompt.receipt
     books = [_book_json(book) for book in desk.shelf.books()]
     found = {
         "project": desk.project,
         "trust": trust_json(desk.trust),
         "context": receipt.as_json(),
+        "instructions": [file._asdict() for file in prompt.files],
         "notebooks": books,
     }
     if as_json:
@@ -36,7 +42,7 @@ def status_command(as_json: bool) -> None:
         return
     say_line(f"Project   {desk.project}  ({_trust_word(desk.trust)})")
     say(f"Context   {receipt.line()}")
-    for line in receipt.details():
+    for line in prompt.details():
         say_line(f"          {line}")
     for relpath in (*desk.trust.new, *desk.trust.changed):
         state = "changed since you trusted it" if relpath in desk.trust.changed else "not trusted"
@@ -50,6 +56,17 @@ def status_command(as_json: bool) -> None:
         say("Health    ✓ every file readable")
     if not any(book["count"] for book in books):
         notice('\nNothing is saved yet. Try: co learn "We deploy on Tuesdays"')
+
+
+def _tell_tools(as_json: bool) -> None:
+    from co_cli.approval import tools_json
+
+    rows = tools_json()
+    if as_json:
+        to_json({"tools": rows})
+    else:
+        asks = {True: "asks first", False: ""}
+        table(("Tool", "", "What it does"), [(r["name"], asks[r["asks"]], r["help"]) for r in rows])
 
 
 def _book_json(book: Reader) -> dict[str, Any]:

@@ -68,14 +68,15 @@ def trust_command(revoke: bool, yes: bool, as_json: bool) -> None:
         notice("There is nothing here to trust yet: no .co-cli folder, AGENTS.md or CLAUDE.md.")
         return
     if not status.trusted:
-        _ask_trust(desk, status, yes, as_json)
+        ask_trust(desk, status, yes, as_json)
     if as_json:
         to_json(trust_json(trusting.status(desk.project)))
     else:
         say_line(f"✓ {desk.project} is trusted.")
 
 
-def _ask_trust(desk: Desk[Notebook], status: trusting.TrustStatus, yes: bool, quiet: bool) -> None:
+def ask_trust(desk: Desk[Notebook], status: trusting.TrustStatus, yes: bool, quiet: bool) -> None:
+    """Show what a folder would tell Co and ask; CoError when the answer is no."""
     for relpath in (*status.new, *status.changed) if not quiet else ():
         say(f"{'Changed' if relpath in status.changed else 'New'}: {relpath}")
         say(trusting.diff(desk.project, relpath))

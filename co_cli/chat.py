@@ -1,0 +1,376 @@
+"""The chat: a line editor, an answer as it comes, and the questions in between.
+
+The line editor is there at once; the agent framework and the provider's library load behind it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from rich.console import Console
+from rich.text import Text
+
+from co_cli import _commands, models, prompts, transcripts
+from co_cli.approval import WRITES, Review, Reviewed, tools_json
+from co_cli.asking import Screen, reader
+from co_cli.deps import CoDeps
+from co_cli.errors import CoError
+from co_cli.events import Event, Failed, Told, Used, Using, Words
+from co_cli.knowledge import Notebook, Shelf, disk
+from co_cli.knowledge.context import Loaded
+from co_cli.knowledge.note import now
+from co_cli.knowledge.visible import visible
+from co_cli.results import plural
+from co_cli.speech import Speech
+
+if TYPE_CHECKING:
+    from co_cli.session import Session
+
+_DOING = {
+    "save_memory": "Remembering",
+    "recall_memory": "Recalling",
+    "list_memories": "Looking through your memories",
+    "forget_memory": "Forgetting",
+}
+CONNECT = (
+    "To connect a model, set GEMINI_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY, or run Ollama,\n"
+    "then: /model gemini, /model anthropic, /model openai or /model ollama:qwen3.\n"
+    'To keep the choice, put {"model": "..."} into ~/.config/co-cli/settings.json.'
+)
+
+
+class Chat:
+    """One sitting at the terminal."""
+
+    def __init__(
+        self,
+        deps: CoDeps,
+        choose: Callable[[str], models.Choice],
+        prompt: Callable[[str, str, Loaded | None], prompts.Prompt],
+        personality: str,
+        model: str = "",
+        kept: transcripts.Summary | None = None,
+    ) -> None:
+        self.deps = deps
+        self.choose = choose
+        self.build = prompt
+        self.personality = personality
+        self.resumed = transcripts.Transcript.load(kept.path) if kept else None
+        self.choice = choose(model)
+        self.prompt = prompt(self.choice.provider, personality, None)
+        self.transcript = (
+            transcripts.Transcript.resume(kept.path)
+            if kept
+            else transcripts.Transcript.begin(deps.folder(), now)
+        )
+        self.console = Console(highlight=False, no_color=bool(os.environ.get("NO_COLOR")))
+        self.speech = Speech(self.console)
+        self.screen = Screen(self.console, reader())
+        self.warming: Thread | None = None
+        self.talk: Session | None = None
+        self.failed = False
+        self.done = False
+
+    async def run(self) -> None:
+        """Talk until the person leaves."""
+        self.say(receipt(self.deps, self.prompt, self.choice), "dim")
+        for line in self.prompt.warnings:
+            self.say(line, "yellow")
+        if self.choice.others:
+            self.say(self.choice.explain(), "dim")
+        if self.choice.provider == "offline":
+            self.say("No model is connected, so I can remember and recall; /model says how.", "dim")
+        self._greet()
+        editor = self._editor()
+        while not self.done:
+            try:
+                again = "again? > " if self.failed else "> "
+                line = (await editor.prompt_async(again)).strip()
+            except KeyboardInterrupt:
+                self.say("Ctrl+D or /quit leaves.", "dim")
+                continue
+            except EOFError:
+                break
+            if line.startswith("/"):
+                await self._command(line)
+            elif line or self.failed:
+                await self._stoppable(self._turn(line or None))
+        self.say("Bye. What you approved is saved.", "dim")
+
+    def _greet(self) -> None:
+        if self.resumed:
+            said = self.resumed.said[-1] if self.resumed.said else ""
+            self.say(f"Going on after: {said[:100]}", "dim")
+        elif not any(_count(book) for book in self.shelf().books()):
+            self.say('Tell me something worth keeping, for example "We deploy on Tuesdays".', "dim")
+
+    # The line editor
+
+    def _editor(self) -> PromptSession[str]:
+        keys = KeyBindings()
+
+        @keys.add("enter")
+        def _send(event: KeyPressEvent) -> None:
+            event.current_buffer.validate_and_handle()
+
+        @keys.add("escape", "enter")
+        @keys.add("c-j")
+        def _new_line(event: KeyPressEvent) -> None:
+            event.current_buffer.insert_text("\n")
+
+        kept = InMemoryHistory(transcripts.said_before(self.deps.folder())[::-1])
+        editor: PromptSession[str] = PromptSession(
+            history=kept, completer=Endings(self.shelf), key_bindings=keys, multiline=True,
+            complete_while_typing=True, reserve_space_for_menu=6,
+            prompt_continuation="  ", bottom_toolbar=lambda: f" {self.choice} · /help",
+        )  # fmt: skip
+        editor.app.after_render += lambda _app: self._warm()
+        return editor
+
+    def _warm(self) -> None:
+        """Load what a turn needs while the person types; nobody who leaves waits for it."""
+
+        def load() -> None:
+            from co_cli.agent import model_for
+
+            with suppress(CoError):  # told when it is needed
+                model_for(self.choice)
+
+        if self.warming is None:
+            self.warming = Thread(target=load, daemon=True)
+            self.warming.start()
+
+    def _session(self) -> Session:
+        from co_cli.session import Session
+
+        session = Session(self.deps, self.choice, self.prompt, self.transcript, self._asked)
+        if self.resumed:
+            session.resume(self.resumed)
+        return session
+
+    async def session(self) -> Session:
+        """The conversation, as soon as it is loaded; CoError when the model cannot be had."""
+        if self.talk is None:
+            self._warm()
+            if self.warming is not None:
+                await asyncio.to_thread(self.warming.join)
+            self.talk = await asyncio.to_thread(self._session)
+        return self.talk
+
+    # Turns
+
+    async def _turn(self, line: str | None) -> None:
+        self.failed = False
+        with self.speech as speech:
+            try:
+                session = await self.session()
+                if line is not None:
+                    session.write("said", line)
+                async for event in session.turn(line):
+                    self._show(speech, event)
+                if session.unkept:
+                    speech.note(f"This turn is not in the transcript: {session.unkept}")
+                    session.unkept = ""
+            except CoError as error:
+                self._trouble(str(error), error.hint)
+
+    def _show(self, speech: Speech, event: Event) -> None:
+        match event:
+            case Words():
+                speech.words(event.text)
+            case Using():
+                speech.busy(_DOING.get(event.tool, f"Using {event.tool}"))
+            case Used():
+                if event.brief and event.tool in WRITES:
+                    speech.note(event.brief)
+                speech.busy("Thinking")
+            case Told():
+                speech.note(event.text)
+            case Failed():
+                speech.pause()
+                self._trouble(event.trouble.line, event.trouble.hint)
+                self.failed = event.trouble.retry
+
+    def _trouble(self, line: str, hint: str) -> None:
+        self.say(line, "red")
+        if hint:
+            self.say(f"  {hint}", "dim")
+
+    async def _asked(self, review: Review) -> Reviewed:
+        """The approval screen in the middle of an answer."""
+        self.speech.pause()
+        try:
+            return await self.screen(review)
+        finally:
+            self.speech.resume()
+
+    async def _stoppable(self, work: Awaitable[None]) -> None:
+        """Let ^C stop this and nothing else."""
+        task = asyncio.ensure_future(work)
+        with _interrupts(task.cancel):
+            try:
+                await task
+            except asyncio.CancelledError:
+                self.speech.pause()
+                self.say("Stopped.", "dim")
+
+    async def _command(self, line: str) -> None:
+        async def carry_out() -> None:
+            answer = _commands.run(self, line)
+            try:
+                self.say(answer if isinstance(answer, str) else await answer)
+            except CoError as error:
+                self._trouble(str(error), error.hint)
+
+        await self._stoppable(carry_out())
+
+    def say(self, text: str, style: str = "") -> None:
+        """A line of Co's own, or a command's answer."""
+        self.console.print(Text(visible(text), style=style), soft_wrap=True)
+
+    # What slash commands ask for
+
+    def shelf(self) -> Shelf[Notebook]:
+        """The notebooks visible from here."""
+        return self.deps.shelf()
+
+    def context(self) -> str:
+        """What entered the prompt, file by file."""
+        lines = [receipt(self.deps, self.prompt, self.choice), *self.prompt.details()]
+        if self.deps.external:
+            lines.append(f"From outside: {', '.join(self.deps.external)}")
+        return "\n".join(lines)
+
+    def tools(self) -> str:
+        """What the model may use, and what of it asks first."""
+        return tools_text()
+
+    async def use_model(self, name: str) -> str:
+        """Say which model answers, or take another; the conversation goes on."""
+        if not name:
+            return f"{self.choice.explain()}\n{CONNECT}"
+        choice = self.choose(name)
+        prompt = self.build(choice.provider, self.personality, self.prompt.known)
+        await self._change(choice, prompt)
+        return f"{choice} answers from here on."
+
+    async def use_personality(self, name: str) -> str:
+        """Say which personality Co has, or take another."""
+        if not name:
+            known = prompts.personalities()
+            rows = [
+                f"{'*' if one == self.personality else ' '} {one}  {text}"
+                for one, text in known.items()
+            ]
+            return "\n".join(rows)
+        prompt = self.build(self.choice.provider, name, self.prompt.known)
+        await self._change(self.choice, prompt)
+        self.personality = name
+        return f"Co is {name} from here on."
+
+    async def _change(self, choice: models.Choice, prompt: prompts.Prompt) -> None:
+        if self.talk is not None:
+            await asyncio.to_thread(self.talk.use, choice, prompt)
+        self.choice, self.prompt = choice, prompt
+
+    async def compact(self) -> str:
+        """Summarise the conversation so far."""
+        with self.speech as speech:
+            speech.busy("Summarising")
+            return await (await self.session()).compact()
+
+    async def clear(self) -> str:
+        """Begin a new conversation."""
+        (await self.session()).clear()
+        self.failed = False
+        return "A new conversation. What is remembered stays."
+
+    def history(self) -> str:
+        """The conversations kept from here."""
+        kept = transcripts.recent(self.deps.folder(), 10)
+        rows = [f"{one.id}  {one.started[:16].replace('T', ' ')}  {plural(one.turns, 'turn')}  "
+                f"{one.said[:60]}" for one in kept]  # fmt: skip
+        how = "co chat --resume ID goes on with one."
+        return "\n".join([*rows, how]) if rows else "No conversations are kept from here yet."
+
+    def quit(self) -> str:
+        """Leave."""
+        self.done = True
+        return ""
+
+
+class Endings(Completer):
+    """Slash commands, and references where a command takes one."""
+
+    def __init__(self, shelf: Callable[[], Shelf[Notebook]]) -> None:
+        self.shelf = shelf
+
+    def get_completions(
+        self,
+        document: Document,
+        complete_event: CompleteEvent,  # noqa: ARG002
+    ) -> Iterable[Completion]:
+        """What may follow what is typed."""
+        text = document.text_before_cursor
+        if not text.startswith("/"):
+            return
+        name, gap, start = text[1:].partition(" ")
+        if not gap:
+            for known, command in _commands.COMMANDS.items():
+                if known.startswith(name):
+                    yield Completion(f"/{known}", -len(text), display_meta=command.help)
+        elif name in _commands.REFS:
+            yield from self._refs(name, start)
+
+    def _refs(self, name: str, start: str) -> Iterator[Completion]:
+        try:
+            for book in self.shelf().books():
+                notes = [n for _, n in book.archived()] if name == "restore" else book.notes()
+                for note in notes:
+                    ref = book.ref(note)
+                    if ref.startswith(start):
+                        meta = visible(note.summary, keep="")
+                        yield Completion(ref, -len(start), display_meta=meta)
+        except CoError:
+            return
+
+
+@contextmanager
+def _interrupts(stop: Callable[[], Any]) -> Iterator[None]:
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+
+
+def _count(book: Notebook) -> int:
+    return sum(name.endswith(".md") for name in disk.list_names(book.memories))
+
+
+def receipt(deps: CoDeps, prompt: prompts.Prompt, choice: models.Choice) -> str:
+    """What a session starts with, in one line."""
+    shelf = deps.shelf()
+    books = shelf.books() if deps.usable() else (shelf.user,)
+    memories = plural(sum(map(_count, books)), "memory")
+    return "; ".join([prompt.line(), memories, str(choice)])
+
+
+def tools_text() -> str:
+    """Each tool, what it does and whether it asks."""
+    return "\n".join(
+        f"{row['name']:<14} {row['help']}{' (asks first)' if row['asks'] else ''}"
+        for row in tools_json()
+    )

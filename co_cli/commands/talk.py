@@ -1,0 +1,179 @@
+"""co chat and co ask: the conversation, for people and for scripts."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from typing import Any
+
+import click
+
+from co_cli import logs, models, prompts, transcripts
+from co_cli.approval import FORGET, WRITES, Answer, Review, Reviewed
+from co_cli.commands.setup import ask_trust
+from co_cli.commands.shared import Desk, assume_yes, open_desk
+from co_cli.deps import CoDeps
+from co_cli.display import notice, on_terminal, say
+from co_cli.errors import CoError
+from co_cli.events import Failed, Told, Used, Words
+from co_cli.knowledge.context import Loaded
+from co_cli.knowledge.note import now
+from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.visible import visible
+
+_MOST_INPUT = 256 * 1024
+NO_YES = "co ask changes nothing unless it is called with --yes."
+
+with_model = click.option(
+    "-m", "--model", metavar="PROVIDER:NAME", default="", help="Use this model for now."
+)
+log_level = click.option(
+    "--log-level", type=click.Choice(["error", "warning", "info", "debug"]), help="How much to log."
+)
+log_content = click.option(
+    "--log-content", is_flag=True, help="Let the log hold what notes say; never sensitive ones."
+)
+
+
+@click.command("chat")
+@with_model
+@click.option("--resume", is_flag=False, flag_value="latest", metavar="[ID]",
+              help="Go on with the last conversation here, or with this one.")  # fmt: skip
+@click.option("--personality", metavar="NAME", help="How Co speaks.")
+@log_level
+@log_content
+def chat_command(
+    model: str,
+    resume: str | None,
+    personality: str | None,
+    log_level: str | None,
+    log_content: bool,
+) -> None:
+    """Talk with Co. It recalls what it knows, and asks before it keeps anything."""
+    if not on_terminal():
+        raise CoError("co chat needs a terminal", hint='For scripts: co ask "…"')
+    from co_cli.chat import Chat
+
+    desk = _enter(log_level, log_content)
+    transcripts.prune(now())
+    kept = None
+    if resume:
+        latest = resume == "latest"
+        kept = (
+            transcripts.latest(desk.project) if latest else transcripts.find(desk.project, resume)
+        )
+    chat = Chat(
+        desk.deps(),
+        lambda name: models.choose(name or model or None, desk.settings, os.environ),
+        lambda provider, name, known: _prompt(desk, provider, name, known),
+        personality or desk.settings.personality,
+        model,
+        kept,
+    )
+    asyncio.run(chat.run())
+
+
+def _enter(log_level: str | None, log_content: bool) -> Desk[Notebook]:
+    """The notebooks from here; an untrusted folder is asked about before anything of it is used."""
+    desk = open_desk(Notebook)
+    logs.start(log_level or desk.settings.log_level, content=log_content)
+    status = desk.trust
+    if status.problem:
+        notice(f"co: {status.problem}")
+    if status.trusted or status.nothing_to_trust:
+        return desk
+    if not on_terminal():
+        notice("co: this folder is not trusted, so nothing of it is used (co trust)")
+        return desk
+    say(f"This folder is new to Co: {desk.project}" if not status.known
+        else f"This folder changed since you trusted it: {desk.project}")  # fmt: skip
+    try:
+        ask_trust(desk, status, yes=False, quiet=False)
+    except CoError:
+        notice("Not trusted: its files and notes are not used. `co trust` asks again.")
+        return desk
+    return open_desk(Notebook)
+
+
+def _prompt(
+    desk: Desk[Any], provider: str, personality: str, known: Loaded | None = None
+) -> prompts.Prompt:
+    usable, present = desk.trust.usable, desk.trust.present
+    return prompts.build(
+        provider, personality, project=desk.project, usable=usable, trusted=present, known=known
+    )
+
+
+@click.command("ask")
+@click.argument("question", nargs=-1, required=True)
+@with_model
+@assume_yes
+@log_level
+@log_content
+def ask_command(
+    question: tuple[str, ...], model: str, yes: bool, log_level: str | None, log_content: bool
+) -> None:
+    """Ask one question and print the answer. Nothing is kept unless --yes approves it.
+
+    Text on standard input is added to the question; what came from outside is never saved by --yes.
+    """
+    desk = _enter(log_level, log_content)
+    choice = models.choose(model or None, desk.settings, os.environ)
+    deps = desk.deps()
+    text = " ".join(question)
+    if piped := _piped():
+        deps.came_from("standard input")
+        text = f"{text}\n\n{prompts.envelope.wrap(piped)}"
+    prompt = _prompt(desk, choice.provider, desk.settings.personality)
+    if not asyncio.run(_answer(deps, choice, prompt, text, yes)):
+        raise click.exceptions.Exit(1)
+
+
+def _piped() -> str:
+    """What was sent on standard input."""
+    if sys.stdin.isatty():
+        return ""
+    data = sys.stdin.buffer.read(_MOST_INPUT + 1)
+    if len(data) > _MOST_INPUT:
+        raise CoError("standard input is too long to ask about", hint="At most 256 KiB.")
+    return data.decode("utf-8", "replace").strip()
+
+
+async def _answer(
+    deps: CoDeps, choice: models.Choice, prompt: prompts.Prompt, text: str, yes: bool
+) -> bool:
+    """Print the answer as it comes; whether there was one."""
+    from co_cli.session import Session
+
+    async def by_rule(review: Review) -> Reviewed:
+        if yes and not review.external:
+            return Reviewed(
+                [Answer(wish, "keep" if wish.collides else "yes") for wish in review.wishes]
+            )
+        why = (
+            "Text from outside is in this conversation, so --yes does not apply." if yes else NO_YES
+        )
+        for wish in review.wishes:
+            notice(f"co: not {'forgotten' if wish.tool == FORGET else 'saved'}: {wish.text}")
+        notice(f"    {why}")
+        return Reviewed([Answer(wish, "no", why) for wish in review.wishes])
+
+    answered = True
+    async for event in Session(deps, choice, prompt, None, by_rule).turn(text):
+        match event:
+            case Words():
+                click.echo(visible(event.text), nl=False)
+            case Used() if event.brief and event.tool in WRITES:
+                notice(event.brief)
+            case Told():
+                notice(event.text)
+            case Failed():
+                notice(f"co: {event.trouble.line}")
+                if event.trouble.hint:
+                    notice(f"    {event.trouble.hint}")
+                answered = False
+            case _:
+                pass
+    click.echo()
+    return answered

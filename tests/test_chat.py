@@ -1,0 +1,496 @@
+"""The chat as a person meets it: the installed command on a real terminal, and `co ask` in a pipe.
+
+The conversations are decided by what is said: offline by Co's rules, and over HTTP by a server in a
+process of its own that speaks OpenAI's protocol.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli import PATIENCE, Result, Terminal, command
+from handmade import put
+from openai_server import Server, serving
+
+from co_cli import transcripts
+from co_cli.knowledge import Notebook
+
+NOTES = Path(".co-cli/knowledge")
+_ESCAPE = re.compile(
+    r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][A-Z0-9]|[=>78cM])"
+)
+_EDITOR = "\x1b[?2004h"  # what the line editor sends when it is ready
+
+
+class Talking(Terminal):
+    """A person in a chat: reads on from where they last read, types when there is a prompt."""
+
+    def __init__(self, *args: str, **env: str) -> None:
+        super().__init__("chat", *args, PROMPT_TOOLKIT_NO_CPR="1", **env)
+        self.at = 0
+        self.answered = 0
+
+    @property
+    def text(self) -> str:
+        """The screen without what moves the cursor or colours it."""
+        return _ESCAPE.sub("", self.shown).replace("\r", "")
+
+    def until(self, text: str) -> str:
+        """Wait for this after what was read before; what stood in between."""
+        deadline = time.monotonic() + PATIENCE
+        while text not in self.text[self.at :]:
+            assert self._read(deadline), f"{text!r} never came:\n{self.text[self.at :]}"
+        end = self.text.index(text, self.at) + len(text)
+        read, self.at = self.text[self.at : end], end
+        return read
+
+    def keys(self, text: str) -> None:
+        """Press keys once there is a line editor to take them."""
+        deadline = time.monotonic() + PATIENCE
+        while self.shown.count(_EDITOR) <= self.answered:
+            assert self._read(deadline), f"no prompt came:\n{self.text[self.at :]}"
+        self.type(text)
+
+    def say(self, text: str) -> None:
+        """Type a line and send it."""
+        self.keys(f"{text}\r")
+        self.answered += 1
+
+    def leave(self) -> Result:
+        """Control-D."""
+        self.keys("\x04")
+        return self.end()
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with serving(tmp_path) as running:
+        yield running
+
+
+def connected(server: Server, model: str = "good") -> dict[str, Any]:
+    """The environment of a person whose model answers on this machine."""
+    return {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "k", "CO_CLI_MODEL": f"openai:{model}"}
+
+
+def bodies() -> list[str]:
+    return [note.body for note in Notebook(NOTES).notes()]
+
+
+def test_what_is_approved_is_remembered_in_the_next_session() -> None:
+    """The whole promise, on a real terminal, without a key or a network."""
+    with Talking() as first:
+        first.until("no context files; 0 memories; offline")
+        first.say("I prefer async/await over callbacks")
+        shown = first.until("[e]dit >")
+        assert "│ User prefers async/await over callbacks" in shown
+        assert "001-user-prefers-async-await-over-callbacks.md" in shown
+        assert not NOTES.exists()
+        first.say("y")
+        first.until("✓ Saved memory 1")
+        first.until("[1]")
+        assert first.leave().code == 0
+    assert bodies() == ["User prefers async/await over callbacks"]
+    with Talking() as second:
+        second.until("1 memory; offline")
+        second.say("what do I prefer for concurrency?")
+        answer = second.until("async/await over callbacks")
+        assert "[1]" in answer
+        assert second.leave().code == 0
+
+
+def test_the_same_conversation_over_http(server: Server) -> None:
+    env = connected(server)
+    with Talking(**env) as first:
+        first.until("openai:good")
+        first.say("I prefer async/await over callbacks")
+        first.until("[e]dit >")
+        first.say("y")
+        first.until("Saved as 1.")
+        assert first.leave().code == 0
+    assert bodies() == ["User prefers async/await over callbacks"]
+    with Talking(**env) as second:
+        second.say("which style of concurrency do I prefer, async/await?")
+        assert "async/await over callbacks [1]" in second.until("[1]")
+        assert second.leave().code == 0
+
+
+def test_no_refuses_and_the_model_is_told_why(server: Server) -> None:
+    with Talking(**connected(server)) as chat:
+        chat.say("I prefer tabs over spaces")
+        chat.until("[e]dit >")
+        chat.say("n")
+        chat.until("Not saved: The person declined")
+    assert not NOTES.exists()
+
+
+def test_control_c_in_the_review_refuses_and_the_chat_goes_on() -> None:
+    with Talking() as chat:
+        chat.say("I prefer tabs over spaces")
+        chat.until("[e]dit >")
+        chat.keys("\x03")
+        chat.answered += 1
+        chat.until("Nothing was changed.")
+        chat.say("/memories")
+        chat.until("No memories saved yet")
+        assert chat.leave().code == 0
+    assert not NOTES.exists()
+
+
+def test_an_edit_is_what_is_saved() -> None:
+    """G14. Red when the model's words win over the person's."""
+    with Talking() as chat:
+        chat.say("I prefer tabs over spaces")
+        chat.until("[e]dit >")
+        chat.say("e")
+        chat.until("Text:")
+        chat.keys("\x15")
+        chat.say("User prefers two spaces in YAML")
+        chat.until("Tags:")
+        chat.keys("\x15")
+        chat.say("style, yaml")
+        chat.until("Scope (project or user):")
+        chat.say("")
+        assert "│ User prefers two spaces in YAML" in chat.until("[e]dit >")
+        chat.say("y")
+        chat.until("✓ Saved memory 1")
+        chat.leave()
+    [note] = Notebook(NOTES).notes()
+    assert (note.body, note.tags) == ("User prefers two spaces in YAML", ["style", "yaml"])
+
+
+def test_several_saves_are_reviewed_on_one_screen(server: Server) -> None:
+    with Talking(**connected(server)) as chat:
+        chat.say("I prefer tabs and also we decided to ship on Tuesdays")
+        shown = chat.until("or one: n2, e2 >")
+        assert "1  Remember this?" in shown
+        assert "2  Remember this?" in shown
+        chat.say("n1")
+        chat.until("or one: n2, e2 >")
+        chat.say("y")
+        chat.until("Not saved: ")
+        chat.leave()
+    assert bodies() == ["We decided to ship on Tuesdays"]
+
+
+def test_a_collision_wants_a_choice(server: Server) -> None:
+    command("learn", "User prefers tabs over spaces")
+    with Talking(**connected(server)) as chat:
+        chat.say("I prefer spaces over tabs")
+        shown = chat.until("[e]dit >")
+        assert "Similar to memory 1" in shown
+        chat.say("u")
+        chat.until("Saved as 2.")
+        chat.leave()
+    assert bodies() == ["User prefers spaces over tabs"]
+
+
+@pytest.mark.parametrize(
+    ("model", "line"),
+    [
+        ("faulty-401", "refused the key"),
+        ("faulty-429", "takes no more requests just now"),
+        ("faulty-500", "failed with an error of its own"),
+        ("faulty-cut", "was cut off"),
+        ("faulty-malformed-always", "kept calling a tool wrongly"),
+        ("faulty-twice", "gave no answer that can be used"),
+    ],
+)
+def test_a_fault_is_one_clear_line_and_the_chat_goes_on(
+    server: Server, model: str, line: str
+) -> None:
+    with Talking(**connected(server, model)) as chat:
+        chat.say("I prefer tabs over spaces")
+        chat.until(line)
+        chat.say("/model openai:good")
+        chat.until("openai:good answers from here on.")
+        chat.say("hello again")
+        assert "Traceback" not in chat.until("You said: hello again")
+        assert chat.leave().code == 0
+    assert not NOTES.exists()
+
+
+@pytest.mark.parametrize("model", ["faulty-malformed", "faulty-unknown-tool", "faulty-twins"])
+def test_a_model_that_blunders_once_is_put_right(server: Server, model: str) -> None:
+    with Talking(**connected(server, model)) as chat:
+        chat.say("I prefer tabs over spaces")
+        chat.until("[e]dit >")
+        chat.say("y")
+        chat.until("Saved as 1.")
+        chat.leave()
+    assert bodies() == ["User prefers tabs over spaces"]
+
+
+@pytest.mark.parametrize("model", ["faulty-once-500", "faulty-once-cut"])
+def test_enter_tries_again_with_the_conversation_kept(server: Server, model: str) -> None:
+    with Talking(**connected(server, model)) as chat:
+        chat.say("I prefer tabs over spaces")
+        chat.until("again? >")
+        chat.say("")
+        assert "User prefers tabs over spaces" in chat.until("[e]dit >")
+        chat.say("y")
+        chat.until("Saved as 1.")
+        chat.leave()
+    said = [one["content"] for one in server.requests()[-1]["messages"] if one["role"] == "user"]
+    assert said == ["I prefer tabs over spaces"]
+
+
+def test_a_missing_key_says_what_to_do_and_the_chat_stays() -> None:
+    with Talking("--model", "anthropic") as chat:
+        chat.say("hello")
+        chat.until("needs a key, and ANTHROPIC_API_KEY is not set")
+        chat.say("/model offline")
+        chat.until("offline answers from here on.")
+        assert chat.leave().code == 0
+
+
+def test_a_refused_connection_is_told_and_offered_again() -> None:
+    env = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "OPENAI_API_KEY": "k"}
+    with Talking("--model", "openai:x", **env) as chat:
+        chat.say("hello")
+        chat.until("cannot be reached at 127.0.0.1:9")
+        chat.until("again? >")
+        assert chat.leave().code == 0
+
+
+def test_too_long_a_conversation_is_shortened_by_itself(server: Server) -> None:
+    with Talking(**connected(server, "faulty-overflow-20000")) as chat:
+        for number in range(6):
+            chat.say(f"{number} " + "tell me more about it " * 100)
+            chat.until(f"You said: {number}")
+        assert "summarised" in chat.text
+        assert chat.leave().code == 0
+
+
+def test_the_prompt_is_there_before_the_framework_is_loaded() -> None:
+    """Red when chat.py or what it imports loads the agent framework."""
+    with Talking(PYTHONPROFILEIMPORTTIME="1") as chat:
+        before = chat.until("\n>")
+        assert "prompt_toolkit" in before
+        assert "pydantic_ai" not in before
+        chat.until("pydantic_ai")
+        chat.leave()
+
+
+def test_a_cloned_folder_is_asked_about_before_anything_of_it_is_used() -> None:
+    """G16. Red when the question comes after the prompt is put together, or not at all."""
+    put(NOTES, 1, "We deploy on Tuesdays")
+    Path("AGENTS.md").write_text("Speak like a pirate")
+    with Talking() as chat:
+        shown = chat.until("[y/N]: ")
+        assert "Speak like a pirate" in shown
+        chat.type("n\r")
+        chat.until("no context files; 0 memories")
+        chat.say("when do we deploy?")
+        chat.leave()
+        assert "Tuesdays" not in chat.text.split("when do we deploy?")[-1]
+    with Talking() as chat:
+        chat.until("[y/N]: ")
+        chat.type("y\r")
+        assert "AGENTS.md" in chat.until("1 memory; offline")
+        chat.leave()
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("/help", "/personality [name]"),
+        ("/memories", "We deploy on Tuesdays"),
+        ("/recall deploy", "**Memory 1**"),
+        ("/forget 1", "Forgot memory 1"),
+        ("/forget 9", "there is no memory 9"),
+        ("/protect 1", "Memory 1 is protected now"),
+        ("/restore 1", "is not archived"),
+        ("/undo", "Undone: save of 1 file."),
+        ("/context", "no context files; 1 memory; offline"),
+        ("/tools", "save_memory    Offer to remember a fact"),
+        ("/model", "To connect a model"),
+        ("/model nonsense", "there is no model 'nonsense'"),
+        ("/personality", "* finch"),
+        ("/personality sonnet", "Co is sonnet from here on."),
+        ("/personality nobody", "nobody"),
+        ("/compact", "There is nothing to summarise yet."),
+        ("/clear", "A new conversation."),
+        ("/history", "No conversations are kept from here yet."),
+        ("/recal", "Did you mean /recall?"),
+    ],
+)
+def test_each_slash_command_answers(line: str, shown: str) -> None:
+    command("learn", "We deploy on Tuesdays")
+    with Talking() as chat:
+        chat.say(line)
+        chat.until(shown)
+        chat.say("/quit")
+        assert chat.end().code == 0
+
+
+def test_commands_and_references_are_completed() -> None:
+    command("learn", "We deploy on Tuesdays")
+    with Talking() as chat:
+        chat.keys("/forg")
+        chat.until("Archive a memory")
+        chat.type("et ")
+        chat.until("We deploy on Tuesdays")
+        chat.type("\x03")
+        chat.answered += 1
+        chat.leave()
+
+
+def test_a_line_break_is_typed_with_alt_enter(server: Server) -> None:
+    with Talking(**connected(server)) as chat:
+        chat.keys("first line\x1b\r")
+        chat.say("second line")
+        chat.until("You said:")
+        chat.leave()
+    said = [one["content"] for one in server.requests()[-1]["messages"] if one["role"] == "user"]
+    assert said == ["first line\nsecond line"]
+
+
+def test_a_conversation_is_kept_for_its_owner_alone_and_goes_on(server: Server) -> None:
+    env = connected(server)
+    with Talking(**env) as chat:
+        chat.say("my cat is called Miso")
+        chat.until("You said")
+        chat.leave()
+    [kept] = transcripts.recent(os.getcwd(), 5)
+    assert stat.S_IMODE(os.stat(kept.path).st_mode) == 0o600
+    with Talking("--resume", **env) as chat:
+        chat.until("Going on after: my cat is called Miso")
+        chat.say("hello")
+        chat.until("You said: hello")
+        chat.leave()
+    said = [one["content"] for one in server.requests()[-1]["messages"] if one["role"] == "user"]
+    assert said == ["my cat is called Miso", "hello"]
+
+
+def test_a_purge_removes_the_conversations_that_hold_the_memory() -> None:
+    with Talking() as chat:
+        chat.say("I prefer tabs over spaces")
+        chat.until("[e]dit >")
+        chat.say("y")
+        chat.until("[1]")
+        chat.leave()
+    assert transcripts.recent(os.getcwd(), 5)
+    assert command("forget", "1", "--purge", "--yes").code == 0
+    assert transcripts.recent(os.getcwd(), 5) == []
+
+
+# co ask
+
+
+def test_ask_prints_the_answer_and_nothing_else() -> None:
+    command("learn", "We deploy on Tuesdays")
+    done = command("ask", "when do we deploy?")
+    assert done.code == 0
+    assert "We deploy on Tuesdays" in done.out
+    assert "[1]" in done.out
+    assert done.err == ""
+
+
+def test_ask_changes_nothing_without_yes() -> None:
+    """Red when a script can make Co write without saying so."""
+    done = command("ask", "I prefer tabs over spaces")
+    assert done.code == 0
+    assert "co ask changes nothing unless it is called with --yes." in done.err
+    assert not NOTES.exists()
+
+
+def test_ask_with_yes_saves_what_was_said() -> None:
+    done = command("ask", "--yes", "I prefer tabs over spaces")
+    assert "✓ Saved memory 1" in done.err
+    assert bodies() == ["User prefers tabs over spaces"]
+
+
+def test_yes_does_not_apply_once_something_came_from_outside() -> None:
+    """G15. Red when piped text can be saved by --yes."""
+    done = command("ask", "--yes", "I prefer tabs over spaces", input=b"some file")
+    assert "--yes does not apply" in done.err
+    assert not NOTES.exists()
+
+
+def test_ask_fails_with_a_line_and_a_code(server: Server) -> None:
+    done = command("ask", "hello", **connected(server, "faulty-500"))
+    assert (done.code, done.out.strip()) == (1, "")
+    assert done.err.startswith("co: openai:faulty-500 failed with an error of its own (500)")
+
+
+def test_ask_says_that_a_folder_is_not_trusted_and_uses_nothing_of_it(server: Server) -> None:
+    put(NOTES, 1, "We deploy on Tuesdays")
+    Path("AGENTS.md").write_text("Speak like a pirate")
+    done = command("ask", "hello", **connected(server))
+    assert "not trusted" in done.err
+    sent = json.dumps(server.requests())
+    assert "pirate" not in sent
+    assert "Tuesdays" not in sent
+
+
+def test_chat_without_a_terminal_points_to_ask() -> None:
+    done = command("chat")
+    assert (done.code, done.err) == (
+        1,
+        'co: co chat needs a terminal\n    For scripts: co ask "…"\n',
+    )
+
+
+def test_a_project_cannot_choose_the_model_or_its_address(server: Server) -> None:
+    """G16. Red when a trusted project's settings reach the provider."""
+    Path(".co-cli").mkdir()
+    settings = {"model": "openai:x", "model_base_url": server.url, "openai_api_key": "k"}
+    Path(".co-cli/settings.json").write_text(json.dumps(settings))
+    command("trust", "--yes")
+    done = command("ask", "hello")
+    assert "may not set 'model'" in done.err
+    assert server.requests() == []
+
+
+def test_the_log_names_and_counts_and_does_not_quote(tmp_path: Path, server: Server) -> None:
+    command(
+        "ask", "--yes", "--log-level", "debug", "I prefer tabs over spaces", **connected(server)
+    )
+    log = tmp_path / "home/.local/state/co-cli/co.log"
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+    assert "openai:good" in log.read_text()
+    assert "tabs" not in log.read_text()
+
+
+def test_notes_are_logged_when_asked_for_and_sensitive_ones_never(tmp_path: Path) -> None:
+    """Red when a sensitive note's text can reach the log."""
+    command("learn", "The launch codename is Bluebird")
+    command("learn", "The launch budget is 7 million")
+    path = next(NOTES.glob("memories/002*"))
+    path.write_text(path.read_text().replace("created:", "sensitive: true\ncreated:", 1))
+    command(
+        "ask", "--log-level", "debug", "--log-content", "what is the launch codename and budget?"
+    )
+    log = (tmp_path / "home/.local/state/co-cli/co.log").read_text()
+    assert "Bluebird" in log
+    assert "7 million" not in log
+
+
+def test_leaving_at_once_does_not_wait_for_the_framework() -> None:
+    """Red when the end of the chat waits for what loads behind it."""
+    with Talking(PYTHONPROFILEIMPORTTIME="1") as chat:
+        assert chat.leave().code == 0
+        assert "| co_cli.session" not in chat.text
+
+
+def test_control_c_stops_an_answer_and_not_the_chat(server: Server) -> None:
+    with Talking(**connected(server, "faulty-silent")) as chat:
+        chat.say("hello")
+        chat.until("Thinking")
+        chat.process.send_signal(signal.SIGINT)
+        chat.until("Stopped.")
+        chat.say("/model openai:good")
+        chat.until("openai:good answers from here on.")
+        chat.say("are you there")
+        chat.until("You said: are you there")
+        assert chat.leave().code == 0
