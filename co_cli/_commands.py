@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, Protocol
 
 from co_cli.errors import CoError, nearest
-from co_cli.knowledge import Notebook, Shelf
-from co_cli.results import list_text, plural, recall_text
+from co_cli.knowledge import Note, Notebook, Shelf
+from co_cli.results import marks, plural, recall_text, span
 
 Answer = str | Awaitable[str]
 
@@ -114,7 +114,7 @@ def _memories(shelf: Shelf[Notebook], argument: str) -> str:
         notes = [note for note in book.notes() if not argument or argument in note.tags]
         if notes:
             where = "This project" if book.scope == "project" else "Everywhere"
-            told.append(f"{where}\n{list_text(book, notes)}")
+            told.append("\n".join([where, *(_row(book, note) for note in notes)]))
     tagged = f" tagged {argument}" if argument else ""
     return "\n\n".join(told) or f"No memories saved yet{tagged}."
 
@@ -127,7 +127,21 @@ def _recall(shelf: Shelf[Notebook], argument: str) -> str:
         searched = sum(book.finder.total for book in shelf.books())
     finally:
         shelf.close()
-    return recall_text(argument, found, searched)
+    if not found:
+        return recall_text(argument, [], searched)
+    rows = [f"{_row(book, hit.note, hit.why)}\n{_indented(hit.note.body)}" for book, hit in found]
+    return "\n".join(rows)
+
+
+def _row(book: Notebook, note: Note, why: str = "") -> str:
+    """A note in a line: its reference, date, marks and tags, and what it says or why it is here."""
+    said = f"({why})" if why else note.summary
+    parts = [f"{book.ref(note):>4}", span(note), marks(note, book.today()), said]
+    return "  ".join([*filter(None, parts), *([f"[{', '.join(note.tags)}]"] if note.tags else [])])
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"      {line}" for line in text.split("\n"))
 
 
 def _undo(shelf: Shelf[Notebook], argument: str) -> str:

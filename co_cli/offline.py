@@ -100,8 +100,6 @@ class _Words(StreamedResponse):
                 )
             elif isinstance(part, TextPart):
                 for word in re.findall(r"\s*\S+\s*?(?=\s|$)|\s+$", part.content):
-                    if self.cancelled:
-                        return
                     for event in self._parts_manager.handle_text_delta(
                         vendor_part_id=number, content=word
                     ):
@@ -218,7 +216,7 @@ def _calls(said: str, offered: set[str]) -> Iterator[ToolCallPart]:
 def _told(part: ToolReturnPart) -> str:
     """What a tool answered, in words for the person."""
     values = _values(part.content)
-    text = str(values.get("display") or part.content or "").strip()
+    text = str(values.get("display") or ("" if values else part.content)).strip()
     verb = {"save_memory": "saved", "forget_memory": "forgotten"}.get(part.tool_name, "done")
     if part.outcome != "success":
         return f"Not {verb}: {text.removesuffix(_TO_A_MODEL)}"
@@ -226,7 +224,9 @@ def _told(part: ToolReturnPart) -> str:
         return _saved(values, text)
     if part.tool_name == "recall_memory" and isinstance(values.get("results"), list):
         return _recalled([hit for hit in values["results"] if isinstance(hit, Mapping)])
-    return text
+    if part.tool_name == "list_memories" and isinstance(values.get("memories"), list):
+        return _listed([row for row in values["memories"] if isinstance(row, Mapping)])
+    return text or "Done."
 
 
 def _values(content: object) -> Mapping[str, Any]:
@@ -244,11 +244,10 @@ def _values(content: object) -> Mapping[str, Any]:
 
 def _saved(values: Mapping[str, Any], display: str) -> str:
     """What a save did, from what the tool says: the person may have changed the words."""
-    name = str(values.get("path") or "").replace("\\", "/").rpartition("/")[2]
     known = values.get("action") == "consolidated"
     head = f"[{values['ref']}] says this already." if known else f"Saved as [{values['ref']}]."
     more = [line for line in display.splitlines()[1:] if not line.startswith("Location:")]
-    return "\n".join([f"{head[:-1]} ({name})." if name else head, *more])
+    return "\n".join([head, *more])
 
 
 def _recalled(hits: Sequence[Mapping[str, Any]]) -> str:
@@ -257,17 +256,25 @@ def _recalled(hits: Sequence[Mapping[str, Any]]) -> str:
     weak = [_quoted(hit) for hit in hits if hit.get("weak")]
     if not hits:
         return _NOTHING
-    lines = ["You told me:", *sure] if sure else ["I have nothing that surely answers this."]
-    if weak:
-        lines += ["", "This may be related:", *weak] if sure else ["This may be related:", *weak]
-    return "\n".join(lines)
+    found = _bullets("You told me:", sure) if sure else "I have nothing that surely answers this."
+    related = _bullets("This may be related:", weak) if weak else ""
+    return "\n\n".join(filter(None, [found, related]))
+
+
+def _listed(rows: Sequence[Mapping[str, Any]]) -> str:
+    lines = [f"{row.get('summary')} [{row.get('ref')}]" for row in rows]
+    return _bullets("This is what I remember:", lines) if lines else "I remember nothing yet."
+
+
+def _bullets(title: str, texts: Sequence[str]) -> str:
+    return "\n".join([title, "", *("- " + text.replace("\n", "\n  ") for text in texts)])
 
 
 def _quoted(hit: Mapping[str, Any]) -> str:
     article = hit.get("kind") == "article"
     text = str((hit.get("passage") if article else None) or hit.get("content") or "").strip()
     text = text if len(text) <= _QUOTED else f"{text[:_QUOTED]}…"
-    return f"[{hit.get('ref')}] {text}"
+    return f"{text} [{hit.get('ref')}]"
 
 
 def _offline(before: Sequence[ModelMessage]) -> str:

@@ -12,7 +12,7 @@ from time import monotonic
 from typing import Any
 
 from pydantic_ai import Agent
-from pydantic_ai.exceptions import AgentRunError, UnexpectedModelBehavior
+from pydantic_ai.exceptions import AgentRunError
 from pydantic_ai.messages import (
     FunctionToolCallEvent,
     FunctionToolResultEvent,
@@ -159,8 +159,6 @@ class Session:
         if not older:
             return False
         try:
-            if self.choice.provider == "offline":  # nobody there who could summarise
-                raise UnexpectedModelBehavior("offline")
             request = history.summary_request(older, self.budget // 2)
             summary = (await Agent(self.agent.model).run(request, usage_limits=LIMITS)).output
             self.messages = history.with_summary(summary, recent, self.deps.external)

@@ -68,7 +68,7 @@ NAMED (?:i|we|you|he|she|it|they|th[eio][a-z]{0,3}|an?|my|our|your|(?:any|some|e
     |people)
 TELL (?:says?|said|claim(?:s|ed)?|told|tells|reads?|states?|suggests?|insists?|writes?|wrote|types?
     |answered|asked|thinks)
-THINK (?:i|we)(?:'m| am| was|'re| are| were|'d| would|'ve been| don't)? <ADV>(?:think(?! in\b)
+THINK (?:i|we)(?:'m| am| was|'re| are| were|'d| would|'ve been| don't| can)? <ADV>(?:think(?! in\b)
     |thought|guess|guessing|suppose|believe(?! in)|assume|assuming|suspect|imagine|reckon|doubt
     |wonder(?:ed|ing)?|hope|hoping|wish|bet|feel like|expect)\b
 ANSWER (?:answers?|explanations?|repl(?:y|ies)|responses?|snippets?|examples?|diffs|code|summar(?:y
@@ -79,8 +79,8 @@ LASTING (?:always|never|ever|every|each|any|anything|everything|whenever|whereve
     |for all|all (?:of )?(?:my|our)|most of the time|in this (?:repo|project|codebase)|in our|new)
 PIECE (?:file|line|function|class|test|run|branch|pr|commit|snippet|loop|error|message|answer
     |version|one|bit|part|block|change|diff|variable|query|call|import|script|time|approach|option
-    |output|session|handle|section|fix|name|warning|regex|column|field|suggestion|code|patch
-    |solution|tab|window|edit|command|sentence)
+    |output|session|handle|section|fix|name|warning|regex|column|field|suggestion|patch|solution|tab
+    |window|edit|command|sentence)
 CHOSE (?:decided|chose|chosen|opted|settled|agreed|voted|resolved|committed (?:to|on)|picked (?!up)
     |(?:went|gone) (?:with|for|back to|all in)|switched|migrated|ended up|landed on|stuck (?:with
     |to)|standardi[sz]ed|adopted|ruled|rejected|signed|made (?:up (?:my|our)|(?:my|our|the
@@ -117,7 +117,7 @@ OFTEN (?:other |second )?(?:day|week|month|sprint|quarter|year|morning|night|rel
 _WHOLE = r"""
 keep-out no \b(?:don't|do not|never|no need to|not to|rather not|(?:should|must)(?:n't
     | not)) (?:ever )?(?:save|store|remember|record|memori[sz]e|keep|note|write|log|add|put
-    |learn) (?:this|that|it|any|these|those|what|my|down|a note)|off the record|\b(?:not
+    |learn) (?:this|that|it|any|these|those|what|my|down|a (?:note|record))|off the record|\b(?:not
     |nothing) (?:[a-z]{1,12} ){0,2}(?:to (?:remember|save)|worth (?:saving|remembering))
     |keep (?:this|that|it) (?:out|between|private)|\bforget (?:this|that|it|what i|everything|about
     |i said)\b|\bdelete (?:everything|what|all) you|\bstrike (?:this|that) from|between us\b
@@ -130,16 +130,18 @@ hypothetical no ^(?:[a-z]{1,9},? )?(?:imagine|suppos(?:e|ing)\b|assum(?:e|ing)\b
 # These are asked of each sentence, in this order.
 _SENTENCE = r"""
 question-mark no \?[\"')\]!.… ]*$
-question-word no <START>(?:(?:what|how|where)(?! (?:i|we|my|our) | [a-z]+s (?:best )?(?:for
-    |with) (?:me|us)\b)|why|which|who(?:se|m)?|wdym)(?:'s|'re|'d|'ll)?\b|<START>when (?:<BE>|<MODAL>
-    |do|have)\b
+question-word no <START>(?:(?:what|how|where)(?! (?:i|we|my|our) | you (?:have|said|wrote|know
+    |noted) | [a-z]+s (?:best )?(?:for|with) (?:me|us)\b)|why|which|who(?:se|m)?|wdym)(?:'s|'re|'d
+    |'ll)?\b|<START>when(?:'s| (?:<BE>|<MODAL>|do|have))\b
 question-inverted no <START>(?:(?:do|don't|have|haven't|can't|won't|may|might|shall) <NAMED>
-    |had (?:i|we|you)|<BE>|(?:is|are|does|did|has|was|were)n't|<MODAL>(?!'))\b
+    |had (?:i|we|you)|<BE>|(?:is|are|does|did|has|was|were)n't|<MODAL>(?!'| have
+    | you (?:please )?(?:always|never)))\b
 question-inside no (?:[,:;-]|\bbut|\band|\bso|\bor) (?:(?:<MODAL>|<BE>)(?:n't)? (?:i|we|you|it|they
     |there|this|that|the|an?|my|our|anyone|someone)\b|do(?:n't)? (?:i|we|you|they|the)\b|(?:what|how
     |why)\b(?! (?:i|we) ))|, (?:(?:when|where) (?:<BE>|do)|which (?:one|of))\b|: (?:which|where|<BE>
-    |<MODAL>|do)\b|<START>(?:in|on|for|with) (?:[\w-]+ ){1,4}(?<!person )(?<!people )(?:who|what
-    |which|how|why)\b|\b(?:is|are) there (?:an?|any|some)\b|\bwhat happens\b
+    |<MODAL>|do)\b|<START>(?:in|on|for|with) (?:[\w-]+ ){1,4}(?<!person )(?<!people )(?:who|which
+    |how|why|what(?='s| <BE>| do))\b|\b(?:is|are) there (?:an?|any|some)\b|\bwhat happens\b
+    |<START>if\b.{1,120}\b(?:how|why|which|who)\b
 question-asked no \b(?:quick|one|another) question\b|\bdifference between\b|<START>(?:ever (?:heard
     |tried|used|seen)|(?:need|want) (?:an? |some )?(?:hint|help|advice|tips?)|thoughts on
     |want to (?:know|understand)|any(?:one|body) (?:know|knows|here|have|has|got|tried|seen|else)
@@ -154,9 +156,9 @@ asks-to-tell no <START>(?:please |could you |can you |just )?(?:explain|describe
     |need (?:help|to know)|want to (?:know|understand))|remember (?:what|which|where|who|how|when
     |why|if|whether|the name))\b(?!.{0,200}\b(?:first|only if|<LASTING>)\b)
 reported no <START>\"x\" (?:is|was|<TELL>|,)|\b(?:<TELL>|string|text|example)(?: that)?[:,]? \"x\"
-    |<START>(?:the|an?|this|that|his|her) (?:(?!called |named )[\w']+ ){1,9}\"x\"|\b(?:docs?
-    |articles?|books?|guides?|posts?|readme|blogs?|tutorials?|papers?|comments?|wiki|vendors?|he|she
-    |they|users?|someone|people|colleagues?|friends?|boss|rfc|spec
+    |<START>(?:the|an?|this|that|his|her) (?:(?!called |named )[\w']+ ){1,9}\"x\"|<START>(?!i
+     |we )(?:[\w']+ ){0,3}(?:docs?|articles?|books?|guides?|posts?|readme|blogs?|tutorials?|papers?
+    |comments?|wiki|vendors?|he|she|they|users?|someone|people|colleagues?|friends?|boss|rfc|spec
     |standard)(?: [a-z]{1,12}){0,3} <TELL>\b|\b(?!i |we |you |just |had |have |nobody
      |every)[\w']+ (?:said|says)\b(?! (?:yes|no|goodbye))|\btold me\b|\basked (?:me )?if\b
     |\baccording to\b|\bthe saying\b|\bi (?:read|heard|saw) (?:that|about|in|on|somewhere|an?)\b
@@ -168,12 +170,13 @@ this-one no ^.{0,60}?\b(?:(?:this|that|the (?:first|second|third|last
     |(?:these|those) (?:[a-z]{1,12} )?<PIECE>s|the other (?:file|function|branch|one\W*$))\b
     |\byour (?!own)(?:[a-z]{1,12} )?(?!answer)<PIECE>\b|(?<!as )(?<!like )(?<!what )(?<!than )(?<!i
     f )\byou (?:just |have |had |'ve )?(?:gave|wrote(?! that)|made|suggested|showed|did|proposed
-    |sent|added|changed|removed|broke|used|found|forgot|missed)\b|\b(?:line|row|step|item|point|page
-    |column) \d|\blook (?:there|at)\b|<START>(?:can't|cannot|couldn't) (?!stand|live|do without
-    |get on)|<START>not (?:that|this)\b|\b(?:prefer|take|use|like) option [a-d1-9]\b|<START>(?:today
-    |tonight|tomorrow)\b|\b(?:for now|for the moment|right now|at the moment|as we speak|just now
-    |just this once|this time|and now (?:it|i|the)|here instead|i love how)\b|\b(?:above|below)\W*$
-    |\b(?:that|this|it) then\W*$|<START>i (?:like|love|prefer|hate|want) (?:(?:this|these|those
+    |sent|added|changed|removed|broke|used|found|forgot|missed)\b(?!.{1,80}(?:,|but) (?:it's|it is
+    |we)\b)|\b(?:line|row|step|item|point|page|column) \d|\blook (?:there|at)\b|<START>(?:can't
+    |cannot|couldn't) (?!stand|live|do without|get on)|<START>not (?:that|this)\b|\b(?:prefer|take
+    |use|like) option [a-d1-9]\b|<START>(?:today|tonight|tomorrow)\b|\b(?:for now|for the moment
+    |right now|at the moment|as we speak|just now|just this once|this time|and now (?:it|i|the)
+    |here instead|i love how)\b|\b(?:above|below)\W*$|\b(?:that|this|it) then\W*$|<START>i (?:want
+    |need) (?:it|this|that|them)\b|<START>i (?:like|love|prefer|hate|want) (?:(?:this|these|those
     |your) |(?:it|this|that|them)(?: (?:now|better|more|a lot|one))?(?:\W*$|,))
     |\bi meant\b.{1,60}\bthere\b
 correction-said correction (?<!if )(?<!did )(?<!do )\byou(?:'ve)? (?:just |had |have |still |keep
@@ -183,11 +186,11 @@ correction-said correction (?<!if )(?<!did )(?<!do )\byou(?:'ve)? (?:just |had |
     | were (?:right|wrong))|\b(?:like|as|than|to|what|when|why) (?:what )?i (?:just |had )?(?:said
     |told|wrote|mentioned)\b|\bi (?:said|told you|wrote|mentioned|thought
     |gave you)\b.{1,150}\b(?:but|however|actually|turns out|it(?:'s| is| has)|rather|wrong)\b
-    |\bi (?:really |actually )?meant\b(?! to (?!say|write))|\bi (?:misspoke|mixed|confused|mistyped
-    |misremembered)|\b(?:had|got|have|has|was|were|'s|is) (?:it |that |this |them )?(?:wrong
-    |backwards|mistaken|a mistake|mixed up|confused|incorrect)\b(?=.{0,200}(?:[,;:.]|because|but
-    |where|\bthe\b) ?\S+ \S+)|\bturns out\b|\byour (?:memory|notes)\b|\bto correct (?:something
-    |myself)|\bwas never (?!updated)
+    |\bi (?:really |actually )?meant\b(?! to (?!say|write))|\bshould have said\b|\bi (?:misspoke
+    |mixed|confused|was confusing|mistyped|misremembered)|\b(?:had|got|have|has|was|were|'s
+    |is) (?:it |that |this |them )?(?:wrong|backwards|mistaken|a mistake|mixed up|confused
+    |incorrect)\b(?=.{0,200}(?:[,;:.]|because|but|where|\bthe\b) ?\S+ \S+)|\bturns out\b
+    |\byour (?:memory|notes)\b|\bto correct (?:something|myself)|\bwas never (?!updated)
 guess no <START>(?:[\w'-]+,? ){0,3}(?<!our )(?<!the )(?<!a )(?:maybe|perhaps|possibly|probably
     |presumably|supposedly|apparently|hopefully|ideally|conceivably|potentially|likely
     |chances are)\b|<START>(?:[\w'-]+,? ){0,2}<THINK>|<START>(?:guess|suppose|hoping|wonder|doubt
@@ -213,7 +216,8 @@ undecided no (?<!you're )(?<!you are )(?:\b(?:not|never|nothing|nobody|no one|ye
     rong |real )?(?:preference|opinion|favou?rite)
 decided-at-last decision \b(?:in the end|finally|after all|eventually|ended up|so|and) <ADV>(?:i|we
     |the team)?(?:'ve|'re)? ?(?:went|gone|chose|choosing|picked|picking|settled|decided|landed|stuck
-    |going|using|kept)(?! to (?:try|check|see|be))\b
+    |going|using|kept)(?! to (?:try|check|see|be))\b|, (?:so |but |and )?(?:i|<WE>)(?:'ve| have
+    | has)? <ADV><CHOSE>\b
 perhaps no \bwhether\b|\b(?:i|we|it|they) (?:might|could|may(?! only))\b|\bto guess\b
     |\b(?:theory that|hypothesis|ideas?:)|(?<!our )(?<!the )(?<!a )\b(?:maybe|perhaps|possibly
     |probably)\b|\b(?:seems?|(?:looks|sounds|feels?) (?:like|as|to|that))\b|\b<THINK>|\b(?:thinkin
@@ -223,8 +227,8 @@ rather preference \b(?:i|we)(?:'d| would|) <ADV>(?:rather|sooner
     |this one))(?!.{1,200}\bif (?:the|we|i|it|they)\b.{1,99}(?:knew|had|were|was|could
     |[a-z]{3}ed)\b)|\b(?:i|we)(?:'d|'ll| would| will) <ADV>(?:take|pick|choose|go)\b.{0,99}\b(?:over
     |any ?day|any ?time|every ?time)\b|\b(?:give me|given|have|had) (?:a|the) choice\b|\bi'd (?:love
-    |like) it if\b|\bi'd like (?!to\b)(?=.{0,200}\b(?:all|to|<LASTING>|<ANSWER>)\b)(?! the)
-    |\bwould never\b
+    |like) it if\b|\bi'd (?:like|appreciate|love|want) (?!to\b)(?=.{0,200}\b(?:all|to|<LASTING>
+    |<ANSWER>)\b)(?! the)|\bwould never\b
 modal no <START>(?!only\b)(?:[\w'./-]+ ){0,6}(?:might|could|would|wouldn't|couldn't|ought to)\b
     |<START>(?:it|that|this|there|they|he|she|[\w-]+ it)'d\b|\b(?:i|we|you|someone|they)(?: really
     | probably)? should(?! (?:always|never|not))\b|\b(?:i|we|you|they)'d (?!rather|sooner|better
@@ -237,28 +241,28 @@ plan no (?<!after )\b(?:considering|consider|toying|tempt(?:ed|ing)|planning (?:
     |how about|what about|going to try)\b
 chatter no <START>(?:(?:thanks?|thx|ty|cool|great|nice|perfect|awesome|excellent|ok|okay|hello|hi
     |hey|bye|wow|ugh|lol|ha+|yes|yep|yeah|sure|continue|next|done|stop|ready|back|wait|sorry
-    |fine)(?=\W*$|[,.!]|,? (?:a lot|again|cool|done|for|guys|i|idea|it|job|let|much|nice|now|one
+    |fine)(?=\W*$|[,.!]|,? (?:a lot|again|cool|ok|done|for|guys|i|idea|it|job|let|much|nice|now|one
     |please|so|that|the|then|there|thing|this|to|when|with|work|wrong|you)\b)|got it|makes sense
     |lgtm|ship it|good (?:morning|evening|night|job|work|point|catch|idea)|go ahead|never ?mind|nvm
     |brb|afk|hold on|hang on|one (?:sec|moment|minute)|wrong (?:window|file|branch|tab|one)|(?:nope?
     |still|not) (?:still |not |the )?(?:broken|failing|working|there|red|wrong|work|same|getting)\b)
     |\b(?:grab|get|getting|grabbing|need|having|take|taking|have|lunch|coffee) (?:an?
-     |some )?(?:coffee|lunch|tea|beer|dinner|break|nap)\b|\b(?:battery|gotta|brb|fingers crossed
-    |on a call|back (?:at \w+|in (?:an?|\d+|ten|five)|soon|later))\b
+     |some )?(?:coffee|lunch|tea|beer|dinner|break|nap)\b|\b(?:accidentally|by accident|battery
+    |gotta|brb|fingers crossed|on a call|back (?:at \w+|in (?:an?|\d+|ten|five)|soon|later))\b
 decided decision \b(?:i|<WE>|they)(?:'ve| have| has|'s)? <ADV><CHOSE>\b|<START>(?:finally |just
      |officially )?<CHOSE>\b|\b(?:we|i)(?:'re| are|'m| am)(?: not)? (?!using|going to (?:see|check
     |try|get|grab|be (?:late|out)))<DOING>|\b(?:we|i)(?:'ll| will| won't)(?: not| only
     | never)? (?:be )?(?:us(?:e|ing)|support(?:ing)?|go(?:ing)? with|stick(?:ing)?|stay(?:ing)?
     |keep(?:ing)?|drop(?:ping)?|mov(?:e|ing) to|doing|accept)\b|<START>(?:as of|starting
-    |from (?:next|v\d|now on)|going (?:with|for|forward)) |'s (?:[a-z]+ )?(?:meeting|sync|standup
-    |retro)\b
+    |from (?:next|v\d|now on)|going (?:with|for|forward)) |, (?:decided|agreed|confirmed|approved)\b
+    |'s (?:[a-z]+ )?(?:meeting|sync|standup|retro)\b
 decision-told decision \b(?:decision|verdict|outcome|upshot|bottom line|consensus|agreement|vote
     |(?<!of )choice)\b[^.]{0,60}(?::|\b(?:is|was|fell|went)\b)|\b(?:final (?:call|answer|word|say)
     |it(?:'s| is) (?:settled|decided|official|final|agreed)|(?:is|was|been|were|got|are) (?:agreed
     |decided|settled|accepted|approved|chosen|rejected|voted|postponed|cancelled)|vote(?:'s| is) in
     |(?:debate|discussion|argument|question) (?:[\w ]{1,30} )?is (?:over|closed)|signed off
     |that's (?:final|that)|(?<!as )it is\W*$|(?:'s|is|are) going to be|becomes?|off the table
-    |(?:won't|will|'ll) be (?!back|ready|late|there|out|right|quick|fine|great)[a-z]+
+    |(?:won't|will|(?<=it)'ll) be (?!back|ready|late|there|out|right|quick|fine|great)[a-z]+
     |won(?: out)?)\b
 doing no \b(?:i'm|we're|i am|we are|i've been|am|is|are|keeps?|kept|currently|still
     |it's)(?: currently| just| still| now| all| also)* (?!<DOING>
@@ -271,10 +275,10 @@ doing no \b(?:i'm|we're|i am|we are|i've been|am|is|are|keeps?|kept|currently|st
     |days|tests?) left\b|\bthere(?:'s| is| are) (?:an?|some|still|two|another) (?:typo|bug|error
     |problem|issue|conflict|mistake)s?\b
 just-done no <START>(?:i|we|it|that|(?:the|my) [a-z]{1,14})?(?:'ve| have|'s| has)? ?just <PAST>\b
-    |\btook (?:forever|ages|so long)|<START>(?:found|fixed|solved|pushed|merged|tried|ran
-    |deployed)\b|<START>i(?:'ve)? <ADV>(?:ran|changed|deleted|tried|pasted|restarted|pushed|fixed
-    |opened|added|checked|renamed|reverted|uploaded|attached|(?<!never )got)\b(?! an?\b)
-    |\bi <PAST> the wrong\b
+    |\btook (?:forever|ages|so long)|\b(?:i|we) can (?:do|try|use) (?:it|that|this)\b
+    |<START>(?:found|fixed|solved|pushed|merged|tried|ran|deployed)\b|<START>i(?:'ve)? <ADV>(?:ran
+    |changed|deleted|tried|pasted|restarted|pushed|fixed|opened|added|checked|renamed|reverted
+    |uploaded|attached|(?<!never )got)\b(?! an?\b)|\bi <PAST> the wrong\b
 broken no (?:'s|\b(?:is|are|was|were|been|went|goes|gets|got|be|stays|looks?|still|keeps?))(?: now
     | all| still| totally)? (?:down|red|green|broken|failing|failed|crash(?:ed|ing)
     |stuck(?! on [a-z]+ \d)|flaky|hanging|hung|on fire|dead|offline|frozen|not working|acting up
@@ -285,13 +289,14 @@ broken no (?:'s|\b(?:is|are|was|were|been|went|goes|gets|got|be|stays|looks?|sti
     |s)?|throws?|threw|timed out|won't (?:start|build|compile|load|run)|errors?(?= in | on | at |:
     |$))\b|\b(?:one|two|three|some|more|\d) failing\b|\bi(?:'ve)? (?:got|have|see
     |get) (?:[a-z0-9]+ ){0,2}(?:failing|errors?|failures?|warnings?|demo|meeting|call)\b
-how-to-answer preference <START>(?:when(?:ever)? you [\w ,']{1,60})?(?:keep|give|show|write|use
-    |avoid|skip|leave|make|be|answer|reply|explain|stop|no|don't|do not|never|always|format|include
-    |add|put|drop|just|cut|spare|suggest|assume|talk|default)\b(?=.{0,200}\b(?:<ANSWER>|me|you
-    |your)\b)(?=.{0,200}\b(?:<LASTING>|please|when|for me|don't|no|every time|first|stop [a-z]+ing
-    |i (?:only|always|never|skim|hate))\b)(?!.{0,200}\b(?:before you|in this repo|commit|push|deploy
-    |files|yet|without tests|env)\b)|<START>call me\b|<START>you (?:can|don't (?:need
-    |have) to) (?:skip|stop|leave|explain|assume|drop)\b
+how-to-answer preference <START>(?:(?:can|could|would) you (?:please )?)?(?:when(?:ever)? you [\w ,'
+    ]{1,60})?(?:keep|give|show|write|use|avoid|skip|leave|make|be|answer|reply|explain|stop|no|don't
+    |do not|never|always|format|include|add|put|drop|just|cut|spare|suggest|assume|talk
+    |default)\b(?=.{0,200}\b(?:<ANSWER>|me|you|your)\b)(?=.{0,200}\b(?:<LASTING>|please|when|(?:for
+    |with) me|don't|no|every time|first|stop [a-z]+ing|i (?:only|always|never|skim
+    |hate))\b)(?!.{0,200}\b(?:before you|in this repo|commit|push|deploy|files|yet|without tests
+    |env)\b)|<START>call me\b|<START>you (?:can|don't (?:need|have) to) (?:skip|stop|leave|explain
+    |assume|drop)\b
 order-lasting pattern <START>you (?:don't|never|always|only) [a-z]+ (?!it|that|this|need|have)
     |<START>(?:remember to |make sure (?:to |you )?|you (?:should|must|have to) )?(?:always|never
     |don't ever)(?:, ever)? (?!mind|been|again|so|do that|the same|(?:return|get|fail|show)s
@@ -315,8 +320,8 @@ order no <START>(?:(?:now|then|just|quickly|can you|could you|rather than|instea
 need no \bi (?:need|want|have|'ve got) (?:an?|some|the) (?:[a-z]{1,12} )?(?:<PIECE>|way|list|hand
     |second|minute|question|problem)\b|\b(?:i|we) (?:need|want|have|got) to (?!support
     |correct)(?!.{0,200}\b(?:<LASTING>|by law)\b)|<START>i want to\b|\bi'll\b(?! take)
-correction correction ^! (?!(?:the|your|this) (?:test|function|error|output|loop|regex|line|variable
-    |fix|diff)\b)(?:\S+ ){1,99}\S+
+correction correction ^! (?!i (?:was (?:away|out|late|gone|busy)|forgot|missed)\b|(?:the|your
+    |this) (?:test|function|error|output|loop|regex|line|variable|fix|diff)\b)(?:\S+ ){1,99}\S+
 correction-not correction <START>not (?!an? |fond|really|every|all)[^,]{2,40}, |\b(?:it's|it is
     |isn't|aren't|we're|is|are)\b[^.]{2,80}(?:, (?:and )?not |, rather than )|\b(?:isn't|aren't
     |is not|are not|it's not|wasn't)\b[^.]{2,60}(?:[,;] (?:it's|they're|it is|we're)| but)\b
@@ -333,8 +338,8 @@ taste-use preference \bi <ADV>(?<!always )(?<!never )(?:use|take|pick|work (?:be
     NG>|<ANSWER>|when|for me|no|all|nothing|every time)\b)|\bi always want|\bi(?:'m| am) using\b
     |\bi find\b.{1,99}\b(?:more|less|better|[a-z]+er|easy|hard|annoying|ugly|useful)\b
 taste-told preference \bmy (?:[\w-]{1,20} )?(?:favou?rite|preferred|preference|go-to|default|usual
-    |limit|ideal|taste|thing|take|approach)\b|\bof choice\b|\b(?:how|what|the way) i (?:like|prefer
-    |want|reach|work|use|enjoy)\b|\bany ?day\b|\bnothing (?:beats|but)\b|\bimh?o\b
+    |limit|ideal|taste|thing|take|stance|approach)\b|\bof choice\b|\b(?:how|what|the way) i (?:like
+    |prefer|want|reach|work|use|enjoy)\b|\bany ?day\b|\bnothing (?:beats|but)\b|\bimh?o\b
     |\bas far as i'm concerned|\bthat's (?:just )?how i\b|\b(?:for|bother|suits?|annoys?|bothers?
     |drives?|gives|scare) me\b(?! an?\b| to know)|<START>to me\b|\b(?:than|better|nicer
     |worse) (?:[a-z]{1,9} )?to me\b|<START>(?:favou?rite|preferred) [\w ]{2,30}:|<START>(?:prefer
@@ -350,12 +355,12 @@ moment no \b(?:today(?!'s)|tonight|tomorrow|yesterday|this (?:morning|afternoon|
     |temporarily|somehow|suddenly|in the middle of|in progress|halfway|queued|pending|at epoch
     |is at \d|by now)\b|<START>(?:the|this|that|your|my)(?: [a-z]{1,12})? (?:error|output|traceback
     |exception|diff|patch|regex|loop|line|snippet|function|method|variable|result|answer|response
-    |bug|leak|problem|issue|fix|change|page|status|download|upload|imports)\b|<START>now (?:we have
-    |it|the|there|i)\b|<START>(?:the|my)(?: [\w-]+){1,3} (?:hangs?|crash(?:es)?|freezes|fails?
-    |passes|terminates|leaks?|responds|complains?)\b|\b(?:returns?|prints?|shows?
-    |gives?)\b.{1,40}\binstead of\b|\bwe need (?:this|that|it)\b|\bcommits (?:behind|ahead)\b
-    |\bat (?:\w+ )?\d+ ?(?:%|percent|of \d)|\b(?:wrong|messed up|weird)\W*$|\bisn't running\b
-    |\bexcept (?:for )?one\b
+    |bug|leak|problem|issue|fix|change|page|status|download|upload|imports|file(?= is| has| was))\b
+    |<START>now (?:we have|it|the|there|i)\b|<START>(?:the|my)(?: [\w-]+){1,3} (?:hangs?
+    |crash(?:es)?|freezes|fails?|passes|terminates|leaks?|responds|complains?)\b|\b(?:returns?
+    |prints?|shows?|gives?)\b.{1,40}\binstead of\b|\bwe need (?:this|that|it)\b|\bcommits (?:behind
+    |ahead)\b|\bat (?:\w+ )?\d+ ?(?:%|percent|of \d)|\b(?:wrong|messed up|weird)\W*$
+    |\bisn't running\b|\bexcept (?:for )?one\b
 habit pattern \b(?:i|<WE>) (?:also )?(?:always|never|usually|typically|generally|normally|mostly
     |only(?: ever)?|make sure|don't|do not|require|expect|insist|enforce|try to|(?:start|begin
     |end) (?:every|each))\b(?! have| really have)
@@ -402,10 +407,10 @@ fact context <START>(?!(?:i|you|it|he|she|they|this|that|those
     |my) (?:[\w-]+ ){0,5}(?:project|product|app|codebase|service|company|tool|library|monolith|repo
     |startup|platform|shop|site|fork|game|team)\b|<START>you (?:can only|can't|must|need|only
     |can .{1,60} only)\b
-statement context <START>(?!(?:[\w-]+ ){1,4}(?<!that )(?!was|were|had)<PAST>\b)(?!(?:it|that|this
-    |those|these|you|he|she|they|looks?|sounds?|seems?|feels?|got|instead|still|there|can't
-    |couldn't)\b|it's|that's|i (?:<PAST>|print|cannot|can't|couldn't|see|get
-    |don't see)\b)(?:\S+ ){4,99}\S+
+statement context <START>(?!(?:(?:the|my|your|our) (?:[\w-]+ ){1,3}|[\w-]+ )(?!was|were
+    |had)<PAST>\b)(?!(?:it|that|this|those|these|you|he|she|they|looks?|sounds?|seems?|feels?|got
+    |instead|still|there|can't|couldn't)\b|it's|that's|i (?:<PAST>|print|cannot|can't|couldn't|see
+    |get|don't see)\b)(?:\S+ ){4,99}\S+
 """
 # What leads up to a statement and is dropped; the last kind says that something was wrong.
 _WRAPS = r"""
@@ -427,20 +432,21 @@ TELLING (?:(?:btw|fyi|for your information|just so you know(?: wh[\w' ]{1,40}(?=
     |my|our)\b)))[ ,:;—-]{1,5}
 PUTTING (?:no(?=[,.!:;]| wait| no\b| -)|nope|nah|wait(?=[,.!:]| no\b| that's| i\b| it's)|(?:hold
     |hang) on(?=[,.])|sorry|oops|whoops|err(?=,)|actually|correction|my (?:bad|mistake)|(?:scratch
-    |strike) that(?=[,.:;!])|let me (?:correct|rephrase|clarify)(?: myself| that)?|(?:a )?(?:small
-    |minor|quick|slight|one|tiny) (?:correction|fix|clarification)(?: to what you have)?|(?:that
-    |this|it)(?:'?s| is| was|isn'?t|wasn'?t)(?: not)? (?:quite |just |actually |all
-     |totally )?(?:right|correct|true|wrong|(?:in)?accurate|incorrect|false|outdated|out of date
-    |backwards|a mistake|stale|old info)|(?:that|this|it) (?:isn|wasn)'?t (?:quite
-     |actually )?(?:right|correct|true|accurate)|(?:that|this|the|your) (?:info|information|note
-    |memory|entry) (?:is|was) (?:wrong|stale|old|out of date|outdated)|i (?:made a mistake
-    |was off)(?: earlier| before| by [a-z]+)?|not (?:quite|exactly|true|correct|right)
-    |wrong(?: again)?(?=[,:;.!])|that was last (?:year|month|week)|you(?:'ve| have)? (?:got|have
-    |had) (?:that|it|this) (?:wrong|backwards|mixed up|the wrong way [a-z]{2,6})|you(?:'re
-    | are) (?:wrong|mistaken)|that'?s not how [\w ]{1,30}(?=[,.])|(?:ignore|disregard) my (?:last
-    |previous|earlier) [a-z]+(?=[,.])|correct (?:that|this)(?=[:,])|i misspoke|i (?:have to
-     |must )?take that back|to set the record straight|(?:fix|correct|update|change) (?:your|the
-    |that|this) (?:notes?|memory|memories|record|entry))(?=[ ,:;.!—-]|$)[ ,:;.!—-]{0,5}
+    |strike) (?:that|the [\w ]{1,25})(?=[,.:;!])|let me (?:correct|rephrase|clarify|fix)(?: myself
+    | that)?(?=[,:;.! ]|$)|(?:a )?(?:small|minor|quick|slight|one|tiny) (?:correction|fix
+    |clarification)(?: to what you have)?|(?:that|this|it)(?:'?s| is| was|isn'?t
+    |wasn'?t)(?: not)? (?:quite |just |actually |all |totally )?(?:right|correct|true|wrong
+    |(?:in)?accurate|incorrect|false|outdated|out of date|backwards|a mistake|stale|old info)
+    |(?:that|this|it) (?:isn|wasn)'?t (?:quite |actually )?(?:right|correct|true|accurate)|(?:that
+    |this|the|your) (?:info|information|note|memory|entry) (?:is|was) (?:wrong|stale|old|out of date
+    |outdated)|i (?:made a mistake|was off)(?: earlier| before| by [a-z]+)?|not (?:quite|exactly
+    |true|correct|right)|wrong(?: again)?(?=[,:;.!])|that was last (?:year|month|week)|you(?:'ve
+    | have)? (?:got|have|had) (?:that|it|this) (?:wrong|backwards|mixed up|the wrong way [a-z]{2,6})
+    |you(?:'re| are) (?:wrong|mistaken)|that'?s not how [\w ]{1,30}(?=[,.])|(?:ignore
+    |disregard) my (?:last|previous|earlier) [a-z]+(?=[,.])|correct (?:that|this)(?=[:,])|i misspoke
+    |i (?:have to |must )?take that back|to set the record straight|(?:fix|correct|update
+    |change) (?:your|the|that|this) (?:notes?|memory|memories|record|entry))(?=[ ,:;.!—-]
+    |$)[ ,:;.!—-]{0,5}
 """
 _CODE = (
     r"(?i)(?:(?:def|class|import|from|return|func|fn|const|let|var|public|private|package|using"

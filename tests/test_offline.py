@@ -53,6 +53,7 @@ SAVED = {
     "collisions": [],
     "decayed": [],
 }
+LISTED = "This is what I remember:\n\n- User likes tea [g3]"
 FULL, BRIEF = "I am offline: no language model", "I am offline and can only remember and recall."
 
 
@@ -89,7 +90,11 @@ def _agent(
 
     def list_memories() -> Any:
         calls.append(("list_memories", {}))
-        return {"display": "Total memories: 1", "count": 1, "memories": []}
+        return {
+            "display": "…",
+            "count": 1,
+            "memories": [{"ref": "g3", "summary": "User likes tea"}],
+        }
 
     agent = Agent[None, str](
         OfflineModel(), capabilities=[HandleDeferredToolCalls[None](handler=handler)]
@@ -120,7 +125,7 @@ def test_a_signal_is_saved_with_its_tags_and_the_answer_names_its_ref() -> None:
     assert calls == [
         ("save_memory", {"content": "User prefers tabs", "tags": ["preference", "style"]})
     ]
-    assert result.output == "Saved as [5] (005-user-prefers-tabs.md)."
+    assert result.output == "Saved as [5]."
 
 
 def test_all_signals_of_a_message_are_one_response_with_ids_of_their_own() -> None:
@@ -161,12 +166,12 @@ def test_the_answer_does_not_claim_words_that_the_person_changed() -> None:
 def test_a_collision_is_told_in_the_tools_own_words() -> None:
     more = "\nSimilar to memory 2 (91%): User prefers spaces\nBoth are kept."
     result = _run("I prefer tabs", saved={**SAVED, "display": SAVED["display"] + more})  # type: ignore[operator]
-    assert result.output == "Saved as [5] (005-user-prefers-tabs.md)." + more
+    assert result.output == "Saved as [5]." + more
 
 
 def test_what_was_known_already_is_said_to_be() -> None:
     result = _run("I prefer tabs", saved={**SAVED, "action": "consolidated"})
-    assert result.output == "[5] says this already (005-user-prefers-tabs.md)."
+    assert result.output == "[5] says this already."
 
 
 def test_a_question_is_answered_with_quoted_notes_best_first_and_weak_ones_apart() -> None:
@@ -176,8 +181,8 @@ def test_a_question_is_answered_with_quoted_notes_best_first_and_weak_ones_apart
         ("recall_memory", {"query": "what do I prefer, tabs or spaces?", "max_results": 5})
     ]
     assert result.output == (
-        "You told me:\n[12] User prefers tabs\n\n"
-        "This may be related:\n[g3] I prefer Elm, remember that"
+        "You told me:\n\n- User prefers tabs [12]\n\n"
+        "This may be related:\n\n- I prefer Elm, remember that [g3]"
     )
 
 
@@ -185,7 +190,7 @@ def test_only_weak_notes_are_no_answer() -> None:
     result = _run("which shell do I use", found=NOTES[1:])
     assert result.output == (
         "I have nothing that surely answers this.\n"
-        "This may be related:\n[g3] I prefer Elm, remember that"
+        "\nThis may be related:\n\n- I prefer Elm, remember that [g3]"
     )
 
 
@@ -200,14 +205,14 @@ def test_a_long_note_is_cut_and_an_article_is_quoted_by_its_passage() -> None:
         {"ref": "a:y", "kind": "article", "content": "y" * 3000, "passage": "why"},
     ]
     lines = _run("which shell do I use", found=found).output.splitlines()
-    assert [len(lines[1]), lines[2]] == [len("[1] ") + 1001, "[a:y] why"]
+    assert [len(lines[2]), lines[3]] == [len("-  [1]") + 1001, "- why [a:y]"]
 
 
 @pytest.mark.parametrize(
     ("said", "call", "answer"),
     [
-        ("list my memories", ("list_memories", {}), "Total memories: 1"),
-        ("what do you know about me?", ("list_memories", {}), "Total memories: 1"),
+        ("list my memories", ("list_memories", {}), LISTED),
+        ("what do you know about me?", ("list_memories", {}), LISTED),
         ("forget memory 3", ("forget_memory", {"ref": "3"}), "✓ Forgot memory 3: User likes tea"),
         (
             "please forget #g3",
@@ -217,7 +222,7 @@ def test_a_long_note_is_cut_and_an_article_is_quoted_by_its_passage() -> None:
         (
             "remember that we might move to Graz",
             ("save_memory", {"content": "We might move to Graz", "tags": []}),
-            "Saved as [5] (005-user-prefers-tabs.md).",
+            "Saved as [5].",
         ),
     ],
 )
@@ -234,7 +239,7 @@ def test_a_statement_and_a_question_are_both_attended_to() -> None:
     calls: Calls = []
     result = _run("I prefer tabs. Which shell do I use?", calls)
     assert sorted(name for name, _ in calls) == ["recall_memory", "save_memory"]
-    assert result.output.startswith("Saved as [5] (005-user-prefers-tabs.md).\n\nYou told me:")
+    assert result.output.startswith("Saved as [5].\n\nYou told me:")
 
 
 def test_a_tool_that_is_not_offered_is_not_called() -> None:
@@ -287,7 +292,7 @@ def test_nothing_that_a_note_or_a_tool_says_is_acted_upon() -> None:
 
     result = _talk(agent, "which language do I use?")
     assert [name for name, _ in calls] == ["recall_memory"]
-    assert result.output.startswith("You told me:\n[1] I prefer Elm.")
+    assert result.output.startswith("You told me:\n\n- I prefer Elm.")
 
 
 def _asked(messages: Sequence[ModelMessage], *tools: str) -> ModelResponse:
@@ -328,8 +333,8 @@ def test_words_after_answers_of_a_turn_that_was_cut_off_open_a_new_turn() -> Non
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (json.dumps({"results": [NOTES[0]]}), "You told me:\n[12] User prefers tabs"),
-        ({"return_value": {"results": [NOTES[0]]}}, "You told me:\n[12] User prefers tabs"),
+        (json.dumps({"results": [NOTES[0]]}), "You told me:\n\n- User prefers tabs [12]"),
+        ({"return_value": {"results": [NOTES[0]]}}, "You told me:\n\n- User prefers tabs [12]"),
         ("[900 characters trimmed]", "[900 characters trimmed]"),
         ({"display": "Found it", "results": "gone"}, "Found it"),
         ("[1, 2]", "[1, 2]"),
@@ -346,6 +351,23 @@ def test_an_answer_of_any_shape_is_put_into_words(content: Any, told: str) -> No
         ModelRequest([ToolReturnPart("recall_memory", content, tool_call_id="1")]),
     ]
     assert _asked(messages, "recall_memory").parts == [TextPart(told)]
+
+
+@pytest.mark.parametrize(
+    ("tool", "content", "told"),
+    [
+        ("list_memories", {"memories": []}, "I remember nothing yet."),
+        ("forget_memory", {"ref": "3"}, "Done."),
+        ("another_tool", "as it is", "as it is"),
+    ],
+)
+def test_the_answers_of_other_tools_are_told_too(tool: str, content: Any, told: str) -> None:
+    messages: list[ModelMessage] = [
+        ModelRequest([UserPromptPart("which shell do I use")]),
+        ModelResponse([ToolCallPart(tool, {}, tool_call_id="1")]),
+        ModelRequest([ToolReturnPart(tool, content, tool_call_id="1")]),
+    ]
+    assert _asked(messages, tool).parts == [TextPart(told)]
 
 
 def test_a_tool_that_fails_is_said_to_have_failed() -> None:

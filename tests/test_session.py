@@ -126,13 +126,25 @@ def test_a_full_conversation_is_summarised_before_the_next_turn() -> None:
     assert history.size(session.messages) < history.BUDGET
 
 
-def test_offline_the_oldest_turns_are_left_out_instead() -> None:
+def test_offline_a_summary_is_an_excerpt() -> None:
     session = begin()
     for number in range(4):
-        said(session, f"hello {number} " + "word " * (history.BUDGET // 8))
-    before = len(session.messages)
+        said(session, f"hello {number}")
+    assert asyncio.run(session.compact()).startswith("Summarised 8 messages")
+    assert "hello 1" in str(session.messages[0])
+
+
+def test_where_no_summary_can_be_had_the_oldest_turns_are_left_out() -> None:
+    async def mute(_messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str]:
+        if not info.function_tools:
+            raise ModelHTTPError(500, "test")
+        yield "ok"
+
+    session = begin(mute)
+    for number in range(4):
+        said(session, f"{number} " + "word " * (history.BUDGET // 8))
     asyncio.run(session.compact())
-    assert len(session.messages) < before
+    assert history.size(session.messages) <= history.BUDGET // 2
 
 
 def test_what_came_from_outside_still_counts_after_a_summary_and_a_resume() -> None:
