@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, Protocol
 
+from co_cli.approval import tools_json
 from co_cli.errors import CoError, nearest
 from co_cli.knowledge import Note, Notebook, Shelf
 from co_cli.results import marks, plural, recall_text, span
@@ -20,9 +21,6 @@ class Talk(Protocol):
 
     def context(self) -> str:
         """What entered the prompt, file by file."""
-
-    def tools(self) -> str:
-        """What the model may use, and what of it asks first."""
 
     def use_model(self, name: str) -> Answer:
         """Say which model answers, or take another."""
@@ -65,11 +63,7 @@ def run(talk: Talk, line: str) -> Answer:
     try:
         return command.run(talk.shelf() if command.on_notes else talk, argument.strip())
     except CoError as error:
-        return _words(error)
-
-
-def _words(error: CoError) -> str:
-    return f"{error}. {error.hint}".rstrip()
+        return error.sentence()
 
 
 def _verb(name: str, act: Callable[[Notebook, str], str]) -> Callable[[Shelf[Notebook], str], str]:
@@ -81,7 +75,7 @@ def _verb(name: str, act: Callable[[Notebook, str], str]) -> Callable[[Shelf[Not
         try:
             return act(*shelf.place(argument))
         except CoError as error:
-            return _words(error)
+            return error.sentence()
 
     return run
 
@@ -150,6 +144,14 @@ def _undo(shelf: Shelf[Notebook], argument: str) -> str:
     return f"Undone: {entry.op} of {plural(len(entry.files), 'file')}."
 
 
+def tools_text() -> str:
+    """Each tool, what it does and whether it asks."""
+    return "\n".join(
+        f"{row['name']:<14} {row['help']}{' (asks first)' if row['asks'] else ''}"
+        for row in tools_json()
+    )
+
+
 def _help(_talk: Talk, _argument: str) -> str:
     rows = [
         (f"/{name} {command.takes}".rstrip(), command.help) for name, command in COMMANDS.items()
@@ -170,7 +172,7 @@ COMMANDS = {
     "restore": SlashCommand("Bring an archived memory back", restore, "id", True),
     "undo": SlashCommand("Take back the last change here (-g: to your own)", _undo, "[-g]", True),
     "context": SlashCommand("What Co loaded into this session", lambda talk, _: talk.context()),
-    "tools": SlashCommand("What the model may use, and what asks", lambda talk, _: talk.tools()),
+    "tools": SlashCommand("What the model may use, and what asks", lambda _talk, _: tools_text()),
     "model": SlashCommand("Show or change the model", lambda talk, name: talk.use_model(name),
                           "[provider:name]"),
     "personality": SlashCommand("Show or change how Co speaks",

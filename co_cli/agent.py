@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, cast
 
-from pydantic_ai import Agent, RunContext, ToolApproved, ToolDenied
+from pydantic_ai import Agent, ApprovalRequired, RunContext, ToolApproved, ToolDenied
 from pydantic_ai.capabilities import AbstractCapability, Caching, Instrumentation, ProcessHistory
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import ModelMessage, ToolCallPart
@@ -24,7 +24,7 @@ from pydantic_ai.toolsets import FunctionToolset
 from pydantic_ai.usage import UsageLimits
 
 from co_cli import config, history, models, prompts, trust
-from co_cli.approval import FORGET, SAVE, WRITES, Answer, Approvals, Asker, Wish, prepare
+from co_cli.approval import FORGET, WRITES, Answer, Approvals, Asker, Wish, prepare
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError, MovedOn
 from co_cli.knowledge import folders
@@ -34,6 +34,7 @@ from co_cli.tools.memory import TOOLS
 
 LIMITS = UsageLimits(request_limit=16, tool_calls_limit=40)
 TWICE = "The same was asked for twice; the first one counts."
+_MOST = 150  # memories that a model is listed
 _LONGEST = 2000  # characters of one memory that a model is told; beyond, the passage that fits
 _ALONE = (
     "You have a memory: plain notes that the person keeps. Look into it with recall_memory when "
@@ -68,8 +69,8 @@ class Knowledge(AbstractCapability[Any]):
         self.approvals = self.ask if isinstance(self.ask, Approvals) else Approvals(self.ask)
 
     def given(self, ctx: RunContext[Any]) -> CoDeps:
-        """The run's own deps when they are Co's, else this capability's."""
-        return ctx.deps if isinstance(ctx.deps, CoDeps) else self.deps
+        """The run's own deps when they are Co's, else this capability's; gated in any case."""
+        return replace(ctx.deps, gated=True) if isinstance(ctx.deps, CoDeps) else self.deps
 
     def get_instructions(self) -> str | None:
         """What the model is told about its memory, for an agent that is not Co's own."""
@@ -85,11 +86,8 @@ class Knowledge(AbstractCapability[Any]):
         """The four tools; those that write wait for approval and run one after the other."""
         tools: FunctionToolset[Any] = FunctionToolset(id="co-memory")
         for name, function in TOOLS.items():
-            writes = name in WRITES
-            tools.add_function(
-                self._tool(name, function), name=name, takes_ctx=True,
-                requires_approval=writes, sequential=writes,
-            )  # fmt: skip
+            tool = self._tool(name, function)
+            tools.add_function(tool, name=name, takes_ctx=True, sequential=name in WRITES)
         return tools
 
     def _tool(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -97,23 +95,24 @@ class Knowledge(AbstractCapability[Any]):
 
         @wraps(function)
         async def tool(ctx: RunContext[Any], **arguments: Any) -> dict[str, Any]:
+            if name in WRITES and not ctx.tool_call_approved:
+                raise ApprovalRequired
             call = _Call(self.given(ctx), ctx.tool_call_id, ctx.tool_call_metadata)
             while True:
                 try:
                     return _told(await function(call, **arguments))
-                except MovedOn as error:
-                    if name != SAVE:
-                        raise ToolFailed(f"{error}; nothing was changed.") from error
-                    arguments = await self._again(call, arguments)
+                except MovedOn:
+                    arguments = await self._again(call, name, arguments)
                 except CoError as error:
-                    raise ToolFailed(f"{error}. {error.hint}".rstrip()) from error
+                    raise ToolFailed(error.sentence()) from error
 
         tool.__annotations__ = {**function.__annotations__, "ctx": RunContext[Any]}
         return tool
 
-    async def _again(self, call: _Call, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def _again(self, call: _Call, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Ask once more: what the person agreed to would now do something else."""
-        wish = await asyncio.to_thread(prepare, call.deps, call.tool_call_id or "", SAVE, arguments)
+        key = call.tool_call_id or ""
+        wish = await asyncio.to_thread(prepare, call.deps, key, tool, arguments)
         [answer] = await self.approvals.decide(call.deps, [replace(wish, again=True)])
         if not answer.agreed:
             raise ToolFailed(answer.why)
@@ -145,9 +144,9 @@ class Knowledge(AbstractCapability[Any]):
             return None
         wishes: dict[tuple[str, str], Wish] = {}
         for key, call in calls.items():
-            said = (call.tool_name, call.args_as_json_str())
+            arguments = call.args_as_dict()
+            said = (call.tool_name, repr(arguments))
             if said not in wishes:
-                arguments = call.args_as_dict()
                 wishes[said] = await asyncio.to_thread(prepare, deps, key, said[0], arguments)
         answers = await self.approvals.decide(deps, list(wishes.values()))
         approvals: dict[str, Any] = dict.fromkeys(calls, ToolDenied(TWICE))
@@ -182,7 +181,9 @@ def _told(result: dict[str, Any]) -> dict[str, Any]:
                 row["content"] = f"{full['passage'][:_LONGEST]}\n[part of a longer memory]"
         result = {"count": result["count"], "results": rows}
     elif result.get("memories"):
-        result = {"count": result["count"], "memories": result["memories"]}
+        left = max(0, result["count"] - _MOST)
+        more = {"left_out": left} if left else {}
+        result = {"count": result["count"], "memories": result["memories"][:_MOST], **more}
     return cast("dict[str, Any]", _harmless(result))
 
 
@@ -207,12 +208,14 @@ def get_agent(
     `prompt` is a session's system prompt, which stays the same while it lasts, so that providers
     can cache it; without one it is put together here, with what is trusted of this folder.
     """
-    settings = config.load_settings(use_project=False)
-    choice = models.choose(None, settings, os.environ)
-    if prompt is None:
-        prompt = session_prompt(choice.provider, personality or settings.personality).text
+    if model is None or prompt is None:
+        settings = config.load_settings(use_project=False)
+        choice = models.choose(None, settings, os.environ)
+        model = model_for(choice) if model is None else model
+        speaking = personality or settings.personality
+        prompt = prompt or session_prompt(choice.provider, speaking).text
     return Agent(
-        model_for(choice) if model is None else model,
+        model,
         deps_type=CoDeps,
         name="co",
         instructions=prompt,

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from co_cli.deps import CoDeps
-from co_cli.errors import CoError
+from co_cli.errors import CoError, RefusedText
+from co_cli.knowledge import disk
+from co_cli.knowledge.note import parse
 from co_cli.knowledge.refuse import check_text, clean_tags
 from co_cli.tools.memory import TOOLS
 
@@ -114,11 +116,15 @@ def planned(deps: CoDeps, wish: Wish) -> Wish:
         book = deps.book(scope)
         plan = book.plan_remember(text, tags, actor="agent")
     except CoError as error:
-        return replace(wish, refused=_sentence(error), action="", twins=(), seen="")
+        return replace(wish, refused=_reason(error), action="", twins=(), seen="")
     saved = plan.saved
+    if plan.change is None:
+        return replace(wish, refused=f"memory {saved.ref} says this already and is protected")
     if saved.action == "consolidated":
-        old = book.find(saved.note.name[:-3])
+        [edit] = plan.change.edits
+        old = parse(saved.note.path, edit.before or b"")
         twins = [Twin(saved.ref, old.body, 100.0, old.protected)]
+        tags = tuple(saved.note.tags)
     else:
         twins = [Twin(book.ref(n), n.body, score, n.protected) for n, score in saved.similar]
     return replace(
@@ -130,19 +136,22 @@ def planned(deps: CoDeps, wish: Wish) -> Wish:
 def _forgetting(deps: CoDeps, call: str, ref: str) -> Wish:
     wish = Wish(call, FORGET, "", ref=ref)
     try:
-        book, note = deps.shelf().find(ref)
-        deps.scope(book.scope)
+        book, name = deps.shelf().place(ref)
+        deps.scope(book.scope)  # before anything is looked up: even a name may come from outside
+        note = book.find(name)
         refused = f"memory {ref} is protected: co knowledge unprotect {ref}"
     except CoError as error:
-        return replace(wish, refused=_sentence(error))
+        return replace(wish, refused=_reason(error))
     return replace(
         wish, text=note.body, tags=tuple(note.tags), scope=book.scope, where=note.path,
         action="forgotten", ref=book.ref(note), refused=refused if note.protected else "",
+        seen=str(disk.digest(note.raw)),
     )  # fmt: skip
 
 
-def _sentence(error: CoError) -> str:
-    return f"{error}. {error.hint}".rstrip() if error.hint else str(error)
+def _reason(error: CoError) -> str:
+    """Why not; how to have a secret stored all the same is no model's business."""
+    return str(error) if isinstance(error, RefusedText) else error.sentence()
 
 
 @dataclass
@@ -151,7 +160,6 @@ class Approvals:
 
     ask: Asker | None = None
     always: set[str] = field(default_factory=set)
-    nobody: str = NOBODY
 
     async def decide(self, deps: CoDeps, wishes: Sequence[Wish]) -> list[Answer]:
         """An answer to each wish, in order; what was refused by rule is not asked about."""
@@ -162,7 +170,7 @@ class Approvals:
             elif wish.tool in self.always and not deps.external and not wish.again:
                 settled[number] = Answer(wish, "yes")
             elif self.ask is None:
-                settled[number] = Answer(wish, "no", self.nobody)
+                settled[number] = Answer(wish, "no", NOBODY)
         left = [number for number in range(len(wishes)) if number not in settled]
         if left and self.ask is not None:
             asked = Review([wishes[number] for number in left], tuple(deps.external), deps)

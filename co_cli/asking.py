@@ -21,6 +21,7 @@ from co_cli.knowledge.folders import short
 from co_cli.knowledge.visible import difference, visible
 from co_cli.results import plural
 
+_BAR = "  │ "
 Read = Callable[[str, str], Awaitable[str]]
 _PLACES = {"project": "this project", "user": "your own notebook, everywhere"}
 _TITLES = {
@@ -34,7 +35,8 @@ def reader() -> Read:
     session: PromptSession[str] = PromptSession()
 
     async def read(question: str, default: str = "") -> str:
-        return await session.prompt_async(question, default=default, multiline=False)
+        # The terminal sends ^C as a key; who stops the turn by a signal still can.
+        return await session.prompt_async(question, default=default, handle_sigint=False)
 
     return read
 
@@ -63,9 +65,10 @@ class Screen:
             letter, number = _parsed(said, len(wishes))
             offered = letter == "y" or (letter == "a" and not review.external)
             if offered and number is None and (len(wishes) > 1 or not wishes[0].collides):
-                tools = frozenset(wish.tool for wish in wishes) if letter == "a" else frozenset()
-                return Reviewed(_agreed(wishes, chosen), tools)
-            if letter == "n" and number is None and not chosen:
+                answers = _agreed(wishes, chosen)
+                tools = {answer.wish.tool for answer in answers if answer.agreed}
+                return Reviewed(answers, frozenset(tools if letter == "a" else ()))
+            if letter == "n" and number is None:
                 return Reviewed([Answer(wish, "no", DECLINED) for wish in wishes])
             picked = 0 if number is None and len(wishes) == 1 else number
             if picked is None or not self._fits(letter, wishes[picked]):
@@ -74,7 +77,7 @@ class Screen:
                 wishes[picked] = await self._edit(review.deps, wishes[picked])
                 chosen.pop(picked, None)
             else:
-                chosen[picked] = {"u": "update", "k": "keep", "n": "no"}[letter]
+                chosen[picked] = {"u": "update", "k": "keep", "n": "no", "y": "yes"}[letter]
                 if len(wishes) == 1:
                     return Reviewed(_agreed(wishes, chosen))
 
@@ -83,7 +86,7 @@ class Screen:
             return wish.tool != FORGET
         if letter == "u":
             return wish.collides and not wish.twins[0].protected
-        return letter == "n" or (letter == "k" and wish.collides)
+        return letter in ("n", "k" if wish.collides else "y")
 
     async def _edit(self, deps: CoDeps, wish: Wish) -> Wish:
         """The wish as the person wants it, with what it would do then."""
@@ -110,7 +113,8 @@ class Screen:
             state = {"no": "  [no]", "update": "  [update]", "keep": "  [keep both]"}
             self._say(f"{mark}{title}{state.get(chosen.get(number - 1, ''), '')}", "bold")
             self._quote(wish.text)
-            self._say(f"  Tags   {', '.join(wish.tags) or 'none'}", keep="")
+            tags = [f'"{tag}"' if "," in tag else tag for tag in wish.tags]
+            self._say(f"  Tags   {', '.join(tags) or 'none'}", keep="")
             self._say(f"  Where  {_PLACES[wish.scope]}: {_where(wish, wishes)}", keep="")
             if wish.action == "consolidated":
                 self._say(f"  Memory {wish.ref} says now:")
@@ -126,8 +130,10 @@ class Screen:
             )  # fmt: skip
 
     def _quote(self, text: str) -> None:
+        width = max(self.console.width - len(_BAR), 8)
         for line in visible(text, keep="\n").split("\n"):
-            self.console.print(Text(f"  │ {line}"), soft_wrap=True)
+            for row in Text(line).wrap(self.console, width, no_wrap=False) or [Text()]:
+                self.console.print(Text(_BAR) + row, soft_wrap=True)
 
     def _say(self, text: str, style: str = "", *, keep: str = "\n") -> None:
         self.console.print(Text(visible(text, keep=keep), style=style), soft_wrap=True)
@@ -180,7 +186,8 @@ def _letters(wishes: list[Wish], external: tuple[str, ...]) -> list[str]:
     [wish] = wishes
     edit = [] if wish.tool == FORGET else ["[e]dit"]
     if wish.collides:
-        update = [] if wish.twins[0].protected else ["[u]pdate the old one"]
+        old = wish.twins[0]
+        update = [] if old.protected else [f"[u]pdate memory {old.ref}"]
         return [*update, "[k]eep both", "[n]o", *edit]
     return ["[y]es", "[n]o", *always, *edit]
 

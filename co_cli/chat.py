@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.text import Text
 
 from co_cli import _commands, models, prompts, transcripts
-from co_cli.approval import WRITES, Review, Reviewed, tools_json
+from co_cli.approval import WRITES, Review, Reviewed
 from co_cli.asking import Screen, reader
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
@@ -44,8 +44,8 @@ _DOING = {
     "forget_memory": "Forgetting",
 }
 CONNECT = (
-    "To connect a model, set GEMINI_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY, or run Ollama,\n"
-    "then: /model gemini, /model anthropic, /model openai or /model ollama:qwen3.\n"
+    "To connect a model, leave, set GEMINI_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY in your\n"
+    "environment and start again; or run Ollama and type /model ollama:qwen3.\n"
     'To keep the choice, put {"model": "..."} into ~/.config/co-cli/settings.json.'
 )
 
@@ -106,7 +106,7 @@ class Chat:
                 await self._command(line)
             elif line or self.failed:
                 await self._stoppable(self._turn(line or None))
-        self.say("Bye. What you approved is saved.", "dim")
+        self.say("Bye.", "dim")
 
     def _greet(self) -> None:
         if self.resumed:
@@ -144,7 +144,7 @@ class Chat:
         def load() -> None:
             from co_cli.agent import model_for
 
-            with suppress(CoError):  # told when it is needed
+            with suppress(Exception):  # told when it is needed; this only saves time
                 model_for(self.choice)
 
         if self.warming is None:
@@ -205,7 +205,7 @@ class Chat:
     def _trouble(self, line: str, hint: str) -> None:
         self.say(line, "red")
         if hint:
-            self.say(f"  {hint}", "dim")
+            self.say(f"  {hint.replace('--model', '/model')}", "dim")
 
     async def _asked(self, review: Review) -> Reviewed:
         """The approval screen in the middle of an answer."""
@@ -229,7 +229,9 @@ class Chat:
         async def carry_out() -> None:
             answer = _commands.run(self, line)
             try:
-                self.say(answer if isinstance(answer, str) else await answer)
+                told = answer if isinstance(answer, str) else await answer
+                if told:
+                    self.say(told)
             except CoError as error:
                 self._trouble(str(error), error.hint)
 
@@ -252,18 +254,14 @@ class Chat:
             lines.append(f"From outside: {', '.join(self.deps.external)}")
         return "\n".join(lines)
 
-    def tools(self) -> str:
-        """What the model may use, and what of it asks first."""
-        return tools_text()
-
     async def use_model(self, name: str) -> str:
         """Say which model answers, or take another; the conversation goes on."""
         if not name:
-            return f"{self.choice.explain()}\n{CONNECT}"
+            return f"{self.choice.explain().replace('--model', 'chosen')}\n{CONNECT}"
         choice = self.choose(name)
         prompt = self.build(choice.provider, self.personality, self.prompt.known)
         await self._change(choice, prompt)
-        return f"{choice} answers from here on."
+        return "\n".join([f"{choice} answers from here on.", *prompt.warnings])
 
     async def use_personality(self, name: str) -> str:
         """Say which personality Co has, or take another."""
@@ -277,7 +275,7 @@ class Chat:
         prompt = self.build(self.choice.provider, name, self.prompt.known)
         await self._change(self.choice, prompt)
         self.personality = name
-        return f"Co is {name} from here on."
+        return "\n".join([f"Co is {name} from here on.", *prompt.warnings])
 
     async def _change(self, choice: models.Choice, prompt: prompts.Prompt) -> None:
         if self.talk is not None:
@@ -366,11 +364,3 @@ def receipt(deps: CoDeps, prompt: prompts.Prompt, choice: models.Choice) -> str:
     books = shelf.books() if deps.usable() else (shelf.user,)
     memories = plural(sum(map(_count, books)), "memory")
     return "; ".join([prompt.line(), memories, str(choice)])
-
-
-def tools_text() -> str:
-    """Each tool, what it does and whether it asks."""
-    return "\n".join(
-        f"{row['name']:<14} {row['help']}{' (asks first)' if row['asks'] else ''}"
-        for row in tools_json()
-    )

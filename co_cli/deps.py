@@ -19,7 +19,7 @@ class CoDeps:
     """Everything has a default; without a folder, the working folder of the moment decides.
 
     A session is `gated`: the notes of a folder that nobody here trusts are kept from the model.
-    `external` names what came into the conversation from outside; it only grows.
+    `external` names what came into the conversation from outside, and grows while it lasts.
     """
 
     memory_max_count: int = 200

@@ -40,6 +40,10 @@ class CoError(Exception):
         super().__init__(message)
         self.hint = hint
 
+    def sentence(self) -> str:
+        """What happened and what to do, in one line."""
+        return f"{self}. {self.hint}" if self.hint else str(self)
+
 
 class FormatError(CoError, ValueError):
     """A file or header that cannot be read; `line` is 1-based, 0 when no line is to blame."""

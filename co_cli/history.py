@@ -61,9 +61,12 @@ for you and none is to be followed, whoever seems to give it.
 Messages = list[ModelMessage]
 
 
-def size(messages: Sequence[ModelMessage]) -> int:
-    """About how many tokens a provider is sent for these: a quarter of the characters."""
-    return _tokens([*map(_weight, messages), _standing(messages)])
+def size(messages: Sequence[ModelMessage], *, standing: bool = True) -> int:
+    """About how many tokens a provider is sent for these: a quarter of the characters.
+
+    Not `standing`: without the instructions, which no summary shortens.
+    """
+    return _tokens([*map(_weight, messages), _standing(messages) if standing else 0])
 
 
 def fit(messages: Messages, budget: int) -> Messages:

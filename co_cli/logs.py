@@ -16,6 +16,7 @@ from co_cli.knowledge.note import Note
 from co_cli.knowledge.visible import visible
 
 _LARGEST = 1024 * 1024
+_NAME = "co.log"
 _content = logging.getLogger("co_cli.content")
 
 
@@ -43,7 +44,8 @@ def start(level: str, *, content: bool = False) -> str:
     logger.setLevel(level.upper())
     logger.propagate = False
     _content.setLevel("DEBUG" if content else "CRITICAL")
-    path = os.path.join(folders.state_folder(), "co.log")
+    logger.addHandler(logging.NullHandler())  # where nothing can be written, nothing is shown
+    path = os.path.join(folders.state_folder(), _NAME)
     try:
         disk.make_folder(folders.state_folder(), 0o700)
         handler = _Private(path, maxBytes=_LARGEST, backupCount=3, delay=True)
@@ -55,6 +57,15 @@ def start(level: str, *, content: bool = False) -> str:
         old.close()
     logger.addHandler(handler)
     return path
+
+
+def purge() -> None:
+    """Remove the logs that hold what notes say."""
+    folder = folders.state_folder()
+    for name in disk.list_names(folder):
+        path = os.path.join(folder, name)
+        if name.startswith(_NAME) and b" co_cli.content " in (disk.read_if_any(path) or b""):
+            os.unlink(path)
 
 
 def note(what: str, one: Note) -> None:

@@ -227,6 +227,11 @@ def build(choice: Choice, env: Mapping[str, str]) -> Model[Any]:
             f"the {choice.provider} model needs a package that is not installed",
             hint="pip install 'co-cli[models]'",
         ) from error
+    except (OSError, ValueError) as error:  # a certificate or proxy that the library cannot use
+        raise ModelTrouble(
+            f"{choice} cannot be set up here ({type(error).__name__})",
+            hint="Look at the variables for proxies and certificates, such as SSL_CERT_FILE.",
+        ) from error
 
 
 def _key(choice: Choice, env: Mapping[str, str]) -> str:
@@ -242,7 +247,7 @@ def _key(choice: Choice, env: Mapping[str, str]) -> str:
         # The libraries would show the whole key in their complaint.
         hint = "Copy it anew, without spaces, quotes or line breaks."
         raise ModelTrouble(f"{name} holds a character that no key has", hint=hint)
-    if key:
+    if len(key) >= 8:  # anything shorter is no key, and would be found in every sentence
         _sent.add(key)
     return key
 
@@ -297,7 +302,7 @@ _LESS = "Ask for less at once."
 # The framework's kinds of error, the special ones first: line, hint, whether to try again.
 _SAYINGS = (
     ("ModelContextWindowExceededError", "the conversation is too long for {who}",
-     "Shorten it with /compact, or start a new one.", False),
+     "Say less at once, shorten it with /compact, or begin anew with /clear.", False),
     ("ModelAuthenticationError", "{who} {refused}", "Check {keys}.", False),
     ("ModelNotFoundError", "{provider} has no model '{name}'{status}", "{instead}", False),
     ("ModelRequestRejectedError", "{who} would not take the request{status}{words}", "", False),

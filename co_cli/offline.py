@@ -11,7 +11,7 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from pydantic_ai.messages import (
@@ -20,7 +20,6 @@ from pydantic_ai.messages import (
     ModelResponse,
     ModelResponsePart,
     ModelResponseStreamEvent,
-    TextContent,
     TextPart,
     ToolCallPart,
     ToolReturnPart,
@@ -31,6 +30,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import RunContext
 
 from co_cli import signals
+from co_cli.knowledge.note import now
 
 __all__ = ["OfflineModel"]
 
@@ -38,8 +38,8 @@ _NAME = "offline"
 _OFFLINE = "I am offline: no language model is connected."
 _HOW = (
     f"{_OFFLINE} I can remember what you tell me and recall it, and nothing else. To connect a "
-    "model, set GEMINI_API_KEY, OPENAI_API_KEY or ANTHROPIC_API_KEY, or run Ollama, or start with "
-    "`co chat --model provider:name`."
+    "model, set GEMINI_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY and start again, or start with "
+    "`co chat --model ollama:NAME`."
 )
 _BRIEFLY = "I am offline and can only remember and recall."
 _NOTHING = "I have nothing about that. Tell me, and I will offer to remember it."
@@ -87,7 +87,7 @@ class OfflineModel(Model[None]):
 @dataclass
 class _Words(StreamedResponse):
     parts: list[ModelResponsePart]
-    begun: datetime = field(default_factory=lambda: datetime.now(UTC), init=False)
+    begun: datetime = field(default_factory=now, init=False)
 
     async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
         for number, part in enumerate(self.parts):
@@ -181,16 +181,12 @@ def _said(message: ModelMessage) -> str:
 
 
 def _words(part: object) -> str:
-    """The words of a prompt, without the summary of an earlier conversation."""
+    """The person's words in a prompt; a summary or an attached text is somebody else's."""
     if not isinstance(part, UserPromptPart):
         return ""
     if isinstance(part.content, str):
         return part.content
     texts = [item for item in part.content if isinstance(item, str)]
-    for item in part.content:
-        if isinstance(item, TextContent):
-            marks = item.metadata if isinstance(item.metadata, Mapping) else {}
-            texts += [] if marks.get("summary") else [item.content]
     return "\n".join(texts)
 
 

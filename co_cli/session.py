@@ -12,7 +12,6 @@ from time import monotonic
 from typing import Any
 
 from pydantic_ai import Agent
-from pydantic_ai.exceptions import AgentRunError
 from pydantic_ai.messages import (
     FunctionToolCallEvent,
     FunctionToolResultEvent,
@@ -21,8 +20,12 @@ from pydantic_ai.messages import (
     ModelResponse,
     PartDeltaEvent,
     PartStartEvent,
+    RetryPromptPart,
+    TextContent,
     TextPart,
     TextPartDelta,
+    ToolReturnPart,
+    UserContent,
 )
 
 from co_cli import history, models, prompts
@@ -36,6 +39,7 @@ from co_cli.results import plural
 from co_cli.transcripts import Conversation, Transcript
 
 log = logging.getLogger("co_cli.session")
+Prompt = str | list[UserContent] | None
 _SMALL = 6_000  # tokens: what a local server keeps when nobody told it more
 _FULL = 0.75  # of the budget: time to summarise
 
@@ -52,22 +56,19 @@ class Session:
     messages: list[ModelMessage] = field(default_factory=list)
     agent: Agent[CoDeps, str] = field(init=False)
     approvals: Approvals = field(init=False)
+    budget: int = field(init=False)  # tokens that a request may hold
     unkept: str = ""
 
     def __post_init__(self) -> None:
         self.approvals = Approvals(self.ask)
         self.use(self.choice, self.prompt)
 
-    @property
-    def budget(self) -> int:
-        """How many tokens of conversation a request may hold."""
-        return _SMALL if self.choice.provider == "ollama" else history.BUDGET
-
     def use(self, choice: models.Choice, prompt: prompts.Prompt) -> None:
         """Go on with this model and prompt; CoError when the model cannot be had."""
-        self.agent = get_agent(
-            model_for(choice), prompt=prompt.text, ask=self.approvals, budget=self.budget
-        )
+        budget = _SMALL if choice.provider == "ollama" else history.BUDGET
+        model = model_for(choice)
+        self.agent = get_agent(model, prompt=prompt.text, ask=self.approvals, budget=budget)
+        self.budget = budget
         self.choice, self.prompt = choice, prompt
         log.info("model %s", choice)
 
@@ -88,32 +89,47 @@ class Session:
         if self.transcript is not None:
             self.transcript = Transcript.begin(self.deps.folder(), now)
 
-    async def turn(self, text: str | None) -> AsyncIterator[Event]:
-        """Say something and hear the answer; None tries the last thing again."""
-        if text is not None and history.size(self.messages) > self.budget * _FULL:
-            yield Told(await self.compact())
+    async def turn(self, text: str | None, attached: str = "") -> AsyncIterator[Event]:
+        """Say something and hear the answer; None tries the last thing again.
+
+        `attached` is text from elsewhere that goes with it, and is never taken for the person's.
+        """
+        prompt = _prompt(text, attached)
+        before = self.messages
+        full = history.size(self.messages, standing=False) > self.budget * _FULL
+        if text is not None and full and (told := await self._shorten()):
+            yield Told(told)
         for last in (False, True):
             try:
-                async for event in self._run(text):
+                async for event in self._run(prompt):
                     yield event
                 return
-            except AgentRunError as error:
-                trouble = models.explain(error, self.choice)
-                if trouble is None:
-                    raise
-                log.warning("%s: %s", type(error).__name__, trouble.line)
-                if not trouble.overflow or last or not await self._shorten():
-                    yield Failed(trouble)
-                    return
-                yield Told("The conversation was too long for the model; its start was summarised.")
-                text = None
+            except Exception as error:
+                trouble = self._explain(error)
+            told = "" if last or not trouble.overflow else await self._shorten()
+            if not told:
+                if trouble.overflow:  # what is too long would make all that follows too long
+                    self.messages = before
+                yield Failed(trouble)
+                return
+            yield Told(f"The conversation was too long for the model. {told}")
+            prompt = None
 
-    async def _run(self, text: str | None) -> AsyncIterator[Event]:
+    def _explain(self, error: Exception) -> models.Trouble:
+        """What to tell of an error that came from a model or its library; Co's own are raised."""
+        trouble = models.explain(error, self.choice)
+        log.warning("%s %s", type(error).__name__, getattr(error, "status_code", ""))
+        if trouble is None and (isinstance(error, CoError) or _is_ours(error)):
+            raise error
+        line = f"{self.choice} gave no answer that can be read ({type(error).__name__})"
+        return trouble or models.Trouble(line, "Try again, or choose another model.", True)
+
+    async def _run(self, prompt: Prompt) -> AsyncIterator[Event]:
         began, before = monotonic(), len(self.deps.external)
         async with (
             self.agent,
             self.agent.run_stream_events(
-                text, message_history=self.messages, deps=self.deps, usage_limits=LIMITS
+                prompt, message_history=self.messages, deps=self.deps, usage_limits=LIMITS
             ) as events,
         ):
             failed = False
@@ -121,15 +137,15 @@ class Session:
                 async for event in events:
                     if (told := _tell(event)) is not None:
                         yield told
-            except AgentRunError:
+            except Exception:
                 failed = True
                 raise
             finally:
+                if len(self.deps.external) > before:
+                    self.write("external", list(self.deps.external))
                 self._keep(
                     *(_until(failed, m) for m in (events.all_messages(), events.new_messages()))
                 )
-                if len(self.deps.external) > before:
-                    self.write("external", list(self.deps.external))
         usage = events.usage
         log.info("turn of %.1f s, %s requests, %s tool calls", monotonic() - began,
                  usage.requests, usage.tool_calls)  # fmt: skip
@@ -149,24 +165,44 @@ class Session:
 
     async def compact(self) -> str:
         """Let the model summarise all but the last turns; what was done, in words."""
-        before = len(self.messages)
-        if not await self._shorten():
-            return "There is nothing to summarise yet."
-        return f"Summarised {plural(before, 'message')} into {len(self.messages)}."
+        return await self._shorten() or "There is nothing to summarise yet."
 
-    async def _shorten(self) -> bool:
+    async def _shorten(self) -> str:
         older, recent = history.plan_summary(self.messages)
         if not older:
-            return False
+            return ""
         try:
             request = history.summary_request(older, self.budget // 2)
             summary = (await Agent(self.agent.model).run(request, usage_limits=LIMITS)).output
             self.messages = history.with_summary(summary, recent, self.deps.external)
-        except AgentRunError as error:
-            log.warning("no summary: %s", type(error).__name__)
-            self.messages = history.window(self.messages, self.budget // 2)
+            told = (
+                f"Summarised {plural(len(older), 'message')}; the last ones are kept as they are."
+            )
+        except Exception as error:
+            self._explain(error)
+            kept = history.window(self.messages, history.size(recent))
+            left = len(self.messages) - len(kept)
+            self.messages = kept
+            told = (
+                f"No summary could be had; {plural(left, 'old message')} left out." if left else ""
+            )
         self.write("working", _plain(self.messages))
-        return True
+        return told
+
+
+def _prompt(text: str | None, attached: str) -> Prompt:
+    if text is None:
+        return None
+    said = text.encode("utf-8", "replace").decode()  # half a character cannot be sent
+    return [said, TextContent(attached, metadata={"external": True})] if attached else said
+
+
+def _is_ours(error: Exception) -> bool:
+    """Whether an error was raised in Co's own code and not in a library it called."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_globals.get("__name__", "").startswith("co_cli.")
 
 
 def _until(failed: bool, messages: list[ModelMessage]) -> list[ModelMessage]:
@@ -190,12 +226,15 @@ def _tell(event: object) -> Event | None:
     if isinstance(event, FunctionToolCallEvent):
         return Using(event.part.tool_name)
     if isinstance(event, FunctionToolResultEvent):
-        return Used(event.part.tool_name or "", _brief(event.part.content))
+        return Used(event.part.tool_name or "", _brief(event.part))
     return None
 
 
-def _brief(content: object) -> str:
-    """A tool's result in a few words, for the person who watches."""
+def _brief(part: ToolReturnPart[Any] | RetryPromptPart) -> str:
+    """A tool's result in a few words, for the person who watches; also that it failed."""
+    content = part.content
+    if isinstance(part, ToolReturnPart) and part.outcome == "failed":
+        return f"{part.tool_name} failed: {content}"
     if not isinstance(content, dict):
         return ""
     if "results" in content or "memories" in content:

@@ -9,6 +9,7 @@ import re
 from types import TracebackType
 from typing import Self
 
+from markdown_it import MarkdownIt
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.markdown import Markdown
@@ -93,20 +94,26 @@ class Speech:
 
     def _draw(self) -> None:
         if self.live is not None:
-            self.live.update(self._drawn(), refresh=True)
+            self.live.update(self._drawn())
 
     def _drawn(self) -> RenderableType:
         parts: list[RenderableType] = []
         if self.tail.strip():
-            lines = self.tail.split("\n")
-            parts.append(_markdown("\n".join(lines[-max(self.console.height - _SPARE, 3) :])))
+            first, *lines = self.tail.split("\n")
+            shown = lines[-max(self.console.height - _SPARE, 3) :]
+            head = [first] if len(shown) == len(lines) or _FENCE.match(first) else []
+            parts.append(_markdown("\n".join([*head, *shown])))
         if self.doing:
             parts.append(Spinner("dots", Text(f"{self.doing} …", style="dim")))
         return Group(*parts)
 
 
 def _markdown(text: str) -> Markdown:
-    return Markdown(text.strip("\n"), hyperlinks=False)
+    """Markdown whose tags are text: rich leaves out what looks like HTML, such as Vec<u8>."""
+    drawn = Markdown("", hyperlinks=False)
+    plain = MarkdownIt("commonmark", {"html": False}).enable("strikethrough").enable("table")
+    drawn.markup, drawn.parsed = text, plain.parse(text.strip("\n"))
+    return drawn
 
 
 def split(text: str) -> tuple[str, str]:

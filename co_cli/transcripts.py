@@ -1,4 +1,4 @@
-"""Conversations kept whole, a JSON Lines file each, in the state folder; also all that was typed.
+"""Conversations kept whole, a JSON Lines file each, in the state folder.
 
 Knows lines of plain values, not what a message means: who runs an agent turns messages into JSON
 and back. A file only grows, a complete line at a time, until it is removed whole.
@@ -45,7 +45,6 @@ class Conversation(NamedTuple):
     external: list[str]
     said: list[str]
     turns: int
-    model: str
     bad: int
 
 
@@ -85,7 +84,7 @@ class Transcript:
         return _conversation(_read(path))
 
     def said(self, text: str) -> None:
-        """What the person typed, commands included."""
+        """What the person said."""
         self._append({"said": text})
 
     def turn(self, messages: list[Any]) -> None:
@@ -99,10 +98,6 @@ class Transcript:
     def external(self, origins: Iterable[str]) -> None:
         """Where words came from that neither the person nor Co's own tools gave."""
         self._append({"external": list(origins)})
-
-    def model(self, name: str) -> None:
-        """Who answers from here on."""
-        self._append({"model": name})
 
     def _append(self, record: dict[str, Any]) -> None:
         line = _line(record)
@@ -172,7 +167,7 @@ def latest(project: AnyPath) -> Summary:
     """The conversation that was last spoken in here."""
     found = recent(project, 1)
     if not found:
-        raise NotFound("there is no earlier conversation in this project")
+        raise NotFound("there is no earlier conversation here", hint="Start one: co chat")
     return found[0]
 
 
@@ -299,7 +294,7 @@ def _summaries(paths: Iterator[str]) -> Iterator[Summary]:
     for path in paths:
         with suppress(CoError):
             talk = Transcript.load(path)
-            words = [text for text in talk.said if not text.startswith("/")] or [*talk.said, ""]
+            words = [*talk.said, ""]
             if talk.messages:
                 yield Summary(_id(path), talk.started, path, words[0], talk.turns)
 
@@ -346,7 +341,7 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
 
 
 def _conversation(data: bytes) -> Conversation:
-    project = started = model = ""
+    project = started = ""
     messages: list[Any] = []
     external: dict[str, None] = {}
     said: list[str] = []
@@ -362,13 +357,11 @@ def _conversation(data: bytes) -> Conversation:
                 messages = new
             case {"external": list(new)} if all(isinstance(one, str) for one in new):
                 external |= dict.fromkeys(new)
-            case {"model": str(text)}:
-                model = text
             case {"co": int(), "project": str(where), "started": str(text)}:
                 project, started = where, text
             case _:
                 bad += 1
-    return Conversation(project, started, messages, list(external), said, turns, model, bad)
+    return Conversation(project, started, messages, list(external), said, turns, bad)
 
 
 def _is_message(value: object) -> bool:

@@ -147,11 +147,16 @@ def wrote(
         return _save(listed, problem)
 
 
-def diff(project: AnyPath, relpath: str) -> str:
-    """What changed in a file since it was trusted, safe to print; all of it when it never was."""
+def diff(project: AnyPath, relpath: str, seen: Hashes | None = None) -> str:
+    """What changed in a file since it was trusted, safe to print; all of it when it never was.
+
+    MovedOn when it is no longer the file whose hash was `seen`: what is shown is what is trusted.
+    """
     texts, refused = _present(project)
     if relpath in refused:
         raise FormatError(f"{os.path.join(project, relpath)} {refused[relpath]}")
+    if seen is not None and seen.get(relpath) != _digest(texts.get(relpath, b"")):
+        raise MovedOn(f"{os.path.join(project, relpath)} changed just now", hint="Look again.")
     entry = _load()[0].get(_key(project))
     old = _kept(entry["files"].get(relpath, "")) if entry else None
     return difference(old, texts.get(relpath), relpath)

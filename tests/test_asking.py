@@ -178,3 +178,32 @@ def test_no_text_can_pass_for_the_screens_own_words(text: str) -> None:
             if piece in line and piece in text:
                 assert line.startswith("  │ ") or line == "  Tags   none"
     assert not set("\x1b\r\u202e") & set(shown)
+
+
+def test_always_holds_only_for_what_was_agreed_to() -> None:
+    """Red when a tool that was just declined gets a blanket yes."""
+    other = Wish("c2", "forget_memory", "old", (), "project", "/tmp/x.md", "forgotten", "1")
+    reviewed, _ = ask(Typist("n2", "a"), wish("one fact"), other)
+    assert (verdicts(reviewed), set(reviewed.always)) == (["yes", "no"], {"save_memory"})
+
+
+def test_a_no_to_one_can_be_taken_back_and_no_to_all_is_always_possible() -> None:
+    pair = wish("one fact"), wish("two facts", call="c2")
+    assert verdicts(ask(Typist("n2", "y2", "y"), *pair)[0]) == ["yes", "yes"]
+    assert verdicts(ask(Typist("n2", "n"), *pair)[0]) == ["no", "no"]
+
+
+def test_a_line_longer_than_the_screen_keeps_its_bar() -> None:
+    """G13. Red when the terminal wraps a line, for the rest of it then stands without a bar."""
+    long = Wish("c1", "save_memory", "word " * 60 + "Nothing was changed.", (), "project",
+                "/tmp/x.md", "created")  # fmt: skip
+    _, shown = ask(Typist("n"), long)
+    rows = [line for line in shown.splitlines() if "word" in line or "changed." in line]
+    assert len(rows) > 2
+    assert all(row.startswith("  │ ") and len(row) <= 100 for row in rows)
+
+
+def test_the_letter_says_which_memory_is_replaced(known: None) -> None:  # noqa: ARG001
+    typist = Typist("n")
+    ask(typist, wish("We use PostgreSQL 16"))
+    assert "[u]pdate memory 1" in typist.questions[0]

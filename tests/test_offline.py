@@ -254,8 +254,8 @@ def test_other_words_are_answered_with_how_to_connect_a_model_and_then_briefly()
     calls: Calls = []
     agent = _agent(calls)
     first = _talk(agent, "fix the failing test")
-    for word in ("GEMINI_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "Ollama",
-                 "co chat --model provider:name"):  # fmt: skip
+    for word in ("GEMINI_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY",
+                 "co chat --model ollama:NAME"):  # fmt: skip
         assert word in first.output
     second = _talk(agent, "thanks", *first.all_messages())
     saved = _talk(agent, "I prefer tabs", *second.all_messages())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 from handmade import put_article
-from pydantic_ai.exceptions import ModelHTTPError
+from pydantic_ai.exceptions import ModelContextWindowExceededError, ModelHTTPError
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
@@ -107,7 +108,8 @@ def test_a_summary_shortens_the_conversation_and_not_the_transcript() -> None:
     session = begin(echo)
     for number in range(5):
         said(session, f"message {number}")
-    assert asyncio.run(session.compact()) == "Summarised 10 messages into 5."
+    told = asyncio.run(session.compact())
+    assert told == "Summarised 6 messages; the last ones are kept as they are."
     assert "They greeted each other." in str(session.messages[0])
     assert session.transcript is not None
     path = session.transcript.path
@@ -120,7 +122,7 @@ def test_a_summary_shortens_the_conversation_and_not_the_transcript() -> None:
 def test_a_full_conversation_is_summarised_before_the_next_turn() -> None:
     session = begin(echo)
     for number in range(4):
-        said(session, f"{number} " + "word " * (history.BUDGET // 4))
+        said(session, f"{number} " + "word " * (history.BUDGET // 12))
     events = said(session, "short")
     assert isinstance(events[0], Told)
     assert history.size(session.messages) < history.BUDGET
@@ -130,7 +132,7 @@ def test_offline_a_summary_is_an_excerpt() -> None:
     session = begin()
     for number in range(4):
         said(session, f"hello {number}")
-    assert asyncio.run(session.compact()).startswith("Summarised 8 messages")
+    assert asyncio.run(session.compact()).startswith("Summarised 4 messages")
     assert "hello 1" in str(session.messages[0])
 
 
@@ -142,9 +144,10 @@ def test_where_no_summary_can_be_had_the_oldest_turns_are_left_out() -> None:
 
     session = begin(mute)
     for number in range(4):
-        said(session, f"{number} " + "word " * (history.BUDGET // 8))
-    asyncio.run(session.compact())
-    assert history.size(session.messages) <= history.BUDGET // 2
+        said(session, f"{number} word")
+    told = asyncio.run(session.compact())
+    assert told == "No summary could be had; 4 old messages left out."
+    assert len(session.messages) == 4
 
 
 def test_what_came_from_outside_still_counts_after_a_summary_and_a_resume() -> None:
@@ -314,3 +317,63 @@ def test_spans_tell_what_ran_and_not_what_was_said() -> None:
     assert "recall_memory" in done.stdout
     assert "Tuesdays" not in done.stdout
     assert "when do we deploy" not in done.stdout
+
+
+def _too_long(messages: list[ModelMessage]) -> bool:
+    return history.size(messages, standing=False) > 2000
+
+
+def test_one_message_that_is_too_long_does_not_block_the_next() -> None:
+    """Red when what a model cannot take stays in the conversation."""
+
+    async def small(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str]:
+        if _too_long(messages):
+            raise ModelContextWindowExceededError("test", "too long")
+        async for piece in echo(messages, info):
+            yield piece
+
+    session = begin(small)
+    [failed] = said(session, "word " * 4000)
+    assert isinstance(failed, Failed)
+    assert failed.trouble.overflow
+    assert [event.text for event in said(session, "hello") if isinstance(event, Words)] == [
+        "you said hello"
+    ]
+
+
+@pytest.mark.parametrize(("provider", "tokens"), [("ollama", 6000), ("openai", 60000)])
+def test_a_change_of_model_changes_the_room_there_is(
+    provider: str, tokens: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    session = begin()
+    url = "http://127.0.0.1:9/v1"
+    session.use(models.Choice(provider, "x", "a test", (), url), session.prompt)
+    assert session.budget == tokens
+
+
+def test_an_error_of_somebody_elses_library_is_told_and_ours_is_raised() -> None:
+    async def broken(_messages: list[ModelMessage], _info: AgentInfo) -> AsyncIterator[str]:
+        json.loads("[")
+        yield ""
+
+    [failed] = said(begin(broken), "hi")
+    assert isinstance(failed, Failed)
+    assert (
+        failed.trouble.line == "compatible:test gave no answer that can be read (JSONDecodeError)"
+    )
+    assert failed.trouble.retry
+
+
+def test_half_a_character_is_no_reason_to_stop() -> None:
+    assert any(isinstance(event, Words) for event in said(begin(echo), "caf\udce9"))
+
+
+def test_attached_text_is_not_the_persons_and_triggers_nothing() -> None:
+    session = begin(None, agreeing)
+
+    async def listen() -> list[Event]:
+        return [event async for event in session.turn("summarise", "I prefer tabs over spaces")]
+
+    asyncio.run(listen())
+    assert not (NOTES / "memories").exists()

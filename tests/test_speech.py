@@ -79,3 +79,8 @@ def test_a_remark_ends_the_words_before_it() -> None:
     assert [line.strip() for line in console.file.getvalue().splitlines() if line.strip()] == [
         "half a line", "a remark", "the rest",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["Use Vec<u8> and List<String>", "<div>kept</div>"])
+def test_what_looks_like_html_is_not_left_out(text: str) -> None:
+    assert text in spoken(text)

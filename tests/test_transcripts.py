@@ -97,7 +97,6 @@ def test_a_chat_in_which_nothing_is_said_leaves_nothing() -> None:
 def test_a_conversation_is_a_file_of_json_lines_named_by_its_start() -> None:
     talk = begun()
     talk.said("hello ☕")
-    talk.model("offline")
     talk.turn([request("hello ☕")])
     talk.external(["https://example.org"])
     (name,) = files()
@@ -107,7 +106,6 @@ def test_a_conversation_is_a_file_of_json_lines_named_by_its_start() -> None:
     assert lines == [
         {"co": 1, "project": str(Path.cwd()), "started": STARTED},
         {"said": "hello ☕"},
-        {"model": "offline"},
         {"turn": [request("hello ☕")]},
         {"external": ["https://example.org"]},
     ]
@@ -217,7 +215,6 @@ def test_a_conversation_goes_on_from_where_it_was() -> None:
         external=["a.pdf", "b.pdf"],
         said=[],
         turns=2,
-        model="",
         bad=0,
     )
     assert len(files()) == 1
@@ -459,7 +456,7 @@ def test_two_processes_keep_two_conversations_and_can_share_one() -> None:
 def test_conversations_are_listed_by_when_they_were_last_spoken_in(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     (tmp_path / "same").symlink_to(Path.cwd())
-    old = kept("/help", "first words", "more", ago=3)
+    old = kept("first words", "more", "and more", ago=3)
     new = kept("later words", ago=1)
     linked = kept("through a link", project=str(tmp_path / "same"), ago=2)
     kept("elsewhere", project=str(tmp_path / "other"))

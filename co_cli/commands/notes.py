@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from co_cli import transcripts
+from co_cli import logs, transcripts
 from co_cli.commands.shared import (
     Desk,
     Ref,
@@ -169,6 +169,7 @@ def _purge(book: Notebook, ref: NoteRef, yes: bool) -> dict[str, Any]:
     many = plural(len(copies), "copy") + (f", {plural(talks, 'conversation')}" if talks else "")
     if not confirm(f'Remove memory {name} ({many}) for good: "{copies.text}"?', yes):
         raise CoError(f"memory {name} was not purged", hint="Answer y, or add --yes.")
+    logs.purge()
     transcripts.purge(*traces)  # first: without the notebook's copies, nobody knows the words
     purging.purge(book, copies)
     drop_drafts(book, copies.number)

@@ -79,7 +79,7 @@ def ask_trust(desk: Desk[Notebook], status: trusting.TrustStatus, yes: bool, qui
     """Show what a folder would tell Co and ask; CoError when the answer is no."""
     for relpath in (*status.new, *status.changed) if not quiet else ():
         say(f"{'Changed' if relpath in status.changed else 'New'}: {relpath}")
-        say(trusting.diff(desk.project, relpath))
+        say(trusting.diff(desk.project, relpath, status.present))
     for relpath, reason in status.refused.items():
         notice(f"{relpath} {reason}; it is never used")
     if not quiet:

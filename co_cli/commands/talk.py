@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from co_cli import logs, models, prompts, transcripts
-from co_cli.approval import FORGET, WRITES, Answer, Review, Reviewed
+from co_cli.approval import FORGET, WRITES, Answer, Asker, Review, Reviewed
 from co_cli.commands.setup import ask_trust
 from co_cli.commands.shared import Desk, assume_yes, open_desk
-from co_cli.deps import CoDeps
 from co_cli.display import notice, on_terminal, say
 from co_cli.errors import CoError
 from co_cli.events import Failed, Told, Used, Words
@@ -22,7 +21,11 @@ from co_cli.knowledge.note import now
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.visible import visible
 
+if TYPE_CHECKING:
+    from co_cli.session import Session
+
 _MOST_INPUT = 256 * 1024
+OUTSIDE = "Text from outside is in this conversation, so --yes does not apply."
 NO_YES = "co ask changes nothing unless it is called with --yes."
 
 with_model = click.option(
@@ -55,7 +58,7 @@ def chat_command(
         raise CoError("co chat needs a terminal", hint='For scripts: co ask "…"')
     from co_cli.chat import Chat
 
-    desk = _enter(log_level, log_content)
+    desk = _enter(log_level, log_content, asking=True)
     transcripts.prune(now())
     kept = None
     if resume:
@@ -74,7 +77,7 @@ def chat_command(
     asyncio.run(chat.run())
 
 
-def _enter(log_level: str | None, log_content: bool) -> Desk[Notebook]:
+def _enter(log_level: str | None, log_content: bool, *, asking: bool) -> Desk[Notebook]:
     """The notebooks from here; an untrusted folder is asked about before anything of it is used."""
     desk = open_desk(Notebook)
     logs.start(log_level or desk.settings.log_level, content=log_content)
@@ -83,15 +86,16 @@ def _enter(log_level: str | None, log_content: bool) -> Desk[Notebook]:
         notice(f"co: {status.problem}")
     if status.trusted or status.nothing_to_trust:
         return desk
-    if not on_terminal():
-        notice("co: this folder is not trusted, so nothing of it is used (co trust)")
+    what = "its files and notes are" if status.foreign else "what changed in it is"
+    if not asking:
+        notice(f"co: this folder is not trusted, so {what} not used (co trust)")
         return desk
     say(f"This folder is new to Co: {desk.project}" if not status.known
         else f"This folder changed since you trusted it: {desk.project}")  # fmt: skip
     try:
         ask_trust(desk, status, yes=False, quiet=False)
-    except CoError:
-        notice("Not trusted: its files and notes are not used. `co trust` asks again.")
+    except CoError as error:
+        notice(f"Not used: {error}, so {what} left out. `co trust` asks again.")
         return desk
     return open_desk(Notebook)
 
@@ -118,15 +122,16 @@ def ask_command(
 
     Text on standard input is added to the question; what came from outside is never saved by --yes.
     """
-    desk = _enter(log_level, log_content)
+    desk = _enter(log_level, log_content, asking=False)
     choice = models.choose(model or None, desk.settings, os.environ)
     deps = desk.deps()
     text = " ".join(question)
     if piped := _piped():
         deps.came_from("standard input")
-        text = f"{text}\n\n{prompts.envelope.wrap(piped)}"
     prompt = _prompt(desk, choice.provider, desk.settings.personality)
-    if not asyncio.run(_answer(deps, choice, prompt, text, yes)):
+    from co_cli.session import Session
+
+    if not asyncio.run(_answer(Session(deps, choice, prompt, None, _by_rule(yes)), text, piped)):
         raise click.exceptions.Exit(1)
 
 
@@ -140,30 +145,31 @@ def _piped() -> str:
     return data.decode("utf-8", "replace").strip()
 
 
-async def _answer(
-    deps: CoDeps, choice: models.Choice, prompt: prompts.Prompt, text: str, yes: bool
-) -> bool:
-    """Print the answer as it comes; whether there was one."""
-    from co_cli.session import Session
+def _by_rule(yes: bool) -> Asker:
+    """What a script says to every write: no, or with --yes yes, while nothing came from outside."""
 
-    async def by_rule(review: Review) -> Reviewed:
+    async def answer(review: Review) -> Reviewed:
         if yes and not review.external:
-            return Reviewed(
-                [Answer(wish, "keep" if wish.collides else "yes") for wish in review.wishes]
-            )
-        why = (
-            "Text from outside is in this conversation, so --yes does not apply." if yes else NO_YES
-        )
+            verdicts = ["keep" if wish.collides else "yes" for wish in review.wishes]
+            return Reviewed(list(map(Answer, review.wishes, verdicts)))
+        why = OUTSIDE if yes else NO_YES
         for wish in review.wishes:
             notice(f"co: not {'forgotten' if wish.tool == FORGET else 'saved'}: {wish.text}")
         notice(f"    {why}")
         return Reviewed([Answer(wish, "no", why) for wish in review.wishes])
 
-    answered = True
-    async for event in Session(deps, choice, prompt, None, by_rule).turn(text):
+    return answer
+
+
+async def _answer(session: Session, text: str, piped: str) -> bool:
+    """Print the answer as it comes; whether there was one."""
+    attached = prompts.envelope.wrap(piped) if piped else ""
+    said = False
+    async for event in session.turn(text, attached):
         match event:
             case Words():
                 click.echo(visible(event.text), nl=False)
+                said = True
             case Used() if event.brief and event.tool in WRITES:
                 notice(event.brief)
             case Told():
@@ -172,8 +178,9 @@ async def _answer(
                 notice(f"co: {event.trouble.line}")
                 if event.trouble.hint:
                     notice(f"    {event.trouble.hint}")
-                answered = False
+                return False
             case _:
                 pass
-    click.echo()
-    return answered
+    if said:
+        click.echo()
+    return True

@@ -63,7 +63,8 @@ class Plan(NamedTuple):
         edits = self.change.edits if self.change and same else ()
         met = [(edit.path, disk.digest(edit.before)) for edit in edits]
         met += [(note.name, disk.digest(note.raw)) for note, _ in self.saved.similar]
-        return str(disk.digest(repr((same, met)).encode("utf-8", "backslashreplace")))
+        where = os.path.dirname(self.saved.note.path)
+        return str(disk.digest(repr((where, same, met)).encode("utf-8", "backslashreplace")))
 
 
 def protected(ref: str) -> Protected:

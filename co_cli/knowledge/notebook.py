@@ -202,11 +202,16 @@ class Notebook(Reader):
 
     # Other verbs
 
-    def forget(self, ref: Ref, *, actor: str = "cli") -> Saved:
-        """Archive a note; a protected one is refused."""
+    def forget(self, ref: Ref, *, actor: str = "cli", seen: str = "") -> Saved:
+        """Archive a note; a protected one is refused.
+
+        `seen` is the digest of the note that a person agreed to lose: any other raises MovedOn.
+        """
 
         def plan() -> Plan:
             note = self.find(ref)
+            if seen and disk.digest(note.raw) != seen:
+                raise MovedOn("the memory changed meanwhile", hint="Nothing was forgotten.")
             draft = Draft(self, actor)
             draft.remove(note)
             return Plan(draft.change("forget"), Saved("forgotten", note, self.ref(note)))

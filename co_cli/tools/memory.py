@@ -115,6 +115,7 @@ async def save_memory(
         options = {name: approved[name] for name in ("similar", "seen") if approved.get(name)}
         saved = book.remember(content, tags or [], actor="agent", call=call, **options)
         logs.note("saved", saved.note)
+        deps.came_from(*_outside([note for note, _ in saved.similar]))
         result = saved_json(book, saved)
         if fresh and (problem := trust.begun(deps.folder(), timestamp(now()))):
             result["display"] += f"\n{problem}"
@@ -154,7 +155,7 @@ async def recall_memory(ctx: Context, query: str, max_results: int = 5) -> dict[
             shelf.close()
         for _, hit in found:
             logs.note("recalled", hit.note)
-        ctx.deps.came_from(*(origin for _, hit in found if (origin := _outside(hit.note))))
+        ctx.deps.came_from(*_outside([hit.note for _, hit in found]))
         return {
             "display": recall_text(query, found, searched),
             "count": len(found),
@@ -164,14 +165,16 @@ async def recall_memory(ctx: Context, query: str, max_results: int = 5) -> dict[
     return await asyncio.to_thread(recall)
 
 
-def _outside(note: Note) -> str:
-    """Where a note's text came from, when that was not the person; empty when it was."""
-    source = str(note.meta.get("source") or "")
-    if note.kind == "article":
-        return f"article {note.name}"
-    if note.meta.get("trust") or source in _OUTSIDE:
-        return f"memory {note.name} ({source or 'untrusted'})"
-    return ""
+def _outside(notes: list[Note]) -> list[str]:
+    """Where the texts among these came from that are not the person's."""
+    found = []
+    for note in notes:
+        source = str(note.meta.get("source") or "")
+        if note.kind == "article":
+            found.append(f"article {note.name}")
+        elif note.meta.get("trust") or source in _OUTSIDE:
+            found.append(f"memory {note.name} ({source or 'untrusted'})")
+    return found
 
 
 async def list_memories(ctx: Context) -> dict[str, Any]:
@@ -188,6 +191,7 @@ async def list_memories(ctx: Context) -> dict[str, Any]:
         shown = [(book, notes) for book, notes in read if notes] or read[:1]
         names = ("id", "ref", "created", "tags", "summary")
         rows = [note_json(book, note) for book, notes in shown for note in notes]
+        ctx.deps.came_from(*_outside([note for _, notes in shown for note in notes]))
         return {
             "display": "\n\n".join(list_text(book, notes) for book, notes in shown),
             "count": len(rows),
@@ -207,11 +211,12 @@ async def forget_memory(ctx: Context, ref: str) -> dict[str, Any]:
     Args:
         ref: The memory's ref as recall_memory or list_memories shows it, such as 12 or g3.
     """
+    approved = getattr(ctx, "tool_call_metadata", None) or {}
 
     def forget() -> dict[str, Any]:
         book, name = ctx.deps.shelf().place(ref)
         ctx.deps.scope(book.scope)
-        saved = book.forget(name, actor="agent")
+        saved = book.forget(name, actor="agent", seen=approved.get("seen", ""))
         return {
             "display": f"✓ Forgot memory {saved.ref}: {saved.note.summary}\n"
             f"co knowledge restore {saved.ref} brings it back",
