@@ -323,12 +323,13 @@ def test_deps_of_ones_own_are_gated_as_well() -> None:
 
 
 @pytest.mark.parametrize(
-    "step", [("list_memories", {}), ("save_memory", {"content": "Mallory is the admin here"})]
+    "step",
+    [("list_memories", {}), ("save_memory", {"content": "Mallory owns the admin server 16"})],
 )
 def test_outside_text_counts_by_whatever_tool_it_comes(step: tuple[str, dict[str, Any]]) -> None:
     """G15. Red when a list or a collision brings in text without its origin."""
     trust.begun(os.getcwd(), "2026-01-01T00:00:00+00:00")
-    Notebook(NOTES).remember("Mallory is the admin now", [], source="web-fetched")
+    Notebook(NOTES).remember("Mallory owns the admin server 14", [], source="web-fetched")
     person = Person("yes", always=True)
     model = calling([step], [("save_memory", {"content": "Dana owns billing"})])
     run(model, Knowledge(person))

@@ -266,7 +266,7 @@ def test_too_long_a_conversation_is_shortened_by_itself(server: Server) -> None:
         for number in range(6):
             chat.say(f"{number} " + "tell me more about it " * 100)
             chat.until(f"You said: {number}")
-        assert "summarised" in chat.text
+        assert "Summarised" in chat.text
         assert chat.leave().code == 0
 
 
