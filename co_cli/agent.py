@@ -104,7 +104,7 @@ class Knowledge(AbstractCapability[Any]):
                 except MovedOn:
                     arguments = await self._again(call, name, arguments)
                 except CoError as error:
-                    raise ToolFailed(error.sentence()) from error
+                    raise ToolFailed(defang(error.sentence())) from error
 
         tool.__annotations__ = {**function.__annotations__, "ctx": RunContext[Any]}
         return tool
@@ -115,7 +115,7 @@ class Knowledge(AbstractCapability[Any]):
         wish = await asyncio.to_thread(prepare, call.deps, key, tool, arguments)
         [answer] = await self.approvals.decide(call.deps, [replace(wish, again=True)])
         if not answer.agreed:
-            raise ToolFailed(answer.why)
+            raise ToolFailed(defang(answer.why))
         call.tool_call_metadata = _decision(answer)
         return _arguments(answer.wish)
 
@@ -153,7 +153,7 @@ class Knowledge(AbstractCapability[Any]):
         metadata: dict[str, dict[str, Any]] = {}
         for answer in answers:
             key = answer.wish.call
-            approvals[key] = ToolDenied(answer.why)
+            approvals[key] = ToolDenied(defang(answer.why))
             if answer.agreed:
                 approvals[key] = ToolApproved(override_args=_arguments(answer.wish))
                 metadata[key] = _decision(answer)

@@ -114,8 +114,9 @@ class Screen:
             self._say(f"{mark}{title}{state.get(chosen.get(number - 1, ''), '')}", "bold")
             self._quote(wish.text)
             tags = [f'"{tag}"' if "," in tag else tag for tag in wish.tags]
-            self._say(f"  Tags   {', '.join(tags) or 'none'}", keep="")
-            self._say(f"  Where  {_PLACES[wish.scope]}: {_where(wish, wishes)}", keep="")
+            self._quote(", ".join(tags) or "none", "  Tags   ", "         ")
+            place = f"{_PLACES[wish.scope]}: {_where(wish, wishes)}"
+            self._quote(place, "  Where  ", "         ")
             if wish.action == "consolidated":
                 self._say(f"  Memory {wish.ref} says now:")
                 self._quote(wish.twins[0].text)
@@ -124,19 +125,20 @@ class Screen:
                 self._say(f"  Similar to memory {twin.ref} ({twin.score:.0f}%{lock}):", "yellow")
                 self._quote(_changes(twin.text, wish.text))
         if external:
-            self._say(
-                f"This conversation holds text from outside ({', '.join(external[:3])}), so each "
-                "write is asked about. Make sure that it is what you want kept.", "yellow", keep="",
-            )  # fmt: skip
+            self._say("This conversation holds text from outside, so each write is asked about.",
+                      "yellow")  # fmt: skip
+            self._quote(", ".join(external[:3]), "  From   ", "         ")
 
-    def _quote(self, text: str) -> None:
-        width = max(self.console.width - len(_BAR), 8)
-        for line in visible(text, keep="\n").split("\n"):
+    def _quote(self, text: str, first: str = _BAR, then: str = _BAR) -> None:
+        """Text that is not Co's own: every row of the screen it takes begins like this."""
+        width = max(self.console.width - len(first), 8)
+        for line in visible(text, keep="\n" if first == _BAR else "").split("\n"):
             for row in Text(line).wrap(self.console, width, no_wrap=False) or [Text()]:
-                self.console.print(Text(_BAR) + row, soft_wrap=True)
+                self.console.print(Text(first) + row, soft_wrap=True)
+                first = then
 
-    def _say(self, text: str, style: str = "", *, keep: str = "\n") -> None:
-        self.console.print(Text(visible(text, keep=keep), style=style), soft_wrap=True)
+    def _say(self, text: str, style: str = "") -> None:
+        self.console.print(Text(visible(text, keep="\n"), style=style), soft_wrap=True)
 
 
 def _where(wish: Wish, wishes: list[Wish]) -> str:
@@ -149,8 +151,8 @@ def _where(wish: Wish, wishes: list[Wish]) -> str:
 
 def _changes(old: str, new: str) -> str:
     """Two texts as a diff, without its heading."""
-    lines = difference(f"{old}\n".encode(), f"{new}\n".encode(), "memory").split("\n")
-    return "\n".join(line for line in lines if not line.startswith(("--- ", "+++ ", "@@")))
+    _, _, *lines = difference(f"{old}\n".encode(), f"{new}\n".encode(), "memory").split("\n")
+    return "\n".join(line for line in lines if not line.startswith("@@"))
 
 
 def _parsed(said: str, count: int) -> tuple[str, int | None]:

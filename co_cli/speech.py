@@ -57,7 +57,7 @@ class Speech:
     def busy(self, doing: str) -> None:
         """Say what is going on; the words so far are complete."""
         self._flush()
-        self.doing = doing
+        self.doing = visible(doing, keep="")
         self._draw()
 
     def note(self, text: str) -> None:
@@ -111,7 +111,8 @@ class Speech:
 def _markdown(text: str) -> Markdown:
     """Markdown whose tags are text: rich leaves out what looks like HTML, such as Vec<u8>."""
     drawn = Markdown("", hyperlinks=False)
-    plain = MarkdownIt("commonmark", {"html": False}).enable("strikethrough").enable("table")
+    plain = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
+    plain.disable("entity")  # a character spelled out could be one that drives the terminal
     drawn.markup, drawn.parsed = text, plain.parse(text.strip("\n"))
     return drawn
 

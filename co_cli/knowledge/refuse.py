@@ -26,7 +26,7 @@ _SUSPECT = (
     r"|(?P<not_utf8>[\ud800-\udfff])|(?P<tag_block>[\U000e0000-\U000e007f])"
     r"|(?P<hidden_character>[\xad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d"
     r"\u2060-\u2065\u206a-\u206f\u3164\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe"
-    r"\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0080-\U000e0fff])"
+    r"\uffff\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0080-\U000e0fff])"
 )
 _ZWSP, _ZWNJ, _ZWJ = "\u200b", "\u200c", "\u200d"
 # Scripts whose letters join or stack (Arabic, Indic, Mongolian ...): joiners choose their shape.

@@ -10,12 +10,12 @@ MOST_DIFF_LINES = 2000  # beyond this, comparing line by line could take minutes
 _NO_END = "\n\\ No newline at end of file"
 
 # Control characters; blanks that are letters to Unicode; zero width, bidi and format characters;
-# lone surrogates; the tag block. A variation selector is let through only after a visible one.
+# lone surrogates; noncharacters; the tag block; variation selectors.
 HIDDEN = (
     "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
-    "\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0d\ufeff\uffa0\ufff9-\ufffb"
-    "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
-    "|(?<=[\ufe00-\ufe0f])[\ufe0e\ufe0f]"
+    "\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0"
+    "\ufff0-\ufffb\ufffe\uffff\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff]"
 )
 
 
@@ -26,12 +26,23 @@ def visible(text: str, *, keep: str = "\n\t") -> str:
 
     def show(found: re.Match[str]) -> str:
         character = found.group()
-        if character in keep:
+        if character in keep or (character in "\ufe0e\ufe0f" and _chooses(text, found.start())):
             return character
         code = ord(character)
         return f"\\x{code:02x}" if code < 0xA0 else f"<U+{code:04X}>"
 
     return re.sub(HIDDEN, show, text)
+
+
+def _chooses(text: str, at: int) -> bool:
+    """Whether a variation selector picks the form of the picture before it."""
+    from unicodedata import category  # few texts hold one
+
+    before = text[at - 1 : at]
+    if before <= "\x7f":
+        return before in tuple("#*0123456789") and text[at + 1 : at + 2] == "\u20e3"
+    newer = "\U0001f000" <= before <= "\U0001faff"  # this Python may not know it yet
+    return newer or before in "\u203c\u2049\u2139\u3030\u303d" or category(before)[0] == "S"
 
 
 def difference(old: bytes | None, new: bytes | None, name: str) -> str:

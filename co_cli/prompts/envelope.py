@@ -23,11 +23,15 @@ _SPELLED = (
     r"&(?:amp;?|#0*+38(?!\d);?|#x0*+26(?![0-9a-f]);?)*+"
     r"(?:(?P<angle>lt|gt);?|(?P<entity>[a-z][a-z0-9]{1,31};?)"
     r"|#x0*+(?P<hex>[0-9a-f]{0,6});?|#0*+(?P<decimal>\d{0,7});?)?"
-    r"|(?:\\x|\\u000000|\\u00|%)(?P<byte>[0-9a-f]{2})|\\u<0*+(?P<braced>[0-9a-f]{2})>"
+    r"|(?:\\x|\\u000000|%(?:25)*+)(?P<byte>[0-9a-f]{2})|\\u<0*+(?P<braced>[0-9a-f]{2})>"
+    r"|\\u(?P<unit>[0-9a-f]{4})|\\0?(?P<octal>7[46])"
 )
 # The name with the brackets and slashes that touch it. A run is entered only where it begins:
 # otherwise a long one would be walked through again from each of its characters.
 _TAG = rf"(?<![<>/])([<>/]*+){_NAME}(?=([>/]*+))"
+
+# A tag with letters of other alphabets in it: many of them look like the ones in our name.
+_STRANGE = r"<(/?(?=[^<>\n]{0,60}[^\W\d_a-zA-Z])[^<>\s][^<>\n]{7,60})>"
 
 _OPENS = r"LESS-THAN|LEFT-POINTING(?! MAG)|LEFT ARROWHEAD|LEFT.* ANGLE|PRECEDES"
 _CLOSES = r"GREATER-THAN|RIGHT-POINTING(?! MAG)|RIGHT ARROWHEAD|RIGHT.* ANGLE|SUCCEEDS"
@@ -36,8 +40,8 @@ _LETTER = r"(?:LATIN|REGIONAL).* LETTER (?:SMALL CAPITAL )?([A-Z])(?: WITH .*)?$
 _ALIKE = {
     character: plain
     for plain, characters in {
-        "<": "<[{ᐸᚲくㄑ",
-        ">": ">]}ᐳ",
+        "<": "<[{ᐸᚲくㄑ𝈶",
+        ">": ">]}ᐳ𝈷",
         "/": "∕⁄⧸⟋╱〳丿ノ",
         "": "ー一ᅳـ",
         "d": "ԁժᑯᎠ",
@@ -64,7 +68,7 @@ def defang(text: str) -> str:
 
     Doing it twice is doing it once. A text that only talks of system reminders stays as it is.
     """
-    shown = visible(text.replace("\r\n", "\n"))
+    shown = re.sub(_STRANGE, r"(\1)", visible(text.replace("\r\n", "\n")))
     fold = _Fold()
     plain = re.sub(_MARK, "", shown).translate(fold)
     plain = re.sub(_SPELLED, lambda found: _spelled(found, fold), plain)
@@ -119,7 +123,7 @@ def _spelled(found: re.Match[str], fold: _Fold) -> str:
     if kind == "entity":  # by a name: one that is unknown still reads as some character
         meant = html.unescape(f"&{value}")
         return "" if meant == f"&{value}" and value[-1] == ";" else meant.translate(fold)
-    code = int(value or "0", 10 if kind == "decimal" else 16)
+    code = int(value or "0", {"decimal": 10, "octal": 8}.get(kind, 16))
     return fold[code] if code < 0x110000 else ""
 
 

@@ -217,6 +217,7 @@ async def forget_memory(ctx: Context, ref: str) -> dict[str, Any]:
         book, name = ctx.deps.shelf().place(ref)
         ctx.deps.scope(book.scope)
         saved = book.forget(name, actor="agent", seen=approved.get("seen", ""))
+        ctx.deps.came_from(*_outside([saved.note]))
         return {
             "display": f"✓ Forgot memory {saved.ref}: {saved.note.summary}\n"
             f"co knowledge restore {saved.ref} brings it back",
