@@ -93,7 +93,7 @@ def test_what_is_approved_is_remembered_in_the_next_session() -> None:
         first.say("I prefer async/await over callbacks")
         shown = first.until("[e]dit >")
         assert "│ User prefers async/await over callbacks" in shown
-        assert "001-user-prefers-async-await-over-callbacks.md" in shown
+        assert "memories/001-user-prefers-async-await" in shown
         assert not NOTES.exists()
         first.say("y")
         first.until("✓ Saved memory 1")
