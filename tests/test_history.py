@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Sequence
 from copy import deepcopy
@@ -303,7 +304,7 @@ def test_an_agent_goes_on_from_whatever_was_cut(history: Messages, budget: int) 
         capabilities=[ProcessHistory(fitting)],
         instructions="Be brief.",
     )
-    result = agent.run_sync("and now?", message_history=whole(history))
+    result = asyncio.run(agent.run("and now?", message_history=whole(history)))
     assert result.output == "done"
     assert [split_pairs(messages) for messages in sent] == [[], []]
     assert all(prompts(messages)[-1].content == "and now?" for messages in sent)
