@@ -31,7 +31,7 @@ _SPELLED = (
 _TAG = rf"(?<![<>/])([<>/]*+){_NAME}(?=([>/]*+))"
 
 # A tag with letters of other alphabets in it: many of them look like the ones in our name.
-_STRANGE = r"[<＜‹〈](\s?[/／∕⁄⧸]?(?=[\w\s-]{0,60}[^\W\d_a-zA-Z])[\w-][\w\s‐-―-]{7,60})[>＞›〉]"
+_STRANGE = r"[<＜‹〈](\s?[/／∕⁄⧸]?(?=[\w\s\\-]{0,60}[^\W\d_a-zA-Z])[\w-][\w\s\\‐-―-]{7,60})[>＞›〉]"
 
 _OPENS = r"LESS-THAN|LEFT-POINTING(?! MAG)|LEFT ARROWHEAD|LEFT.* ANGLE|PRECEDES"
 _CLOSES = r"GREATER-THAN|RIGHT-POINTING(?! MAG)|RIGHT ARROWHEAD|RIGHT.* ANGLE|SUCCEEDS"
