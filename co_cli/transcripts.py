@@ -10,13 +10,13 @@ import json
 import os
 import re
 import stat
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, NamedTuple
 
+from co_cli import traces
 from co_cli.errors import Ambiguous, CoError, DiskTrouble, FormatError, NotFound, Unreadable
 from co_cli.knowledge import disk, folders
 from co_cli.knowledge.folders import AnyPath
@@ -26,14 +26,10 @@ MAX_FILE = 64 * 1024 * 1024
 MAX_LINE = 16 * 1024 * 1024
 KEEP_DAYS = 90
 
-_MOST_LINES = 200_000  # no conversation has as many; a damaged file may
 _HEADER = 64 * 1024  # the first line, which names the project, is shorter
 _NAME = re.compile(r"\d{8}T\d{6}Z-[a-z2-9]{4}\.jsonl")
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 _SAID = b'{"said": '  # how a line of what was typed begins
-_NESTED = 4  # a tool's arguments are often JSON in a JSON text
-_BLANKS = dict.fromkeys(map(ord, "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f\x85\u1680\u2028\u2029"), " ")
-_ESCAPED = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|(.?))")
 
 
 class Conversation(NamedTuple):
@@ -214,11 +210,8 @@ def mentioning(texts: Iterable[str], names: Iterable[str] = ()) -> list[str]:
 
     Case, white space and the punctuation that ends a text do not matter; words are whole.
     """
-    ended = {_folded(text).rstrip(".,;:! ") or _folded(text) for text in texts}
-    needles = {needle for needle in ended | {*map(_folded, names)} if needle}
-    needles |= {needle.replace("\\", "") for needle in needles if needle.strip("\\")}
-    whole = _pattern(needles)
-    return sorted(path for path, _ in _files() if needles and _mentions(path, needles, whole))
+    holds = traces.holding(texts, names)
+    return sorted(path for path, _ in _files() if holds and _mentions(path, holds))
 
 
 def purge(texts: Iterable[str], names: Iterable[str] = ()) -> int:
@@ -328,7 +321,7 @@ def _line(record: dict[str, Any]) -> bytes:
 
 def _lines(data: bytes, start: bytes = b"") -> Iterator[bytes]:
     found = (match.group() for match in re.finditer(rb"[^\n]+", data))
-    return (line for line in islice(found, _MOST_LINES) if line.startswith(start))
+    return (line for line in islice(found, traces.MOST_LINES) if line.startswith(start))
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
@@ -371,77 +364,10 @@ def _is_message(value: object) -> bool:
     return False
 
 
-def _mentions(path: str, needles: set[str], whole: re.Pattern[str]) -> bool:
+def _mentions(path: str, holds: Callable[[bytes], bool]) -> bool:
     try:
-        data = _read(path)
+        return holds(_read(path))
     except Unreadable:  # it may well hold the text: say so, rather than that it is gone
         raise
     except (FormatError, NotFound):  # nothing that Co wrote, or gone meanwhile
         return False
-    found = (text for text in map(_folded, _texts(data)) if any(one in text for one in needles))
-    return any(whole.search(text) for text in found)
-
-
-def _texts(data: bytes) -> Iterator[str]:
-    """Every text in a file: the strings of lines that are JSON, and all other lines as they are."""
-    other = []
-    many = data.count(b"\n") > _MOST_LINES
-    for match in re.finditer(rb"(?s).+" if many else rb"[^\n]+", data):
-        line = match.group().decode("utf-8", "replace")
-        value = _json(line)
-        if value is None:
-            other.append(line)
-        else:
-            yield from _strings(value)
-    yield "\n".join(other)
-    yield _unescaped("\n".join(other))
-
-
-def _strings(value: Any) -> Iterator[str]:
-    """Every string in a JSON value, names included, also in JSON that is itself in a string."""
-    left = [(value, 0)]
-    while left:
-        item, depth = left.pop()
-        if isinstance(item, dict):
-            left += [(one, depth) for pair in item.items() for one in pair]
-        elif isinstance(item, list):
-            left += [(one, depth) for one in item]
-        elif isinstance(item, str):
-            yield item
-            inner = _json(item) if depth < _NESTED and item.lstrip()[:1] in '{["' else None
-            if inner is not None:
-                left.append((inner, depth + 1))
-            elif "\\" in item:
-                yield _unescaped(item)
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _unescaped(text: str) -> str:
-    """Cut-off JSON as far as it can be read: escapes undone however often they were doubled."""
-
-    def plain(found: re.Match[str]) -> str:
-        code, letter = found.groups()
-        return chr(int(code, 16)) if code else {"n": " ", "r": " ", "t": " "}.get(letter, letter)
-
-    return _ESCAPED.sub(plain, text)
-
-
-def _folded(text: str) -> str:
-    text = text if text.isascii() else unicodedata.normalize("NFKC", text)
-    text = text.casefold().translate(_BLANKS)
-    while "  " in text:  # a split would make an object of every word, and a file may have millions
-        text = text.replace("  ", " ")
-    return text.strip()
-
-
-def _pattern(needles: set[str]) -> re.Pattern[str]:
-    """Any of these as whole words; scripts that write no spaces have no such edges."""
-    letter = "[^\\W\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\U0010ffff]"
-    wanted = "|".join(map(re.escape, sorted(needles)))
-    return re.compile(f"(?:(?<!{letter})|(?!{letter}))(?:{wanted})(?:(?!{letter})|(?<!{letter}))")

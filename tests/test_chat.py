@@ -493,3 +493,23 @@ def test_control_c_stops_an_answer_and_not_the_chat(server: Server) -> None:
         chat.say("are you there")
         chat.until("You said: are you there")
         assert chat.leave().code == 0
+
+
+def test_a_purge_removes_the_log_that_holds_what_notes_say(tmp_path: Path) -> None:
+    command("learn", "The launch codename is Bluebird")
+    command("ask", "--log-level", "debug", "--log-content", "what is the launch codename?")
+    log = tmp_path / "home/.local/state/co-cli/co.log"
+    assert "Bluebird" in log.read_text()
+    command("forget", "1", "--purge", "--yes")
+    assert not log.exists()
+
+
+def test_a_bad_setting_is_no_obstacle_to_naming_a_model() -> None:
+    done = command("ask", "--model", "offline", "hello", CO_CLI_MODEL="nonsense")
+    assert (done.code, done.err) == (0, "")
+
+
+def test_text_that_is_not_utf8_is_asked_about_all_the_same(server: Server) -> None:
+    done = command("ask", b"caf\xe9", **connected(server))
+    assert done.code == 0
+    assert done.out.startswith("You said: caf")

@@ -1689,3 +1689,21 @@ def test_init_and_edit_tell_a_program_what_they_did(monkeypatch: pytest.MonkeyPa
     ok("learn", "We deploy on Tuesdays")
     monkeypatch.setenv("EDITOR", "sed -i s/Tuesdays/Fridays/")
     assert loads("knowledge", "edit", "1")["content"] == "We deploy on Fridays"
+
+
+def test_status_lists_the_tools_and_which_of_them_ask() -> None:
+    done = co("status", "--tools")
+    assert [line.split("\t")[:2] for line in done.out.splitlines()] == [
+        ["save_memory", "asks first"],
+        ["recall_memory", ""],
+        ["list_memories", ""],
+        ["forget_memory", "asks first"],
+    ]
+    rows = json.loads(co("status", "--tools", "--json").out)["tools"]
+    assert [(row["name"], row["asks"]) for row in rows] == [
+        ("save_memory", True),
+        ("recall_memory", False),
+        ("list_memories", False),
+        ("forget_memory", True),
+    ]
+    assert all(row["help"] for row in rows)
