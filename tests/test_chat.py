@@ -510,6 +510,6 @@ def test_a_bad_setting_is_no_obstacle_to_naming_a_model() -> None:
 
 
 def test_text_that_is_not_utf8_is_asked_about_all_the_same(server: Server) -> None:
-    done = command("ask", b"caf\xe9", **connected(server))
+    done = command("ask", b"caf\xe9 time", **connected(server))
     assert done.code == 0
     assert done.out.startswith("You said: caf")
