@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, Protocol
 
 from co_cli.approval import tools_json
 from co_cli.errors import CoError, nearest
 from co_cli.knowledge import Note, Notebook, Shelf
-from co_cli.results import marks, plural, recall_text, span
+from co_cli.results import marks, recall_text, span
 
 Answer = str | Awaitable[str]
 
@@ -60,6 +61,8 @@ def run(talk: Talk, line: str) -> Answer:
     if command is None:
         near = nearest(name.lower(), COMMANDS)
         return f"There is no /{name[:40]}. " + (f"Did you mean /{near}?" if near else "Try /help.")
+    if argument.strip() and not command.takes:
+        return f"/{name.lower()} takes nothing after it; nothing was done."
     try:
         return command.run(talk.shelf() if command.on_notes else talk, argument.strip())
     except CoError as error:
@@ -139,9 +142,13 @@ def _indented(text: str) -> str:
 
 
 def _undo(shelf: Shelf[Notebook], argument: str) -> str:
-    book = shelf.user if argument in ("-g", "user") else shelf.project
-    entry = book.undo(actor="chat")
-    return f"Undone: {entry.op} of {plural(len(entry.files), 'file')}."
+    words = argument.split()
+    numbers = [int(word) for word in words if word.isdecimal() and len(word) < 10]
+    if len(numbers) > 1 or not all(word == "-g" or word.isdecimal() for word in words):
+        return "Usage: /undo [-g] [number of the change]"
+    book = shelf.user if "-g" in words else shelf.project
+    entry = book.undo(*numbers, actor="chat")
+    return f"Undone: {entry.op} of {', '.join(os.path.basename(f['path']) for f in entry.files)}"
 
 
 def tools_text() -> str:

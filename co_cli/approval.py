@@ -58,6 +58,7 @@ class Wish:
     ref: str = ""
     twins: tuple[Twin, ...] = ()
     seen: str = ""
+    elsewhere: str = ""
     refused: str = ""
     again: bool = False
 
@@ -130,7 +131,17 @@ def planned(deps: CoDeps, wish: Wish) -> Wish:
     return replace(
         wish, text=text, tags=tags, scope=scope, where=saved.note.path, action=saved.action,
         ref=saved.ref, twins=tuple(twins), seen=plan.seen, refused="",
+        elsewhere=_elsewhere(deps, scope, text),
     )  # fmt: skip
+
+
+def _elsewhere(deps: CoDeps, scope: str, text: str) -> str:
+    """The memory of the other notebook that says the same, if the model may know of it."""
+    other = "project" if scope == "user" else "user"
+    if other == "project" and not deps.usable():
+        return ""
+    saved = deps.book(other).plan_remember(text, actor="agent").saved
+    return saved.ref if saved.action == "consolidated" else ""
 
 
 def _forgetting(deps: CoDeps, call: str, ref: str) -> Wish:
@@ -167,7 +178,7 @@ class Approvals:
         for number, wish in enumerate(wishes):
             if wish.refused:
                 settled[number] = Answer(wish, "no", f"It cannot be done: {wish.refused}")
-            elif wish.tool in self.always and not deps.external and not wish.again:
+            elif wish.tool in self.always and not (deps.external or wish.again or wish.collides):
                 settled[number] = Answer(wish, "yes")
             elif self.ask is None:
                 settled[number] = Answer(wish, "no", NOBODY)

@@ -73,8 +73,13 @@ class Screen:
             picked = 0 if number is None and len(wishes) == 1 else number
             if picked is None or not self._fits(letter, wishes[picked]):
                 self._say(_help(wishes, review.external))
-            elif letter == "e":
-                wishes[picked] = await self._edit(review.deps, wishes[picked])
+            elif letter in ("e", "g"):
+                everywhere = replace(wishes[picked], scope="user")
+                wishes[picked] = (
+                    await self._edit(review.deps, wishes[picked])
+                    if letter == "e"
+                    else await asyncio.to_thread(planned, review.deps, everywhere)
+                )
                 chosen.pop(picked, None)
             else:
                 chosen[picked] = {"u": "update", "k": "keep", "n": "no", "y": "yes"}[letter]
@@ -82,26 +87,30 @@ class Screen:
                     return Reviewed(_agreed(wishes, chosen))
 
     def _fits(self, letter: str, wish: Wish) -> bool:
-        if letter == "e":
-            return wish.tool != FORGET
+        if letter in ("e", "g"):
+            return wish.tool != FORGET and (letter == "e" or wish.scope == "project")
         if letter == "u":
             return wish.collides and not wish.twins[0].protected
         return letter in ("n", "k" if wish.collides else "y")
 
     async def _edit(self, deps: CoDeps, wish: Wish) -> Wish:
-        """The wish as the person wants it, with what it would do then."""
-        lines = [await self.read("  Text:  ", line) for line in wish.text.split("\n")]
-        tags = await self.read("  Tags:  ", ", ".join(wish.tags))
-        scope = await self.read("  Scope (project or user):  ", wish.scope)
-        edited = replace(
-            wish, text="\n".join(lines), tags=tuple(re.split(r"\s*,\s*", tags.strip())),
-            scope=scope.strip().lower(),
-        )  # fmt: skip
-        changed = await asyncio.to_thread(planned, deps, edited)
-        if not changed.refused:
-            return changed
-        self._say(f"That cannot be saved: {changed.refused}")
-        return wish
+        """The wish as the person wants it, with what it would do then; asked until it can be."""
+        edited = wish
+        while True:
+            lines = [await self.read("  Text:  ", line) for line in edited.text.split("\n")]
+            tags = await self.read("  Tags:  ", ", ".join(edited.tags))
+            scope = await self.read(f"  Scope, project or user ({wish.scope}):  ", "")
+            places = [
+                place for place in _PLACES if scope.strip() and place.startswith(scope.strip())
+            ]
+            edited = replace(
+                edited, text="\n".join(lines), tags=tuple(re.split(r"\s*,\s*", tags.strip())),
+                scope=places[0] if places else wish.scope,
+            )  # fmt: skip
+            changed = await asyncio.to_thread(planned, deps, edited)
+            if not changed.refused:
+                return changed
+            self._say(f"That cannot be saved: {changed.refused}")
 
     def _show(self, wishes: list[Wish], chosen: dict[int, str], external: tuple[str, ...]) -> None:
         self.console.print()
@@ -117,6 +126,10 @@ class Screen:
             self._quote(", ".join(tags) or "none", "  Tags   ", "         ")
             place = f"{_PLACES[wish.scope]}: {_where(wish, wishes)}"
             self._quote(place, "  Where  ", "         ")
+            if wish.elsewhere:
+                self._say(
+                    f"  Memory {wish.elsewhere} of your other notebook says the same.", "yellow"
+                )
             if wish.action == "consolidated":
                 self._say(f"  Memory {wish.ref} says now:")
                 self._quote(wish.twins[0].text)
@@ -183,10 +196,12 @@ def _letters(wishes: list[Wish], external: tuple[str, ...]) -> list[str]:
             f"[y]es to all{beside}",
             "[n]o",
             *always,
-            "or one: n2, e2" + _collision_letters(wishes),
+            "or one: y2, n2, e2" + _collision_letters(wishes),
         ]
     [wish] = wishes
     edit = [] if wish.tool == FORGET else ["[e]dit"]
+    if wish.tool != FORGET and wish.scope == "project":
+        edit = ["[g] everywhere", *edit]
     if wish.collides:
         old = wish.twins[0]
         update = [] if old.protected else [f"[u]pdate memory {old.ref}"]
@@ -204,4 +219,4 @@ def _question(wishes: list[Wish], external: tuple[str, ...]) -> str:
 
 def _help(wishes: list[Wish], external: tuple[str, ...]) -> str:
     many = f" ({plural(len(wishes), 'memory')})" if len(wishes) > 1 else ""
-    return f"  Please answer with one of: {', '.join(_letters(wishes, external))}{many}"
+    return f"  Please answer with one of: {', '.join(_letters(wishes, external))}{many}; ^C is no."

@@ -95,17 +95,20 @@ class Chat:
         editor = self._editor()
         while not self.done:
             try:
-                again = "again? > " if self.failed else "> "
+                again = "Enter tries again > " if self.failed else "> "
                 line = (await editor.prompt_async(again)).strip()
             except KeyboardInterrupt:
                 self.say("Ctrl+D or /quit leaves.", "dim")
                 continue
             except EOFError:
                 break
+            if line.lower() in ("exit", "quit", "help"):
+                line = "/help" if line.lower() == "help" else "/quit"
             if line.startswith("/"):
                 await self._command(line)
             elif line or self.failed:
-                await self._stoppable(self._turn(line or None))
+                retry = self.failed and line.lower() in ("", "y", "yes")
+                await self._stoppable(self._turn(None if retry else line))
         self.say("Bye.", "dim")
 
     def _greet(self) -> None:
@@ -192,18 +195,19 @@ class Chat:
             case Using():
                 speech.busy(_DOING.get(event.tool, f"Using {event.tool}"))
             case Used():
-                if event.brief and event.tool in WRITES:
-                    speech.note(event.brief)
+                failed = not event.brief.startswith("✓")
+                if event.brief and event.tool in WRITES and (failed or self.choice.name):
+                    speech.note(event.brief)  # the offline model says so itself
                 speech.busy("Thinking")
             case Told():
                 speech.note(event.text)
             case Failed():
                 speech.pause()
                 self._trouble(event.trouble.line, event.trouble.hint)
-                self.failed = event.trouble.retry
+                self.failed = not event.trouble.overflow
 
     def _trouble(self, line: str, hint: str) -> None:
-        self.say(line, "red")
+        self.say(line.removeprefix("--model: "), "red")
         if hint:
             self.say(f"  {hint.replace('--model', '/model')}", "dim")
 
@@ -239,7 +243,7 @@ class Chat:
 
     def say(self, text: str, style: str = "") -> None:
         """A line of Co's own, or a command's answer."""
-        self.console.print(Text(visible(text), style=style), soft_wrap=True)
+        self.console.print(Text(visible(text), style=style))
 
     # What slash commands ask for
 
@@ -327,7 +331,8 @@ class Endings(Completer):
         if not gap:
             for known, command in _commands.COMMANDS.items():
                 if known.startswith(name):
-                    yield Completion(f"/{known}", -len(text), display_meta=command.help)
+                    word = f"/{known} " if command.takes else f"/{known}"
+                    yield Completion(word, -len(text), display_meta=command.help)
         elif name in _commands.REFS:
             yield from self._refs(name, start)
 

@@ -43,7 +43,7 @@ _HOW = (
 )
 _BRIEFLY = "I am offline and can only remember and recall."
 _NOTHING = "I have nothing about that. Tell me, and I will offer to remember it."
-_RESULTS = 5
+_RESULTS, _RELATED = 5, 2
 _QUOTED, _SUMMED = 1000, 1500  # characters of one note in an answer, and of a summary
 _TO_A_MODEL = " Carry on without it."  # how a refusal ends that is written for a model
 
@@ -214,6 +214,8 @@ def _told(part: ToolReturnPart) -> str:
     values = _values(part.content)
     text = str(values.get("display") or ("" if values else part.content)).strip()
     verb = {"save_memory": "saved", "forget_memory": "forgotten"}.get(part.tool_name, "done")
+    if part.outcome == "denied" and text.startswith("The person"):
+        return f"Not {verb}."
     if part.outcome != "success":
         return f"Not {verb}: {text.removesuffix(_TO_A_MODEL)}"
     if part.tool_name == "save_memory" and values.get("ref"):
@@ -241,7 +243,9 @@ def _values(content: object) -> Mapping[str, Any]:
 def _saved(values: Mapping[str, Any], display: str) -> str:
     """What a save did, from what the tool says: the person may have changed the words."""
     known = values.get("action") == "consolidated"
-    head = f"[{values['ref']}] says this already." if known else f"Saved as [{values['ref']}]."
+    said = str(values.get("content") or "").strip()
+    head = f"[{values['ref']}] says this already." if known else f"Saved as [{values['ref']}]"
+    head += "" if known else f": {said}" if said else "."
     more = [line for line in display.splitlines()[1:] if not line.startswith("Location:")]
     return "\n".join([head, *more])
 
@@ -249,7 +253,7 @@ def _saved(values: Mapping[str, Any], display: str) -> str:
 def _recalled(hits: Sequence[Mapping[str, Any]]) -> str:
     """The notes that were found, quoted, best first."""
     sure = [_quoted(hit) for hit in hits if not hit.get("weak")]
-    weak = [_quoted(hit) for hit in hits if hit.get("weak")]
+    weak = [_quoted(hit) for hit in hits if hit.get("weak")][: _RELATED if sure else None]
     if not hits:
         return _NOTHING
     found = _bullets("You told me:", sure) if sure else "I have nothing that surely answers this."

@@ -239,4 +239,6 @@ def _brief(part: ToolReturnPart[Any] | RetryPromptPart) -> str:
         return ""
     if "results" in content or "memories" in content:
         return f"{plural(int(content.get('count', 0)), 'memory')} found"
-    return str(content.get("display", "")).partition("\n")[0]
+    head = str(content.get("display", "")).partition("\n")[0]
+    said = str(content.get("content", "")).partition("\n")[0]
+    return f"{head.partition(':')[0]}: {said}" if said and head.startswith("✓") else head

@@ -216,7 +216,7 @@ _CAPITAL = re.compile(
 
 
 def _signal(rule: Rule, said: str) -> Signal:
-    words = re.findall(r"[a-z0-9_]+", said.lower())
+    words = re.findall(r"[a-z0-9_]+", re.sub(r"\w+://\S+", " ", said.lower()))
     domains = dict.fromkeys(_DOMAINS[word] for word in words if word in _DOMAINS)
     elided = "I " if rule.kind == "preference" and _ELIDED.match(said) else ""
     text = third_person(f"{elided}{said[:1].lower()}{said[1:]}" if elided else said)

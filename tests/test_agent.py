@@ -208,6 +208,16 @@ def test_always_holds_for_one_tool_and_one_session() -> None:
     assert bodies() == ["Dana owns billing"]
 
 
+def test_always_does_not_settle_a_collision() -> None:
+    """Red when a yes to all decides between an old fact and a new one."""
+    trust.begun(os.getcwd(), "2026-01-01T00:00:00+00:00")
+    Notebook(NOTES).remember("We use PostgreSQL 14", [])
+    person = Person("yes", always=True)
+    model = calling(SAVE, [("save_memory", {"content": "We use PostgreSQL 16"})])
+    run(model, Knowledge(person))
+    assert [review.wishes[0].text for review in person.reviews][1:] == ["We use PostgreSQL 16"]
+
+
 def test_always_is_suspended_once_another_tool_has_spoken() -> None:
     """G15. Red when text from outside can be saved without a look."""
 

@@ -15,7 +15,7 @@ from co_cli import trust
 from co_cli.approval import DECLINED, STOPPED, Review, Reviewed, Wish, prepare
 from co_cli.asking import Screen
 from co_cli.deps import CoDeps
-from co_cli.knowledge import Notebook
+from co_cli.knowledge import Notebook, folders
 
 NOTES = Path(".co-cli/knowledge")
 
@@ -98,10 +98,10 @@ def test_anything_else_is_asked_again(noise: str) -> None:
 
 
 def test_editing_changes_text_tags_and_scope_and_shows_them_again() -> None:
-    typist = Typist("e", "User prefers two spaces", "style, go", "user", "y")
+    typist = Typist("e", "User prefers two spaces", "style, go", "u", "y")
     reviewed, shown = ask(typist, wish("User prefers tabs", "preference"))
     [answer] = reviewed.answers
-    assert typist.offered[1:4] == ["User prefers tabs", "preference", "project"]
+    assert typist.offered[1:4] == ["User prefers tabs", "preference", ""]
     assert (answer.wish.text, answer.wish.tags, answer.wish.scope) == (
         "User prefers two spaces", ("style", "go"), "user",
     )  # fmt: skip
@@ -109,11 +109,30 @@ def test_editing_changes_text_tags_and_scope_and_shows_them_again() -> None:
     assert "your own notebook" in shown
 
 
-def test_an_edit_that_cannot_be_stored_says_why_and_keeps_the_old_text() -> None:
-    typist = Typist("e", "key AKIAIOSFODNN7EXAMPLA", "", "project", "y")
+def test_an_edit_that_cannot_be_stored_says_why_and_goes_on_from_there() -> None:
+    """Red when one mistake throws away what was typed."""
+    bad = "key AKIAIOSFODNN7EXAMPLA"
+    typist = Typist("e", bad, "mine", "", "The key is in the vault", "mine", "", "y")
     reviewed, shown = ask(typist, wish("User prefers tabs"))
     assert "looks like an AWS access key" in shown
-    assert reviewed.answers[0].wish.text == "User prefers tabs"
+    assert typist.offered[4:6] == [bad, "mine"]
+    answer = reviewed.answers[0].wish
+    assert (answer.text, answer.tags) == ("The key is in the vault", ("mine",))
+
+
+def test_one_letter_takes_it_to_the_persons_own_notebook() -> None:
+    typist = Typist("g", "y")
+    reviewed, shown = ask(typist, wish("User prefers tabs"))
+    assert reviewed.answers[0].wish.scope == "user"
+    assert "[g] everywhere" in typist.questions[0]
+    assert "[g] everywhere" not in typist.questions[1]
+    assert "your own notebook" in shown
+
+
+def test_the_same_in_the_other_notebook_is_told() -> None:
+    Notebook(folders.user_knowledge()).remember("User prefers tabs", [])
+    _, shown = ask(Typist("n"), wish("user prefers tabs."))
+    assert "Memory g1 of your other notebook says the same." in shown
 
 
 @pytest.fixture

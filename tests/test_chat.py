@@ -96,8 +96,7 @@ def test_what_is_approved_is_remembered_in_the_next_session() -> None:
         assert "memories/001-user-prefers-async-await" in shown
         assert not NOTES.exists()
         first.say("y")
-        first.until("✓ Saved memory 1")
-        first.until("[1]")
+        first.until("Saved as [1]: User prefers async/await over callbacks")
         assert first.leave().code == 0
     assert bodies() == ["User prefers async/await over callbacks"]
     with Talking() as second:
@@ -157,11 +156,11 @@ def test_an_edit_is_what_is_saved() -> None:
         chat.until("Tags:")
         chat.keys("\x15")
         chat.say("style, yaml")
-        chat.until("Scope (project or user):")
+        chat.until("Scope, project or user (project):")
         chat.say("")
         assert "│ User prefers two spaces in YAML" in chat.until("[e]dit >")
         chat.say("y")
-        chat.until("✓ Saved memory 1")
+        chat.until("Saved as [1]: User prefers two spaces in YAML")
         chat.leave()
     [note] = Notebook(NOTES).notes()
     assert (note.body, note.tags) == ("User prefers two spaces in YAML", ["style", "yaml"])
@@ -170,11 +169,11 @@ def test_an_edit_is_what_is_saved() -> None:
 def test_several_saves_are_reviewed_on_one_screen(server: Server) -> None:
     with Talking(**connected(server)) as chat:
         chat.say("I prefer tabs and also we decided to ship on Tuesdays")
-        shown = chat.until("or one: n2, e2 >")
+        shown = chat.until("or one: y2, n2, e2 >")
         assert "1  Remember this?" in shown
         assert "2  Remember this?" in shown
         chat.say("n1")
-        chat.until("or one: n2, e2 >")
+        chat.until("or one: y2, n2, e2 >")
         chat.say("y")
         chat.until("Not saved: ")
         chat.leave()
@@ -233,7 +232,7 @@ def test_a_model_that_blunders_once_is_put_right(server: Server, model: str) -> 
 def test_enter_tries_again_with_the_conversation_kept(server: Server, model: str) -> None:
     with Talking(**connected(server, model)) as chat:
         chat.say("I prefer tabs over spaces")
-        chat.until("again? >")
+        chat.until("Enter tries again >")
         chat.say("")
         assert "User prefers tabs over spaces" in chat.until("[e]dit >")
         chat.say("y")
@@ -257,7 +256,7 @@ def test_a_refused_connection_is_told_and_offered_again() -> None:
     with Talking("--model", "openai:x", **env) as chat:
         chat.say("hello")
         chat.until("cannot be reached at 127.0.0.1:9")
-        chat.until("again? >")
+        chat.until("Enter tries again >")
         assert chat.leave().code == 0
 
 
@@ -309,7 +308,10 @@ def test_a_cloned_folder_is_asked_about_before_anything_of_it_is_used() -> None:
         ("/forget 9", "there is no memory 9"),
         ("/protect 1", "Memory 1 is protected now"),
         ("/restore 1", "is not archived"),
-        ("/undo", "Undone: save of 1 file."),
+        ("/undo", "Undone: save of 001-we-deploy-on-tuesdays.md"),
+        ("/undo 1", "Undone: save of 001-we-deploy-on-tuesdays.md"),
+        ("/undo x", "Usage: /undo"),
+        ("/clear x", "takes nothing after it; nothing was done."),
         ("/context", "no context files; 1 memory; offline"),
         ("/tools", "save_memory    Offer to remember a fact"),
         ("/model", "To connect a model"),
@@ -338,7 +340,7 @@ def test_commands_and_references_are_completed() -> None:
         chat.keys("/forg")
         chat.until("Archive a memory")
         chat.type("et ")
-        chat.until("We deploy on Tuesdays")
+        chat.until("We deploy")
         chat.type("\x03")
         chat.answered += 1
         chat.leave()
@@ -513,3 +515,55 @@ def test_text_that_is_not_utf8_is_asked_about_all_the_same(server: Server) -> No
     done = command("ask", b"caf\xe9 time", **connected(server))
     assert done.code == 0
     assert done.out.startswith("You said: caf")
+
+
+def test_what_was_said_in_an_earlier_session_can_be_searched(server: Server) -> None:
+    env = connected(server)
+    with Talking(**env) as chat:
+        chat.say("tell me about the zebra migration")
+        chat.until("You said")
+        chat.leave()
+    with Talking(**env) as chat:
+        chat.keys("\x12zebra")
+        chat.until("zebra migration")
+        chat.type("\x1b")
+        chat.type("\x03")
+        chat.until("leaves.")
+
+
+def test_a_summary_prints_nothing_but_itself(server: Server) -> None:
+    """Red when the framework's own greeting comes through."""
+    with Talking(**connected(server)) as chat:
+        for word in ("one", "two", "three"):
+            chat.say(f"hello {word}")
+            chat.until(f"You said: hello {word}")
+        chat.say("/compact")
+        chat.until("Summarised 2 messages")
+        chat.leave()
+        assert "ogfire" not in chat.text
+        assert "pydantic" not in chat.text
+
+
+def test_a_secret_that_was_typed_is_not_in_the_transcript(tmp_path: Path) -> None:
+    """Red when what Co refuses to store is stored beside."""
+    with Talking() as chat:
+        chat.say("remember that the key is AKIAIOSFODNN7EXAMPLA")
+        chat.until("looks like an AWS access key")
+        chat.leave()
+    kept = list((tmp_path / "home/.local/state/co-cli").rglob("*.jsonl"))
+    assert kept
+    assert "AKIAIOSFODNN7EXAMPLA" not in "".join(path.read_text() for path in kept)
+
+
+def test_the_question_itself_may_be_piped() -> None:
+    command("learn", "We deploy on Tuesdays")
+    done = command("ask", input=b"when do we deploy?")
+    assert "We deploy on Tuesdays [1]" in done.out
+    assert command("ask").code == 2
+
+
+@pytest.mark.parametrize("word", ["exit", "quit"])
+def test_the_usual_words_leave(word: str) -> None:
+    with Talking() as chat:
+        chat.say(word)
+        assert chat.end().code == 0

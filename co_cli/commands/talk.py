@@ -79,6 +79,7 @@ def chat_command(
 
 def _enter(log_level: str | None, log_content: bool, *, asking: bool) -> Desk[Notebook]:
     """The notebooks from here; an untrusted folder is asked about before anything of it is used."""
+    os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")  # the framework greets people by itself
     desk = open_desk(Notebook)
     logs.start(log_level or desk.settings.log_level, content=log_content)
     status = desk.trust
@@ -110,7 +111,7 @@ def _prompt(
 
 
 @click.command("ask")
-@click.argument("question", nargs=-1, required=True)
+@click.argument("question", nargs=-1)
 @with_model
 @assume_yes
 @log_level
@@ -125,9 +126,15 @@ def ask_command(
     desk = _enter(log_level, log_content, asking=False)
     choice = models.choose(model or None, desk.settings, os.environ)
     deps = desk.deps()
-    text = " ".join(question)
-    if piped := _piped():
+    text, piped = " ".join(question), _piped()
+    if not (text or piped):
+        raise click.UsageError(
+            'What would you like to know? For example: co ask "when do we ship?"'
+        )
+    if piped:
         deps.came_from("standard input")
+    if not text:  # the question itself was piped
+        text, piped = piped, ""
     prompt = _prompt(desk, choice.provider, desk.settings.personality)
     from co_cli.session import Session
 
