@@ -24,7 +24,7 @@ from pydantic_ai.toolsets import FunctionToolset
 from pydantic_ai.usage import UsageLimits
 
 from co_cli import config, history, models, prompts, trust
-from co_cli.approval import FORGET, WRITES, Answer, Approvals, Asker, Wish, prepare
+from co_cli.approval import FORGET, SAVE, WRITES, Answer, Approvals, Asker, Wish, prepare
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError, MovedOn
 from co_cli.knowledge import folders
@@ -100,7 +100,8 @@ class Knowledge(AbstractCapability[Any]):
             call = _Call(self.given(ctx), ctx.tool_call_id, ctx.tool_call_metadata)
             while True:
                 try:
-                    return _told(await function(call, **arguments))
+                    said = {"content": arguments["content"]} if name == SAVE else {}
+                    return _told(await function(call, **arguments) | said)  # as the person put it
                 except MovedOn:
                     arguments = await self._again(call, name, arguments)
                 except CoError as error:

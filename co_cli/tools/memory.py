@@ -116,7 +116,7 @@ async def save_memory(
         saved = book.remember(content, tags or [], actor="agent", call=call, **options)
         logs.note("saved", saved.note)
         deps.came_from(*_outside([note for note, _ in saved.similar]))
-        result = saved_json(book, saved) | {"content": saved.note.body}  # as the person put it
+        result = saved_json(book, saved)
         if fresh and (problem := trust.begun(deps.folder(), timestamp(now()))):
             result["display"] += f"\n{problem}"
         return result
