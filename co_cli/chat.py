@@ -179,7 +179,7 @@ class Chat:
             try:
                 session = await self.session()
                 if line is not None:
-                    session.write("said", line)
+                    session.write(transcripts.Transcript.said, line)
                 async for event in session.turn(line):
                     self._show(speech, event)
                 if session.unkept:

@@ -38,8 +38,8 @@ class _Private(RotatingFileHandler):
         return visible(super().format(record), keep="")
 
 
-def start(level: str, *, content: bool = False) -> str:
-    """Log from here on; where to, or an empty text when there is nowhere."""
+def start(level: str, *, content: bool = False) -> None:
+    """Log from here on, if there is a place to log to."""
     logger = logging.getLogger("co_cli")
     logger.setLevel(level.upper())
     logger.propagate = False
@@ -50,13 +50,12 @@ def start(level: str, *, content: bool = False) -> str:
         disk.make_folder(folders.state_folder(), 0o700)
         handler = _Private(path, maxBytes=_LARGEST, backupCount=3, delay=True)
     except (OSError, CoError):
-        return ""
+        return
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     for old in list(logger.handlers):
         logger.removeHandler(old)
         old.close()
     logger.addHandler(handler)
-    return path
 
 
 def purge() -> None:

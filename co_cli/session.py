@@ -6,7 +6,7 @@ Knows no terminal: a surface is given small events, and a way to ask the person.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
@@ -95,21 +95,22 @@ class Session:
         `attached` is text from elsewhere that goes with it, and is never taken for the person's.
         """
         prompt = _prompt(text, attached)
-        before = self.messages
         full = history.size(self.messages, standing=False) > self.budget * _FULL
         if text is not None and full and (told := await self._shorten()):
             yield Told(told)
+        before = self.messages
         for last in (False, True):
             try:
                 async for event in self._run(prompt):
                     yield event
                 return
-            except Exception as error:
+            except Exception as error:  # a provider's library; what is Co's own is raised again
                 trouble = self._explain(error)
             told = "" if last or not trouble.overflow else await self._shorten()
             if not told:
                 if trouble.overflow:  # what is too long would make all that follows too long
                     self.messages = before
+                    self.write(Transcript.working, _plain(before))
                 yield Failed(trouble)
                 return
             yield Told(f"The conversation was too long for the model. {told}")
@@ -142,7 +143,7 @@ class Session:
                 raise
             finally:
                 if len(self.deps.external) > before:
-                    self.write("external", list(self.deps.external))
+                    self.write(Transcript.external, list(self.deps.external))
                 self._keep(
                     *(_until(failed, m) for m in (events.all_messages(), events.new_messages()))
                 )
@@ -152,13 +153,13 @@ class Session:
 
     def _keep(self, messages: list[ModelMessage], new: list[ModelMessage]) -> None:
         self.messages = history.whole(messages)
-        self.write("turn", _plain(new))
+        self.write(Transcript.turn, _plain(new))
 
-    def write(self, what: str, value: Any) -> None:
+    def write(self, keep: Callable[[Transcript, Any], None], value: Any) -> None:
         """Keep something in the transcript; one that cannot be written stops nothing."""
         try:
             if self.transcript is not None:
-                getattr(self.transcript, what)(value)
+                keep(self.transcript, value)
         except CoError as error:
             log.error("the transcript could not be written: %s", error)
             self.unkept = str(error)
@@ -178,7 +179,7 @@ class Session:
             told = (
                 f"Summarised {plural(len(older), 'message')}; the last ones are kept as they are."
             )
-        except Exception as error:
+        except Exception as error:  # as in a turn
             self._explain(error)
             kept = history.window(self.messages, history.size(recent))
             left = len(self.messages) - len(kept)
@@ -186,7 +187,7 @@ class Session:
             told = (
                 f"No summary could be had; {plural(left, 'old message')} left out." if left else ""
             )
-        self.write("working", _plain(self.messages))
+        self.write(Transcript.working, _plain(self.messages))
         return told
 
 

@@ -336,6 +336,8 @@ def test_one_message_that_is_too_long_does_not_block_the_next() -> None:
     [failed] = said(session, "word " * 4000)
     assert isinstance(failed, Failed)
     assert failed.trouble.overflow
+    assert session.transcript is not None
+    assert Transcript.load(session.transcript.path).messages == []  # nor does it come back
     assert [event.text for event in said(session, "hello") if isinstance(event, Words)] == [
         "you said hello"
     ]

@@ -121,7 +121,8 @@ def ask_command(
 ) -> None:
     """Ask one question and print the answer. Nothing is kept unless --yes approves it.
 
-    Text on standard input is added to the question; what came from outside is never saved by --yes.
+    Text on standard input is added to the question, or is the question; it counts as text from
+    outside, after which --yes saves nothing.
     """
     desk = _enter(log_level, log_content, asking=False)
     choice = models.choose(model or None, desk.settings, os.environ)
