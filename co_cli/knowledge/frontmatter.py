@@ -32,18 +32,19 @@ _TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}")
 
 # A line as people write it: a name or a list item, then nothing, a quoted text, a list in
 # brackets or a plain text. Each part excludes what would make YAML read on or read it otherwise.
+# Looking ahead after a run keeps it whole: giving it back piece by piece would be quadratic.
 _LINE = re.compile(
     r"""
-    (?: ([A-Za-z_][A-Za-z0-9_-]{0,127}) : (?=[ \n]|\Z) | ([ ]*+) - (?=[ ]) ) [ ]*+
-    (?: "([^"\\\n]*+)" | '([^'\n]*+)' | \[ ([^][{}"'\#&*!|>%@`:\\?\n]*+) \]
-      | ((?:[\w/(.+$^;~]|-(?=[0-9]))[^\#:\n]*+(?::[^\s\#:][^\#:\n]*+)*+)
-    )?+
-    [ ]*+(?:\n|\Z)
+    (?: ([A-Za-z_][A-Za-z0-9_-]{0,127}) : (?=[ \n]|\Z) | ([ ]*) - (?=[ ]) ) [ ]*(?![ ])
+    (?: "([^"\\\n]*)" | '([^'\n]*)' | \[ ([^][{}"'\#&*!|>%@`:\\?\n]*) \]
+      | ((?:[\w/(.+$^;~]|-(?=[0-9]))[^\#:\n]*(?::[^\s\#:][^\#:\n]*)*) (?=\n|\Z)
+    )?
+    [ ]*(?:\n|\Z)
     """,
     re.VERBOSE,
 )
 _FLOW_ITEM = r"[\w/(.+$^;~]|-[0-9]"
-_BLANK = r" *+(?:#[^\n]*+)?(?:\n|\Z)"
+_BLANK = r" *(?:#[^\n]*)?(?:\n|\Z)"
 
 
 def split(content: str) -> tuple[int, int, int] | None:

@@ -80,7 +80,7 @@ service-token        an API token
     |PMAK-\w{24}|\bsbp_[a-f0-9]{40}|\bgsk_\w{40}|\bxai-\w{60}|\bpplx-\w{40}|\br8_\w{37}
     |\btskey-[a-z]{2,10}-\w{10}|dckr_pat_[\w-]{20}|\bkey-[a-f0-9]{32}\b
 jwt                  a JSON Web Token
-    (?<![\w-])eyJ[\w-]{10,4000}+\.eyJ[\w-]{10,16000}+\.[\w-]{10}
+    (?<![\w-])eyJ[\w-]{10,4000}\.eyJ[\w-]{10,16000}\.[\w-]{10}
 azure-storage-key    an Azure key             (?i)(?:Account|SharedAccess)Key=[a-z0-9+/]{40}
 database-url         a database URL with its password
     (?i)\b(?:postgres(?:ql)?|mysql|mariadb|mongodb|rediss?|amqps?|mssql|sqlserver|oracle|clickhouse

@@ -20,15 +20,15 @@ _NAME = "systemreminder"  # what is left of the tag's name without its hyphen
 _MARK = r"<U\+[0-9A-F]{4,6}>|\\x(?:[01][0-9a-f]|7f|[89][0-9a-f])"
 # A character spelled out, in folded text (where a brace is an angle bracket). `&amp;lt;` counts.
 _SPELLED = (
-    r"&(?:amp;?|#0*+38(?!\d);?|#x0*+26(?![0-9a-f]);?)*+"
+    r"&(?:amp;?|#0*38(?!\d);?|#x0*26(?![0-9a-f]);?)*"
     r"(?:(?P<angle>lt|gt);?|(?P<entity>[a-z][a-z0-9]{1,31};?)"
-    r"|#x0*+(?P<hex>[0-9a-f]{0,6});?|#0*+(?P<decimal>\d{0,7});?)?"
-    r"|(?:\\x|\\u000000|%(?:25)*+)(?P<byte>[0-9a-f]{2})|\\u<0*+(?P<braced>[0-9a-f]{2})>"
+    r"|#x0*(?P<hex>[0-9a-f]{0,6});?|#0*(?P<decimal>\d{0,7});?)?"
+    r"|(?:\\x|\\u000000|%(?:25)*(?!25))(?P<byte>[0-9a-f]{2})|\\u<0*(?!0)(?P<braced>[0-9a-f]{2})>"
     r"|\\u(?P<unit>[0-9a-f]{4})|\\0?(?P<octal>7[46])"
 )
 # The name with the brackets and slashes that touch it. A run is entered only where it begins:
 # otherwise a long one would be walked through again from each of its characters.
-_TAG = rf"(?<![<>/])([<>/]*+){_NAME}(?=([>/]*+))"
+_TAG = rf"(?<![<>/])([<>/]*){_NAME}(?=([>/]*))"
 
 # A tag with letters of other alphabets in it: many of them look like the ones in our name.
 _STRANGE = r"[<＜‹〈](\s?[/／∕⁄⧸]?(?=[\w\s\\-]{0,60}[^\W\d_a-zA-Z])[\w-][\w\s\\‐-―-]{7,60})[>＞›〉]"
