@@ -6,6 +6,7 @@ import ctypes
 import errno
 import hashlib
 import os
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -346,9 +347,43 @@ def test_the_same_tool_call_arriving_twice_saves_once(book: Notebook) -> None:
     again = book.remember("first words", call="call-1")
     assert (again.note.id, again.note.raw) == (first.note.id, first.note.raw)
     assert len(book.notes()) == 1
+
+
+def _forgotten(book: Notebook) -> None:
     book.forget(1)
-    assert book.remember("first words", call="call-1").note.raw == first.note.raw
-    assert book.notes() == []
+
+
+def _undone(book: Notebook) -> None:
+    book.undo()
+
+
+def _purged(book: Notebook) -> None:
+    purge(book, find_copies(book, "1"))
+
+
+def _decayed(book: Notebook) -> None:
+    book.remember("something else")
+    plan = book.plan_decay()
+    assert plan is not None
+    book.commit(plan)
+
+
+def _edited_by_hand(book: Notebook) -> None:
+    path = Path(book.find(1).path)
+    path.write_text(path.read_text().replace("first words", "quite another thing"))
+
+
+@pytest.mark.parametrize("gone", [_forgotten, _undone, _purged, _decayed, _edited_by_hand])
+def test_a_call_repeated_after_its_note_is_gone_saves_anew(
+    gone: Callable[[Notebook], None], book: Notebook
+) -> None:
+    """Red when "✓ Saved" is said of a text that no note holds any more."""
+    book.remember("first words", call="call-1")
+    gone(book)
+    saved = book.remember("first words", call="call-1")
+    assert (saved.action, saved.note.body) == ("created", "first words")
+    assert Path(saved.note.path).read_bytes() == saved.note.raw
+    assert book.remember("first words", call="call-1").note == saved.note
 
 
 def test_a_call_id_that_recurs_with_another_text_loses_nothing(book: Notebook) -> None:

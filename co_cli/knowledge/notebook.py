@@ -61,8 +61,8 @@ class Notebook(Reader):
         if options.get("call"):  # ids of calls recur, in other conversations and with other texts
             said = repr((options["call"], text, tags)).encode("utf-8", "backslashreplace")
             options["call"] = disk.digest(said)
-            if done := self.journal.find_call(options["call"]):
-                return self._repeat(done)
+            if repeated := self._repeat(options["call"], text):
+                return repeated
 
         def plan() -> Plan:
             planned = self.plan_remember(text, tags, **options)
@@ -154,13 +154,15 @@ class Notebook(Reader):
         text, tags = refuse.check_text(text), refuse.clean_tags(tags)
         return self._settle(lambda: self._plan_same(self.find(ref), text, tags, actor, {}))
 
-    def _repeat(self, entry: Entry) -> Saved:
-        """The answer a tool call got when it arrived the first time."""
-        path = next(file["path"] for file in entry.files if file["before"] is None)
-        name = os.path.basename(path)
-        archived = [note for _, note in self.archived()]
-        note = self.pick(name, self.notes()) or self.pick(name, archived) or self.find(name)
-        return Saved("created", note, self.ref(note), change=entry.n)
+    def _repeat(self, call: str, text: str) -> Saved | None:
+        """The answer a tool call got when it arrived the first time, while its note is there."""
+        done = self.journal.find_call(call)
+        if done is None:
+            return None
+        made = [file["path"] for file in done.files if file["before"] is None]
+        there = [note for note in self.notes() if f"memories/{note.name}" in made]
+        found = [note for note in there if sameness.same(note.body, text)]
+        return Saved("created", found[0], self.ref(found[0]), change=done.n) if found else None
 
     def commit(self, plan: Plan) -> Saved:
         """Carry out a plan that a person has seen; MovedOn when it no longer fits.
