@@ -581,12 +581,11 @@ def test_co_notes_keep_what_they_say_and_get_new_numbers(tmp_path: Path, book: N
     path = put(
         tmp_path / "mem.md",
         "---\r\nid: mem-001\r\nuid: abc\r\ncreated: 2026-02-09T14:30:00Z\r\nsource: user-told\r\n"
-        "tags: [python, style]\r\ntrust: low\r\nexpires: 2027-01-01\r\ndecay_protected: true\r\n"
+        "tags: [python, style]\r\nexpires: 2027-01-01\r\ndecay_protected: true\r\n"
         "pinned: true\r\nsensitive: true\r\nscope: language\r\nlanguage: python\r\n"
         "related: [def]\r\n---\r\n\r\nUser prefers async/await.\r\nAlways.\r\n",
     )
     fields = (
-        ("trust", "low"),
         ("expires", "2027-01-01"),
         ("scope", "language"),
         ("language", "python"),
@@ -847,7 +846,9 @@ def test_json_lines_become_notes(tmp_path: Path, name: str) -> None:
         items=[
             Item("Three", f"{path}:5", (), "2026-01-01T00:00:00+00:00"),
             Item("One", f"{path}:1", ("a",), "2026-02-01T00:00:00Z", (("pinned", True),)),
-            Item("Two", f"{path}:4", ("b", "c"), CHANGED),
+            Item(
+                "Two", f"{path}:4", ("b", "c"), CHANGED, (("trust", "external"), ("source", "mcp"))
+            ),
         ],
         sources=[str(path)],
     )
@@ -1132,6 +1133,7 @@ def test_an_export_says_everything_about_a_note(book: Notebook) -> None:
             "uid": "7",
             "created": "2026-02-01T00:00:00",
             "tags": [],
+            "trust": "external",
             "related": ["a"],
             "content": "By hand",
         },

@@ -26,7 +26,7 @@ from co_cli.knowledge.legacy import (
     read_json,
     when,
 )
-from co_cli.knowledge.note import decode, timestamp
+from co_cli.knowledge.note import decode, is_external, timestamp
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.reader import Problem
 
@@ -177,16 +177,28 @@ def _tags(value: Any) -> tuple[str, ...]:
 
 
 def _fields(meta: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
-    """The header fields that stay true in another notebook, where they are of their type."""
-    kept: list[tuple[str, Any]] = []
-    for name in _TEXTS:
-        text = meta.get(name)
-        if not isinstance(text, str) or not text.isprintable() or len(text) > MAX_FIELD:
-            continue
-        is_date = name != "expires" or when(text)[:10] == text[:10]
-        if text and is_date and refuse.find_secret(text) is None:
-            kept.append((name, text))
-    return (*kept, *((name, True) for name in _FLAGS if meta.get(name) is True))
+    """The header fields that stay true in another notebook, where they are of their type.
+
+    Whose words a note's are, a file may say to its disadvantage only: a text from outside stays
+    marked, and is neither pinned nor protected here.
+    """
+    kept: dict[str, Any] = {name: text for name in _TEXTS if (text := _text(meta, name))}
+    flags = {name: True for name in _FLAGS if meta.get(name) is True}
+    if not is_external(meta):
+        return (*kept.items(), *flags.items())
+    kept = {"trust": "external"} | kept
+    if is_external({"source": meta.get("source")}) and (source := _text(meta, "source")):
+        kept["source"] = source
+    return (*kept.items(), *(one for one in flags.items() if one[0] == "sensitive"))
+
+
+def _text(meta: dict[str, Any], name: str) -> str:
+    """A short text of a header, when it is one and may be stored; else nothing."""
+    text = meta.get(name)
+    if not isinstance(text, str) or not text.isprintable() or len(text) > MAX_FIELD:
+        return ""
+    fits = name != "expires" or when(text)[:10] == text[:10]
+    return text if fits and refuse.find_secret(text) is None else ""
 
 
 def _moment(nanoseconds: int) -> str:
@@ -228,6 +240,8 @@ def export(book: Notebook) -> Iterator[dict[str, Any]]:
     """Each note as plain values, by number; `collect` reads them back from JSON Lines."""
     for note in book.notes():
         more = {name: note.meta.get(name) for name in (*_TEXTS, *_FLAGS, *_MORE)}
+        if note.external and not (more["trust"] and _is_plain(more["trust"])):
+            more["trust"] = "external"
         yield {
             "id": note.id,
             "uid": note.uid,

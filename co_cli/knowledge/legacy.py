@@ -13,7 +13,7 @@ from typing import Any
 from co_cli.errors import CoError, FormatError, RefusedText
 from co_cli.knowledge import disk, frontmatter, refuse
 from co_cli.knowledge.draft import Item
-from co_cli.knowledge.note import decode, render, rewrite
+from co_cli.knowledge.note import decode, is_external, render, rewrite
 from co_cli.knowledge.reader import Problem
 
 Sections = list[tuple[str, list[str]]]
@@ -123,7 +123,8 @@ def _memories(source: Source, data: dict[str, Any], category: str) -> Iterator[I
         except RefusedText:
             tags = [category]
         created = when(entry.get("timestamp")) or source.changed
-        yield Item(entry["value"], f"{source.path}: {key}", tuple(tags), created)
+        marks = (("trust", "external"),) if is_external(entry) else ()
+        yield Item(entry["value"], f"{source.path}: {key}", tuple(tags), created, marks)
 
 
 def _context(source: Source, data: dict[str, Any], haul: Haul) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from co_cli.errors import RefusedText
 from co_cli.knowledge.note import Note, sections, timestamp
@@ -127,8 +127,20 @@ def pick_decay(notes: Iterable[Note], policy: Policy) -> list[Note]:
 
 def _may_decay(note: Note) -> bool:
     """Not what a person set apart, what decay made, or what must keep its own mark."""
-    marked = note.meta.get("sensitive") or note.meta.get("trust")
+    marked = note.meta.get("sensitive") or note.external
     return not (note.protected or note.pinned or note.consolidated or marked)
+
+
+def inherited(notes: Iterable[Note]) -> dict[str, Any]:
+    """The marks that go with the words of these notes, wherever they go."""
+    notes = list(notes)
+    found = [note.meta.get("trust") for note in notes if note.external]
+    marks: dict[str, Any] = {}
+    if found:
+        marks["trust"] = found[0] if isinstance(found[0], str | bool) else "external"
+    if any(note.meta.get("sensitive") is True for note in notes):
+        marks["sensitive"] = True
+    return marks
 
 
 def as_part(note: Note) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,6 +23,9 @@ from co_cli.knowledge.frontmatter import (
 _OTHER_BREAKS = "\r(?!\n)|[\x85\u2028\u2029]"  # line breaks to YAML, not to us
 _SLUG_GAPS = r"[^a-z0-9]+"
 _PLAIN = r"[A-Za-z_][A-Za-z0-9_ ./+-]*"
+_OUTSIDE = frozenset(
+    "extracted http https mcp web-fetched".split()
+)  # sources that are not a person
 _OTHER_YAML = frozenset("y n yes no on off true false null".split())  # what other readers retype
 _CONFLICT = r"(?m)^(<{7} |={7}\r?$|>{7} )"
 _HEADING = r"(?m)^## Memory (\d{1,9}) \((\d{4}-\d{2}-\d{2}[^)\n]*)\)\n"
@@ -81,6 +84,11 @@ class Note:
         return self.meta.get("pinned") is True
 
     @property
+    def external(self) -> bool:
+        """Whether its text came from outside, and taints whoever recalls it."""
+        return is_external(self.meta)
+
+    @property
     def consolidated(self) -> bool:
         """Whether decay wrote it, from several older notes."""
         return "_consolidated" in self.tags
@@ -94,6 +102,12 @@ class Note:
     def expired(self, today: str) -> bool:
         """Whether `expires` lies before today (both ISO dates)."""
         return bool(self.meta.get("expires")) and str(self.meta["expires"])[:10] < today
+
+
+def is_external(meta: Mapping[str, Any]) -> bool:
+    """Whether a header says that the text is somebody else's: marked so, fetched, or by source."""
+    source = str(meta.get("source") or "").partition(":")[0].strip().lower()
+    return bool(meta.get("trust") or meta.get("fetched")) or source in _OUTSIDE
 
 
 def parse(path: str, raw: bytes) -> Note:

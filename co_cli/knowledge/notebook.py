@@ -100,15 +100,18 @@ class Notebook(Reader):
         links: dict[str, Any] = {}
         action = "created"
         replaced = None
+        # What a person says beside a note from outside is theirs; a model may just echo it.
+        echoed = [note for note, _ in verdict.similar] if actor == "agent" else []
         if verdict.similar and similar == "update":
             replaced = verdict.similar[0][0]
+            echoed.append(replaced)
             draft.remove(replaced)
             links["supersedes"] = [replaced.uid]
             action = "updated"
         elif verdict.similar:
             links["related"] = [note.uid for note, _ in verdict.similar]
             action = "related"
-        note = draft.add(text, tags, {**fields, **links})
+        note = draft.add(text, tags, {**fields, **lifecycle.inherited(echoed), **links})
         saved = Saved(action, note, self.ref(note), list(verdict.similar), replaced=replaced)
         count = around.total - (replaced is not None)
         if count == self.policy.max_count and replaced is None:  # this save crosses the limit
@@ -138,6 +141,7 @@ class Notebook(Reader):
             return Plan(None, saved)
         changes = {
             **fields,
+            **lifecycle.inherited([old]),
             "tags": lifecycle.union(old.tags, tags),
             "updated": timestamp(self.clock()),
         }
@@ -253,11 +257,9 @@ class Notebook(Reader):
                 "supersedes": lifecycle.union(links, (note.uid for note in others)),
                 "updated": timestamp(self.clock()),
             }
-            if any(note.meta.get("sensitive") is True for note in others):
-                changes["sensitive"] = True
-            trust = [note.meta["trust"] for note in notes if note.meta.get("trust")]
-            if trust:
-                changes["trust"] = trust[0]
+            changes |= lifecycle.inherited(notes)
+            if changes.get("trust") and not first.external:  # such a note is never pinned
+                changes["pinned"] = None
             draft = Draft(self, actor)
             merged = draft.edit(first, changes, None if text == first.body else text)
             for note in others:

@@ -36,7 +36,6 @@ __all__ = [
 
 _detect_source = lifecycle.detect_source
 _detect_category = lifecycle.detect_category
-_OUTSIDE = frozenset("extracted mcp web-fetched".split())
 
 
 class Context(Protocol):
@@ -113,6 +112,7 @@ async def save_memory(
         fresh = book.scope == "project" and trust.untouched(deps.folder())
         call = getattr(ctx, "tool_call_id", None) or ""
         options = {name: approved[name] for name in ("similar", "seen") if approved.get(name)}
+        options |= lifecycle.inherited(_echoed(deps, book, content))
         saved = book.remember(content, tags or [], actor="agent", call=call, **options)
         logs.note("saved", saved.note)
         deps.came_from(*_outside([note for note, _ in saved.similar]))
@@ -122,6 +122,17 @@ async def save_memory(
         return result
 
     return await asyncio.to_thread(save)
+
+
+def _echoed(deps: CoDeps, book: Notebook, content: str) -> list[Note]:
+    """The memories of the other notebook that this text repeats, as far as a model saw them."""
+    shelf = deps.shelf()
+    other = shelf.project if book.scope == "user" else shelf.user
+    if other.scope == "project" and not deps.usable():
+        return []
+    saved = other.plan_remember(content, actor="agent").saved
+    same = [saved.note] if saved.action == "consolidated" else []
+    return [*same, *(note for note, _ in saved.similar)]
 
 
 async def recall_memory(ctx: Context, query: str, max_results: int = 5) -> dict[str, Any]:
@@ -169,11 +180,10 @@ def _outside(notes: list[Note]) -> list[str]:
     """Where the texts among these came from that are not the person's."""
     found = []
     for note in notes:
-        source = str(note.meta.get("source") or "")
         if note.kind == "article":
             found.append(f"article {note.name}")
-        elif note.meta.get("trust") or source in _OUTSIDE:
-            found.append(f"memory {note.name} ({source or 'untrusted'})")
+        elif note.external:
+            found.append(f"memory {note.name} ({note.meta.get('source') or 'untrusted'})")
     return found
 
 
