@@ -34,7 +34,7 @@ def saving(book: Notebook) -> None:
     check("recall finds it", [hit.note.id for hit in book.recall("postgresql")] == [1])
 
     print("\nThe same again")
-    again = book.remember("we use  PostgreSQL 14!", ["database"])
+    again = book.remember("we use  PostgreSQL 14.", ["database"])
     check("one note, with the tags of both", again.note.tags == ["decision", "database"])
     check("nothing was added", numbers(book) == [1])
     book.undo()

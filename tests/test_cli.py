@@ -201,7 +201,7 @@ def test_saying_again_what_is_protected_changes_nothing() -> None:
     """G8. Red when a protected note is reworded."""
     ok("learn", "We deploy on Tuesdays", "--protect")
     before = (MEMORIES / "001-we-deploy-on-tuesdays.md").read_bytes()
-    assert ok("learn", "we deploy on tuesdays") == (
+    assert ok("learn", "we deploy on Tuesdays!") == (
         "Memory 1 says this already and is protected; nothing changed.\n"
         "To change it: co knowledge unprotect 1\n"
         f"Location: {here('001-we-deploy-on-tuesdays.md')}\n"
@@ -670,7 +670,7 @@ def _after_forgetting() -> None:
 
 
 def _after_saying_it_again() -> None:
-    ok("learn", "the vault opens at NOON", "-t", "x")
+    ok("learn", "the vault opens at noon!", "-t", "x")
 
 
 HISTORIES: list[Callable[[], None]] = [

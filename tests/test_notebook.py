@@ -664,7 +664,7 @@ def test_a_lost_journal_does_not_cost_what_the_archive_holds(book: Notebook) -> 
     before = kept.read_bytes()
     os.unlink(book.journal.path)
     book.remember("first words!")
-    book.remember("FIRST WORDS")
+    book.remember("First  words.")
     assert kept.read_bytes() == before
 
 

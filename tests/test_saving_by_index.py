@@ -205,7 +205,7 @@ def test_saving_goes_on_when_the_index_cannot_be_used(root: Path) -> None:
     (root / "knowledge.db-seal").symlink_to(root / "memories" / "001-note.md")
     before = (root / "memories" / "001-note.md").read_bytes()
     with opened(root) as book:
-        saved = book.remember("deploys happen on thursday afternoons!")
+        saved = book.remember("deploys happen on Thursday afternoons!")
         assert (saved.action, saved.note.id) == ("consolidated", 10)
         assert book.remember("Zebras graze quietly").note.id == MANY + 1
     assert (root / "memories" / "001-note.md").read_bytes() == before

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from co_cli.errors import RefusedText
 from co_cli.knowledge.note import Note, sections, timestamp
 from co_cli.knowledge.policy import Policy
-from co_cli.knowledge.sameness import longest_word, same
+from co_cli.knowledge.sameness import key, longest_word
 
 SIGNALS = ("preference", "correction", "decision", "context", "pattern")
 DECAY_TAGS = ["_consolidated", "_auto_decay"]
@@ -43,13 +43,10 @@ def judge(text: str, notes: Iterable[Note], near: Iterable[Note], threshold: flo
 
 def find_same(text: str, notes: Iterable[Note]) -> Note | None:
     """The first note that says the same to the word."""
-    longest = longest_word(text)
-    ascii_only = longest.isascii()
+    said, longest = key(text), longest_word(text).lower()
     for note in notes:
         body = note.body
-        if body.isascii() and not (ascii_only and longest in body.lower()):
-            continue
-        if same(body, text):
+        if (not body.isascii() or longest in body.lower()) and key(body) == said:
             return note
     return None
 
@@ -167,11 +164,10 @@ def without_sections(note: Note, gone: Sequence[str]) -> str:
 
 def joined(texts: Iterable[str]) -> str:
     """Several texts in one note: each once, in order, an empty line between."""
-    kept: list[str] = []
+    kept: dict[tuple[str, ...], str] = {}
     for text in texts:
-        if not any(same(text, other) for other in kept):
-            kept.append(text)
-    return "\n\n".join(kept)
+        kept.setdefault(key(text), text)
+    return "\n\n".join(kept.values())
 
 
 def parse_expiry(text: str, today: date) -> str:

@@ -299,9 +299,7 @@ class Notebook(Reader):
         notes = self.notes()
         draft = Draft(self, actor)
         intake = Intake(None, [], [], [], context)
-        seen: dict[tuple[str, ...], list[str]] = {}
-        for note in notes:
-            seen.setdefault(sameness.key(note.body), []).append(note.body)
+        seen = {sameness.key(note.body) for note in notes}
         for item in items:
             try:
                 text = refuse.check_text(item.text)
@@ -309,11 +307,10 @@ class Notebook(Reader):
             except RefusedText as error:
                 intake.refused.append(Problem(item.origin, str(error)))
                 continue
-            known = seen.setdefault(sameness.key(text), [])
-            if any(sameness.same(other, text) for other in known):
+            if (said := sameness.key(text)) in seen:
                 intake.known.append(item)
                 continue
-            known.append(text)
+            seen.add(said)
             fields = {"source": "import", **dict(item.fields)}
             if item.created:
                 fields["created"] = item.created

@@ -1,9 +1,10 @@
 """Whether two texts say the same thing to the word; what may be consolidated without asking.
 
-The rule: Unicode compatibility forms, case, white space, quotes and brackets round a word,
-trailing `.,;:!`, and the fillers a, an, the, that, please do not matter. Where one of these
-carries meaning (grade A, x², MB/s against Mb/s, feat!:, [0, 1), an indented line) it does. A
-missed *same* costs a question; a wrong one costs a fact.
+In plain prose these do not matter: Unicode compatibility forms, white space, curly quotes and
+apostrophes, quotes round the whole text or round one word, a full stop or ! at the end, the case
+of the first word's first letter, a leading "please", "that" after "remember", and "the" before an
+ordinary word. A text with anything else in it (a flag, a pattern, code, brackets) is compared to
+the letter. A missed *same* costs a question; a wrong one costs a fact.
 """
 
 from __future__ import annotations
@@ -13,131 +14,149 @@ import unicodedata
 from typing import NamedTuple
 
 _LONG = 64 * 1024  # no saved text is longer; what decay joined is compared to the letter
-_FILLERS = frozenset(("a", "an", "the", "that", "please"))
-_OPEN, _CLOSE = "([{", ")]}"
-_QUOTES = "\"'`“”„‟‘’‚‛«»‹›「」『』"
-_EDGES = _OPEN + _CLOSE + _QUOTES
-_INDENTED = re.compile(r"\n[ \t]+\S|```|~~~")
-_SPECIAL_FORMS = ("<super>", "<sub>", "<fraction>")
-# Words that are something else in capitals: it and IT, us and US.
-_TWO_MEANINGS = frozenset("it us who or in go is as be no on me id".split())
-_NEGATIONS = frozenset(("not", "no", "never", "without"))  # (not) allowed may mean either
+_SENTENCE = 2  # one word may be a name: Users, 5!
+_QUOTES = str.maketrans(dict.fromkeys("“”„‟«»「」『』", '"') | dict.fromkeys("‘’‚‛‹›ʼ", "'"))
+_JOINING = "-'.:+/@&,%"  # inside a word of prose: don't, 9:30, 2026-01-15, UTC+2, and/or
+# Forms that only look different; a raised 2, a fraction or a bold R is something else.
+_FORMS = ("<wide>", "<narrow>", "<compat>", "<square>", "<noBreak>")
+_TURKISH = frozenset("ıİğĞşŞ")  # where I is not the capital of i
+# Quoted, these are texts: "off" and off are two values.
+_VALUES = frozenset("true false null none yes no on off not nan".split())
+# After these a word may be meant to the letter: call save!
+_NAMING = frozenset("call calls called named titled is are say says type use uses with".split())
+_PREPOSITIONS = frozenset("in at by on of to out under".split())  # in the case of, in case of
+# A text that speaks of how something is written is meant to the letter as a whole.
+_SPELLING = frozenset("regex regexp glob match matches prefix suffix grep sed awk echo".split())
+# "The last week" is not "last week", nor "the few" few.
+_COUNTING = frozenset(
+    "few little most many more less least last next first same other only one two three both who "
+    "the".split()
+)
 
 
 class _Word(NamedTuple):
-    text: str
-    folded: str
-    wrapped: str
-    fillers: frozenset[str]
-    fixed: bool  # a unit or a single letter: its case counts
+    text: str  # without its quotes and its mark
+    mark: str  # the punctuation after it
+    quoted: bool
+
+    def says(self, *words: str) -> bool:
+        return not self.quoted and not self.mark and self.text in words
 
 
 def key(text: str) -> tuple[str, ...]:
-    """What two texts must share to be the same at all."""
-    if len(text) > _LONG:
-        return (text.strip(),)
-    return tuple(word.folded for word in _words(text))
+    """What a text says, as words; texts that are the same share it, and no others do."""
+    body = text.strip().replace("\r\n", "\n")
+    if len(body) > _LONG:
+        return (body,)
+    words = _prose(body) if _is_paragraph(body.split("\n")) else None
+    return tuple(re.split(r"(\s+)", body) if words is None else _told(words))
 
 
 def longest_word(text: str) -> str:
     """The longest word that a text of the same meaning must hold; rules most notes out quickly."""
-    return max(key(text), key=len, default="")
+    return max((word for word in key(text) if not word.isspace()), key=len, default="")
 
 
 def same(old: str, new: str) -> bool:
     """Whether both texts say the same and differ only in what never carries meaning."""
-    if max(len(old), len(new)) > _LONG:
-        return old.strip() == new.strip()
-    if _INDENTED.search(old.strip()) or _INDENTED.search(new.strip()):
-        return old.strip().replace("\r\n", "\n") == new.strip().replace("\r\n", "\n")
-    left, right = _words(old), _words(new)
-    if len(left) != len(right) or not left:
-        return old.strip() == new.strip()
-    shouted = old.isupper() or new.isupper()
-    turkish = not {"ı", "İ"}.isdisjoint(old + new)
-    return all(
-        (a.text == b.text or (not turkish and _case_apart(a, b, shouted)))
-        and (a.wrapped == b.wrapped or not (a.wrapped and b.wrapped))
-        and (a.fillers <= b.fillers or b.fillers <= a.fillers)
-        for a, b in zip(left, right, strict=True)
-    )
+    return key(old) == key(new)
 
 
-def _case_apart(a: _Word, b: _Word, shouted: bool) -> bool:
-    """Whether two words differ in case alone, and harmlessly."""
-    if a.folded != b.folded:
+def _is_paragraph(lines: list[str]) -> bool:
+    """Whether the line breaks are mere spaces: no list, no code, no line of its own."""
+    runs_on = all(line[:1].islower() for line in lines[1:])
+    return len(lines) == 1 or (runs_on and all(" " in line.strip() for line in lines))
+
+
+def _prose(body: str) -> list[_Word] | None:
+    """The words of a text that is nothing but prose."""
+    text = " ".join(map(_compatible, body.split())).translate(_QUOTES).removesuffix("。")
+    for quote in "\"'":
+        whole = text[:1] == quote == text.rstrip(".!")[-1:] and text.count(quote) == 2
+        if whole and text.count(" ") >= _SENTENCE - 1:
+            text = text.replace(quote, "")
+    words, inside = [], False
+    for shown in text.split():
+        ticks = shown.count("`")
+        word = _word(shown.replace("`", ""), inside or ticks > 0)
+        inside ^= ticks % 2 == 1
+        if word is None or (ticks and "`" in shown.strip("`.,;:!?")):
+            return None
+        words.append(word)
+    return None if inside or any(word.text.lower() in _SPELLING for word in words) else words
+
+
+def _word(shown: str, quoted: bool) -> _Word | None:
+    """A word of prose; None for anything that may be more than a word."""
+    mark = shown[-1:] if shown[-1:] in ",;:.!?" and not {"/", "@"} & set(shown) else ""
+    text = shown.removesuffix(mark)
+    for quote in "\"'":
+        bare = text[1:-1]
+        if text == f"{quote}{bare}{quote}" and bare.lower() not in _VALUES and not _number(bare):
+            text, quoted = bare, True
+    start = text.removeprefix("~").removeprefix("/")
+    plain = start[:1].isalnum() and (text[-1:] not in _JOINING or text[-1] == "%")
+    letters = all(c.isalnum() or c in _JOINING or unicodedata.category(c)[0] == "M" for c in start)
+    return _Word(text, mark, quoted) if plain and letters else None
+
+
+def _told(words: list[_Word]) -> list[str]:
+    """The words as they are compared."""
+    if len(words) > _SENTENCE:
+        please = words[0].says("Please", "please") and words[1].text.islower()
+        words = words[1:] if please else words
+        words = [word for at, word in enumerate(words) if not _is_filler(words, at)]
+    told = [word.text + word.mark for word in words]
+    if len(words) >= _SENTENCE:
+        if _ends(words):
+            told[-1] = words[-1].text
+        if _begins(words[0], any(not _TURKISH.isdisjoint(word) for word in told)):
+            told[0] = told[0][0].lower() + told[0][1:]
+    return told
+
+
+def _is_filler(words: list[_Word], at: int) -> bool:
+    """Whether a word is a "the" or "that" without which the text says the same."""
+    word, following = words[at], words[at + 1 : at + 2]
+    if not following:
         return False
-    if shouted:
-        return True
-    if a.fixed or b.fixed:
+    before, after = words[at - 1].text.lower() if at else "", following[0].text
+    if word.says("that"):  # "remember that day" is another that
+        return at == 1 and before in ("remember", "note") and (after == "the" or after.istitle())
+    if before in _NAMING or not (word.says("the") or (at == 0 and word.says("The"))):
         return False
-    if a.text.isupper() or b.text.isupper():  # which is how ß comes to be written SS
-        plain = all(word.text.isupper() or word.text[1:].islower() for word in (a, b))
-        return plain and a.folded not in _TWO_MEANINGS
-    return a.text[1:] == b.text[1:]
+    if after.islower():
+        return after not in _COUNTING and before not in _PREPOSITIONS
+    return after.isupper() and len(after) > 1  # the IDE, but not the A
 
 
-def _words(text: str) -> list[_Word]:
-    raw = text.split()
-    found: list[_Word] = []
-    fillers: list[str] = []
-    for index, shown in enumerate(raw):
-        last = index == len(raw) - 1
-        ends = last or raw[index + 1][:1].isupper()
-        bare, wrapped = _strip(_compatible(shown), ends)
-        if not last and bare == shown and _is_filler(bare, first=index == 0):
-            fillers.append(bare.lower())
-            continue
-        if bare.casefold() in _NEGATIONS:
-            bare, wrapped = shown, ""
-        number = index > 0 and raw[index - 1][-1:].isdigit()
-        fixed = (number and len(bare) <= 3) or (len(bare) == 1 and index > 0)
-        found.append(_Word(bare, bare.casefold(), wrapped, frozenset(fillers) - {"please"}, fixed))
-        fillers = []
-    return found
+def _ends(words: list[_Word]) -> bool:
+    """Whether the last mark only ends the sentence."""
+    *_, before, last = words
+    if last.mark == "!":
+        return _letters(last.text) and before.text.lower() not in _NAMING
+    return last.mark == "." and (_letters(last.text) or _number(last.text))
 
 
-def _is_filler(word: str, *, first: bool) -> bool:
-    return word.lower() in _FILLERS and (word != "A" or first)
+def _begins(word: _Word, turkish: bool) -> bool:
+    """Whether the first word may be large only because it is the first."""
+    fixed = word.quoted or (turkish and word.text[0] in "iI")
+    return not fixed and _letters(word.text) and word.text[1:].islower()
+
+
+def _letters(text: str) -> bool:
+    return not any(char.isdigit() or char in ".:+/@&,%" for char in text)
+
+
+def _number(text: str) -> bool:
+    """Whether it is a number, a time, a version: with digits, and no address."""
+    return any(char.isdigit() for char in text) and not re.search(r"[/@&,%]|[^\W\d]\.", text)
 
 
 def _compatible(word: str) -> str:
-    """NFKC, except where a raised or lowered character is a different number."""
+    """NFKC, except where a form is a sign of its own."""
     if word.isascii():
         return word
-    if any(unicodedata.decomposition(char).startswith(_SPECIAL_FORMS) for char in word):
-        return unicodedata.normalize("NFC", word)
-    return unicodedata.normalize("NFKC", word)
-
-
-def _strip(word: str, ends: bool) -> tuple[str, str]:
-    """The word without its punctuation, and the kind of brackets or quotes it stood in."""
-    bare = _strip_end(word, ends)
-    core = bare.strip(_EDGES)
-    if not core or (any(char.isdigit() for char in core) and _is_marked(bare, core)):
-        return bare, ""
-    inner = _strip_end(core, ends)
-    return inner, _kind(bare, core)
-
-
-def _is_marked(bare: str, core: str) -> bool:
-    """Whether quotes or brackets beside a number may say something about it: 6', "1.10", [0."""
-    return bare != core and not (bare[0] == "(" and bare[-1] == ")")
-
-
-def _strip_end(word: str, ends: bool) -> str:
-    """Drop trailing punctuation that only ends a phrase."""
-    while len(word) > 1 and word[-1] in ".,;:!":
-        if not (word[-2].isalnum() or word[-2] in _EDGES + "!."):
-            break
-        if word[-1] == "!" and not ends:
-            break
-        if word[-2:] in ("..", "!!") or word[0] in ":/":
-            break
-        word = word[:-1]
-    return word
-
-
-def _kind(bare: str, core: str) -> str:
-    edges = set(bare) - set(core)
-    return "".join(sorted({"q" if char in _QUOTES else char for char in edges if char in _EDGES}))
+    forms = (unicodedata.decomposition(char) for char in word)
+    own = any(form.startswith("<") and not form.startswith(_FORMS) for form in forms)
+    return unicodedata.normalize("NFC" if own else "NFKC", word)
