@@ -21,12 +21,11 @@ from co_cli.errors import Ambiguous, CoError, DiskTrouble, FormatError, NotFound
 from co_cli.knowledge import disk, folders
 from co_cli.knowledge.folders import AnyPath
 from co_cli.knowledge.note import timestamp
-from co_cli.knowledge.refuse import find_secret
+from co_cli.redact import without_secrets
 
 MAX_FILE = 64 * 1024 * 1024
 MAX_LINE = 16 * 1024 * 1024
 KEEP_DAYS = 90
-LEFT_OUT = "[left out of the transcript: it looks like a secret]"
 
 _HEADER = 64 * 1024  # the first line, which names the project, is shorter
 _NAME = re.compile(r"\d{8}T\d{6}Z-[a-z2-9]{4}\.jsonl")
@@ -98,7 +97,7 @@ class Transcript:
         self._append({"external": list(origins)})
 
     def _append(self, record: dict[str, Any]) -> None:
-        line = _line(_without_secrets(record))
+        line = _line(without_secrets(record))
         if self._ended:
             return
         if len(line) > MAX_LINE:
@@ -314,15 +313,6 @@ def _read(path: str) -> bytes:
         raise NotFound(f"there is no conversation {path}") from None
     except FormatError as error:
         raise type(error)(f"{path} {error}") from error
-
-
-def _without_secrets(value: Any) -> Any:
-    """A record without texts that Co would not store as a memory either."""
-    if isinstance(value, str):
-        return LEFT_OUT if find_secret(value) else value
-    if isinstance(value, dict):
-        return {name: _without_secrets(one) for name, one in value.items()}
-    return [_without_secrets(one) for one in value] if isinstance(value, list) else value
 
 
 def _line(record: dict[str, Any]) -> bytes:

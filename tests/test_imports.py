@@ -34,6 +34,7 @@ ORDER = [
     "offline",
     "history",
     "traces",
+    "redact",
     "transcripts",
     "approval",
     "agent",
