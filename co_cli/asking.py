@@ -18,10 +18,9 @@ from rich.text import Text
 from co_cli.approval import DECLINED, FORGET, STOPPED, Answer, Review, Reviewed, Wish, planned
 from co_cli.deps import CoDeps
 from co_cli.knowledge.folders import short
-from co_cli.knowledge.visible import difference, visible
+from co_cli.knowledge.visible import BAR, difference, hanging, rows
 from co_cli.results import plural
 
-_BAR = "  │ "
 Read = Callable[[str, str], Awaitable[str]]
 _PLACES = {"project": "this project", "user": "your own notebook, everywhere"}
 _TITLES = {
@@ -142,16 +141,15 @@ class Screen:
                       "yellow")  # fmt: skip
             self._quote(", ".join(external[:3]), "  From   ", "         ")
 
-    def _quote(self, text: str, first: str = _BAR, then: str = _BAR) -> None:
+    def _quote(self, text: str, first: str = BAR, then: str = BAR) -> None:
         """Text that is not Co's own: every row of the screen it takes begins like this."""
-        width = max(self.console.width - len(first), 8)
-        for line in visible(text, keep="\n" if first == _BAR else "").split("\n"):
-            for row in Text(line).wrap(self.console, width, no_wrap=False) or [Text()]:
-                self.console.print(Text(first) + row, soft_wrap=True)
-                first = then
+        keep = "\n" if first == BAR else ""
+        for row in rows(text, self.console.width, first, then, keep=keep):
+            self.console.print(Text(row), soft_wrap=True)
 
     def _say(self, text: str, style: str = "") -> None:
-        self.console.print(Text(visible(text, keep="\n"), style=style), soft_wrap=True)
+        for row in hanging(text, self.console.width, keep=""):
+            self.console.print(Text(row, style=style), soft_wrap=True)
 
 
 def _where(wish: Wish, wishes: list[Wish]) -> str:

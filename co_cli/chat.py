@@ -30,7 +30,7 @@ from co_cli.events import Event, Failed, Told, Used, Using, Words
 from co_cli.knowledge import Notebook, Shelf, disk
 from co_cli.knowledge.context import Loaded
 from co_cli.knowledge.note import now
-from co_cli.knowledge.visible import visible
+from co_cli.knowledge.visible import hanging, visible
 from co_cli.results import plural
 from co_cli.speech import Speech
 
@@ -243,7 +243,8 @@ class Chat:
 
     def say(self, text: str, style: str = "") -> None:
         """A line of Co's own, or a command's answer."""
-        self.console.print(Text(visible(text), style=style))
+        for row in hanging(text, self.console.width):
+            self.console.print(Text(row, style=style), soft_wrap=True)
 
     # What slash commands ask for
 

@@ -16,7 +16,7 @@ from rich.markdown import Markdown
 from rich.spinner import Spinner
 from rich.text import Text
 
-from co_cli.knowledge.visible import visible
+from co_cli.knowledge.visible import hanging, visible
 
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
 _SPARE = 4  # lines of the screen that the block being written leaves free
@@ -63,7 +63,8 @@ class Speech:
     def note(self, text: str) -> None:
         """A quiet line between the words."""
         self._flush()
-        self.print(Text(visible(text), style="dim"))
+        for row in hanging(text, self.console.width):
+            self.print(Text(row, style="dim"))
         self._draw()
 
     def pause(self) -> None:

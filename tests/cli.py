@@ -99,11 +99,11 @@ def command(*args: str | bytes, input: bytes = b"", **env: str) -> Result:
 class Terminal:
     """The installed command on a terminal, with a person who waits for a text and then types."""
 
-    def __init__(self, *args: str, **env: str) -> None:
+    def __init__(self, *args: str, columns: str = "100", **env: str) -> None:
         self.shown = ""
         self._rest = b""
         self._master, slave = pty.openpty()
-        termios.tcsetwinsize(slave, (24, 100))
+        termios.tcsetwinsize(slave, (24, int(columns)))
         self.process = subprocess.Popen(
             [COMMAND, *args],
             stdin=slave,

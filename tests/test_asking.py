@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import wcwidth
+from hypothesis import example, given
+from hypothesis import strategies as st
 from rich.console import Console
 
 from co_cli import trust
@@ -226,3 +229,78 @@ def test_the_letter_says_which_memory_is_replaced(known: None) -> None:  # noqa:
     typist = Typist("n")
     ask(typist, wish("We use PostgreSQL 16"))
     assert "[u]pdate memory 1" in typist.questions[0]
+
+
+# Characters that terminals draw in one column, in two or in none, alone or joined.
+PIECES = [
+    "👍🏽", "🏽", "👨\u200d👩\u200d👧", "🇩🇪", "🇫", "❤️", "1️⃣", "e\u0301", "o" + "\u0301" * 30,
+    "\u302a", "漢",
+    "±", "Я", "\u1112\u1161\u11ab", "\u1161", "\ud7b0", "\u200b", "\xad", "\t", "क्ष",
+    "நி",
+    "ก็", "שלום", "لا", "\u0661", "\ue000", "\U000f0000", "\u0378", "\U0001fae9", "⸻", "ｱ", "Ａ",
+    "か\u3099", "\u20dd", "\ufdfd", "\u2800", "\xa0", "x" * 50, "word", " ", "  ", "\n", "\r",
+    "\x1b[1A", "[y]es  [n]o >",
+]  # fmt: skip
+ANYTHING = st.lists(st.sampled_from(PIECES) | st.characters(), max_size=120).map("".join)
+
+
+def one_by_one(text: str) -> int:
+    return sum(max(wcwidth.wcwidth(character), 0) for character in text)
+
+
+def all_double(text: str) -> int:
+    return sum(1 if character.isascii() else 2 for character in text)
+
+
+def in_clusters(text: str) -> int:
+    return wcwidth.wcswidth(text)
+
+
+MODELS = [one_by_one, in_clusters, all_double]
+
+
+@given(text=ANYTHING, tag=ANYTHING, columns=st.sampled_from([30, 40, 60, 80, 120, 200]))
+@example(text="👍🏽" * 60 + "Nothing was changed.", tag="", columns=80)
+def test_no_row_of_a_text_reaches_the_edge_on_any_terminal(
+    text: str, tag: str, columns: int
+) -> None:
+    """G13. Red when widths are added up as one kind of terminal does, or a row lacks its bar."""
+    one = Wish("c1", "save_memory", text, (tag,), "project", "/tmp/x.md", "created")
+    console = Console(file=io.StringIO(), width=columns, highlight=False)
+    asyncio.run(Screen(console, Typist("n"))(Review([one], (tag,), CoDeps())))
+    assert isinstance(console.file, io.StringIO)
+    shown = console.file.getvalue().split("\n")
+    for row in shown:
+        assert max(model(row) for model in MODELS) < columns
+    [tags] = [number for number, row in enumerate(shown) if row.startswith("  Tags   ")]
+    quoted = shown[shown.index("Remember this?") + 1 : tags]
+    assert quoted
+    assert all(row.startswith("  │ ") for row in quoted)
+
+
+@pytest.mark.parametrize("text", ["👍🏽 fine", "naïve 漢字", "🇩🇪🇫🇷🇮🇹🇪🇸", "한국어", "עברית"])
+def test_ordinary_letters_and_pictures_are_shown_as_they_are(text: str) -> None:
+    """Red when what is safe to draw is spelled out."""
+    _, shown = ask(Typist("n"), wish(text))
+    assert text in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("o" + "\u0301" * 6, "o" + "\u0301" * 4 + "<U+0301><U+0301>"),
+        ("a \u0301b", "a <U+0301>b"),
+        ("new \u0378", "new <U+0378>"),
+        ("a\u1161", "a<U+1161>"),
+    ],
+)
+def test_what_a_terminal_may_leave_out_is_spelled_out(text: str, shown: str) -> None:
+    """G13. Red when a character that tmux draws nowhere can be approved unseen."""
+    one = Wish("c1", "save_memory", text, (), "project", "/tmp/x.md", "created")
+    assert f"  │ {shown}\n" in ask(Typist("n"), one)[1]
+
+
+def test_a_text_that_runs_to_the_left_leaves_the_bar_at_the_left() -> None:
+    """G13. Red when a terminal that takes a row's direction from its text may turn the row."""
+    one = Wish("c1", "save_memory", "שלום [y]es", (), "project", "/tmp/x.md", "created")
+    assert "  │ \u200eשלום [y]es\n" in ask(Typist("n"), one)[1]

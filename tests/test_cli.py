@@ -304,7 +304,7 @@ def test_a_person_is_asked_about_a_similar_memory() -> None:
         terminal.type("c\n")
         assert terminal.end().code == 0
     assert "This is close to memory 1 (93%):" in shown
-    assert "-We deploy on Tuesdays\n+We deploy on Thursdays\n" in shown
+    assert "  │ -We deploy on Tuesdays\n  │ +We deploy on Thursdays\n" in shown
     assert terminal.shown.endswith("Nothing was saved.\n")
     assert names() == ["001-we-deploy-on-tuesdays.md"]
     with Terminal("learn", "We deploy on Thursdays") as terminal:
@@ -1218,11 +1218,11 @@ def test_trust_shows_the_text_and_asks() -> None:
         "refused": {},
     }
     with Terminal("trust") as terminal:
-        seen = terminal.expect("show its notes to a model? [y/N]")
+        seen = terminal.expect("[y/N]")
         terminal.type("y\n")
         assert terminal.end().code == 0
     assert "Changed: AGENTS.md" in seen
-    assert "-Be brief.\n+Obey me.\n" in seen
+    assert "  │ -Be brief.\n  │ +Obey me.\n" in seen
     assert ok("trust", "--revoke") == f"{project} is no longer trusted.\n"
     assert ok("trust", "--revoke") == f"{project} was not trusted.\n"
     assert loads("status")["trust"]["known"] is False
@@ -1456,6 +1456,39 @@ def test_nobody_who_wants_no_colour_gets_any(args: tuple[str, ...]) -> None:
     with Terminal(*args, NO_COLOR="1") as terminal:
         result = terminal.end()
     assert (result.code, ESCAPE in result.out) == (0, False)
+
+
+WIDE = "👍🏽" * 90 + " ✓ Trusted. " + "Я" * 70 + " " + "e\u0301" * 80
+
+
+@pytest.mark.parametrize("columns", [40, 120])
+@pytest.mark.parametrize(
+    ("args", "last", "begins"),
+    [
+        (("trust",), "[y/N]", ("  │ ", "New: ", "In short:", "  ", "Trust ")),
+        (("recall", "trusted"), "ЯЯ \n", ("    ", "1  ")),
+        (("knowledge", "list"), "Total", ("    ", "1  ", "ref ", "Total")),
+        (("forget", "1", "--purge"), "[y/N]", ("    ", "Remove ")),
+        (("learn", WIDE.replace("Trusted", "Thrusted")), "[c]ancel",
+         ("  │ ", "This is close", "[u]pdate")),
+    ],
+)  # fmt: skip
+def test_no_text_on_a_terminal_goes_on_where_co_speaks(
+    args: tuple[str, ...], last: str, begins: tuple[str, ...], columns: int
+) -> None:
+    """G13. Red when a terminal has to break a row itself, for then its rest looks like Co's own."""
+    ok("learn", WIDE)
+    Path("AGENTS.md").write_text(f"{WIDE}\n")
+    with Terminal(*args, columns=str(columns), NO_COLOR="1") as terminal:
+        shown = terminal.expect(last)
+    assert shown.count("\n  │ " if args[0] in ("trust", "learn") else "\n    ") > 0
+    for row in filter(None, shown.split("\n")):
+        assert row.startswith(begins)
+        assert args[0] == "learn" or all_double(row.removesuffix(" [y/N]: ")) < columns
+
+
+def all_double(text: str) -> int:
+    return sum(1 if one.isascii() else 2 for one in text)
 
 
 MARKUP = "see [/etc/passwd] and [link=http://x]here[/link] [bold]x[/bold] :smile:"

@@ -18,7 +18,7 @@ from co_cli.commands.shared import (
     open_desk,
     ref_argument,
 )
-from co_cli.display import has_colour, notice, say, styled, table, to_json
+from co_cli.display import has_colour, notice, paint, say, styled, table, to_json
 from co_cli.errors import NotFound
 from co_cli.knowledge.hits import Filters, Hit
 from co_cli.knowledge.note import Note
@@ -97,17 +97,17 @@ def _say_hit(book: Reader, hit: Hit, untrusted: bool, explain: bool) -> None:
     old = age(note.created, book.today())
     mark = marks(note, book.today())
     head = [
-        styled(book.ref(note), bold=True, fg="cyan"),
+        styled(book.ref(note), "ref"),
         styled(span(note) + (f" ({old})" if old else "")),
         styled(f"[{', '.join(note.tags)}]" if note.tags else ""),
         styled(mark),
         "yours" if book.scope == "user" else "",
         "untrusted folder" if untrusted else "",
-        styled(f"({'weak; ' if hit.weak else ''}{hit.why})", dim=True),
+        styled(f"({'weak; ' if hit.weak else ''}{hit.why})", "dim"),
     ]
-    click.echo("  ".join(filter(None, head)))
+    paint("  ".join(filter(None, head)))
     passage = hit.passage or note.body
-    click.echo(_indented(_marked(passage, hit.marks)))
+    paint(_marked(passage, hit.marks) + ("\n" if has_colour() else ""), "    ")
     if len(passage) < len(note.body):
         where = note.path if note.kind == "article" else f"co knowledge show {book.ref(note)}"
         notice(f"    ... part of a longer note: {where}")
@@ -117,17 +117,12 @@ def _say_hit(book: Reader, hit: Hit, untrusted: bool, explain: bool) -> None:
 
 
 def _marked(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """A text with the words that were asked for in bold, and nothing that drives the terminal."""
+    """A text with the words that were asked for in bold."""
     parts, at = [], 0
-    for start, end in spans if has_colour() else ():
-        parts += [visible(text[at:start]), click.style(visible(text[start:end]), bold=True)]
+    for start, end in spans:
+        parts += [styled(text[at:start]), styled(text[start:end], "bold")]
         at = end
-    return "".join([*parts, visible(text[at:])])
-
-
-def _indented(body: str) -> str:
-    text = "\n".join("    " + line for line in body.replace("\r\n", "\n").split("\n"))
-    return text + "\n" if has_colour() else text
+    return "".join([*parts, styled(text[at:])])
 
 
 def _say_rest(desk: Desk[Reader], text: str, count: int, filtered: bool) -> None:
@@ -218,4 +213,5 @@ def show_command(ref: str, in_user: bool, as_json: bool) -> None:
     if as_json:
         to_json(note_json(book, note))
     else:
-        say(note.raw.decode().lstrip("\ufeff").replace("\r\n", "\n").rstrip("\n"))
+        text = note.raw.decode().lstrip("\ufeff").replace("\r\n", "\n").rstrip("\n")
+        click.echo(visible(text))  # the file as it is, to be copied from

@@ -17,7 +17,7 @@ from co_cli.commands.shared import (
     open_desk,
     ref_argument,
 )
-from co_cli.display import say, table, to_json
+from co_cli.display import paint, say, styled, table, to_json
 from co_cli.errors import CoError
 from co_cli.knowledge.draft import Saved
 from co_cli.knowledge.notebook import Notebook
@@ -72,7 +72,7 @@ def merge_command(refs: tuple[str, ...], keep_first: bool, in_user: bool, as_jso
         to_json(note_json(book, saved.note))
     else:
         say(f"✓ Merged {', '.join(refs)} into memory {saved.ref}:")
-        say("\n".join("    " + line for line in saved.note.body.splitlines()))
+        paint(styled(saved.note.body), "    ")
         say(f"The others are archived. Undo: {undo_hint(book)}")
 
 

@@ -11,7 +11,7 @@ import click
 
 from co_cli import trust
 from co_cli.commands.shared import Desk, as_json, assume_yes, confirm, in_user, open_desk
-from co_cli.display import notice, say, say_line, to_json
+from co_cli.display import notice, quote, say, say_line, to_json
 from co_cli.errors import CoError
 from co_cli.knowledge import disk, folders
 from co_cli.knowledge import intake as moving
@@ -68,10 +68,10 @@ def _preview(book: Notebook, haul: Haul, intake: Intake) -> None:
         seen = f" {found}" if (found := marks(note, book.today())) else ""
         say_line(f"new      {book.ref(note)}{tags}{seen}  {note.summary}")
     for item in intake.known:
-        say(f"known    {item.text.strip().splitlines()[0][:80]}")
+        say_line(f"known    {item.text.strip().splitlines()[0][:80]}")
     if intake.context is not None:
         say("context  these lines will be read at the start of every session:")
-        say(difference(book.journal.read("context.md"), intake.context, "context.md"))
+        quote(difference(book.journal.read("context.md"), intake.context, "context.md"))
     for problem in (*intake.refused, *haul.problems):
         where = f"{problem.path}:{problem.line}" if problem.line else problem.path
         say_line(f"skipped  {where}: {problem.reason}")

@@ -24,7 +24,7 @@ from co_cli.commands.shared import (
     open_desk,
     read_text,
 )
-from co_cli.display import notice, on_terminal, say, to_json
+from co_cli.display import notice, on_terminal, quote, say, to_json
 from co_cli.errors import Ambiguous, CoError, MovedOn, NotFound
 from co_cli.knowledge import folders
 from co_cli.knowledge import purge as purging
@@ -117,7 +117,7 @@ def _ask_about(book: Notebook, saved: Saved, content: str) -> str | None:
     for old, score in saved.similar:
         say(f"This is close to memory {book.ref(old)} ({score:.0f}%):")
         diff = difference(old.body.encode() + b"\n", content.strip().encode() + b"\n", "")
-        say("\n".join(diff.split("\n")[3:]))  # without the names and places of two files
+        quote("\n".join(diff.split("\n")[3:]))  # without the names and places of two files
     first = book.ref(saved.similar[0][0])
     answer = ask(f"[u]pdate (replace {first}), [k]eep both, or [c]ancel", "ukc")
     return {"u": "update", "k": "keep"}.get(answer)

@@ -11,7 +11,7 @@ from click.shell_completion import get_completion_class
 from co_cli import trust as trusting
 from co_cli.commands.health import trust_json
 from co_cli.commands.shared import Desk, as_json, assume_yes, confirm, in_user, open_desk
-from co_cli.display import notice, say, say_line, to_json
+from co_cli.display import notice, quote, say, say_line, to_json
 from co_cli.errors import CoError
 from co_cli.knowledge import disk, folders
 from co_cli.knowledge.note import now, timestamp
@@ -79,7 +79,7 @@ def ask_trust(desk: Desk[Notebook], status: trusting.TrustStatus, yes: bool, qui
     """Show what a folder would tell Co and ask; CoError when the answer is no."""
     for relpath in (*status.new, *status.changed) if not quiet else ():
         say(f"{'Changed' if relpath in status.changed else 'New'}: {relpath}")
-        say(trusting.diff(desk.project, relpath, status.present))
+        quote(trusting.diff(desk.project, relpath, status.present))
     for relpath, reason in status.refused.items():
         notice(f"{relpath} {reason}; it is never used")
     if not quiet:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 import click
 
 from co_cli import config, trust
-from co_cli.display import notice, on_terminal, say, say_line
+from co_cli.display import columns, notice, on_terminal, say, say_line
 from co_cli.errors import Ambiguous, CoError, SettingsError
 from co_cli.knowledge import disk, folders
 from co_cli.knowledge.hits import How
@@ -21,7 +21,7 @@ from co_cli.knowledge.policy import Policy
 from co_cli.knowledge.reader import Reader
 from co_cli.knowledge.reader import Ref as NoteRef
 from co_cli.knowledge.shelf import Book, Shelf
-from co_cli.knowledge.visible import visible
+from co_cli.knowledge.visible import hanging, visible
 
 if TYPE_CHECKING:
     import click.shell_completion
@@ -157,7 +157,9 @@ def choosing(
 
 def confirm(question: str, yes: bool, *, quiet: bool = False) -> bool:
     """Ask a person; with nobody there the answer is no, unless it was given beforehand."""
-    return yes or (not quiet and on_terminal() and click.confirm(visible(question, keep="")))
+    if yes or quiet or not on_terminal():
+        return yes
+    return click.confirm("\n".join(hanging(question, columns(), keep="")))
 
 
 def ask(question: str, choices: str) -> str:

@@ -1,12 +1,28 @@
-"""Stored text made safe to look at: nothing hidden, nothing that drives a terminal."""
+"""Stored text made safe to look at: nothing hidden, nothing that drives a terminal.
+
+Terminals disagree about how wide a character is, so rows are cut for the widest any of them draws.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
+BAR = "  │ "  # before every row of a text that is not Co's own
 MOST_DIFF_LINES = 2000  # beyond this, comparing line by line could take minutes
 
+_MOST_MARKS = 4  # on one letter; terminals leave out further ones
+_RUNS_LEFT = re.compile(
+    "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"
+)
+_LEFT_TO_RIGHT = "\u200e"  # holds the bar at the left where a terminal takes its side from the text
+# What is drawn as one with the letters before it and is no mark: vowels and finals of a Hangul
+# syllable, a skin tone, a flag's second half.
+_LOOSE_JAMO = "[\u1160-\u11ff\ud7b0-\ud7ff]"
+_JOINED = re.compile(
+    f"[\u1100-\u11ff\ua960-\ua97f\uac00-\ud7ff]+{_LOOSE_JAMO}"
+    "|.*[\u2000-\U0010ffff][\U0001f3fb-\U0001f3ff]|[\U0001f1e6-\U0001f1ff]{2}"
+)
 _NO_END = "\n\\ No newline at end of file"
 
 # Control characters; blanks that are letters to Unicode; zero width, bidi and format characters;
@@ -43,6 +59,90 @@ def _chooses(text: str, at: int) -> bool:
         return before in tuple("#*0123456789") and text[at + 1 : at + 2] == "\u20e3"
     newer = "\U0001f000" <= before <= "\U0001faff"  # this Python may not know it yet
     return newer or before in "\u203c\u2049\u2139\u3030\u303d" or category(before)[0] == "S"
+
+
+def rows(
+    text: str, columns: int, first: str = "", then: str | None = None, *, keep: str = "\n\t"
+) -> list[str]:
+    """The text in rows that fit the screen, the first after `first`, each other after `then`.
+
+    Nothing is left out. What terminals would not draw, or draw onto something else, is spelled out.
+    """
+    turned = _LEFT_TO_RIGHT if _RUNS_LEFT.search(text) else ""
+    starts = first + turned, (first if then is None else then) + turned
+    room = max(columns - 1 - max(map(widest, starts)), 16)
+    shown = visible(text, keep=keep).expandtabs()
+    found = [row for line in shown.split("\n") for row in _fold(line, room)]
+    return [starts[number > 0] + row for number, row in enumerate(found)]
+
+
+def hanging(text: str, columns: int, *, keep: str = "\n\t") -> list[str]:
+    """The text in rows that fit the screen; what a line goes on with stands further in than it."""
+    found = []
+    for line in visible(text, keep=keep).split("\n"):
+        words = line.lstrip(" ")
+        indent = min(len(line) - len(words), columns // 2) * " "
+        found += rows(words, columns, indent, indent + "    ", keep=keep)
+    return found
+
+
+def drawn(text: str) -> int:
+    """How many columns this takes on most terminals, to line things up; rows use `widest`."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import category, east_asian_width
+
+    return sum(
+        0 if category(one)[0] == "M" else 1 + (east_asian_width(one) in "WF") for one in text
+    )
+
+
+def widest(text: str) -> int:
+    """How many columns this takes at most: two for whatever is not ASCII, also where it joins.
+
+    Measured in tmux and held against wcwidth: a person with a skin tone takes 2 or 4, a flag 2 or
+    4, a letter with a mark 1 to 3, ambiguous ones 1 or 2; nothing takes more than this.
+    """
+    return len(text) if text.isascii() else sum(1 + (one > "\x7f") for one in text)
+
+
+def _fold(line: str, room: int) -> Iterator[str]:
+    """A line in rows of so many columns, cut after a blank where there is one."""
+    row, width, blank = "", 0, 0
+    for piece in _pieces(line):
+        while row and width + widest(piece) > room:
+            end = blank or len(row)
+            yield row[:end]
+            row, blank = row[end:], 0
+            width = widest(row)
+        row += piece
+        width += widest(piece)
+        if piece == " ":
+            blank = len(row)
+    yield row
+
+
+def _pieces(line: str) -> Iterator[str]:
+    """A line letter by letter, each with its marks; what is not sure to be drawn is spelled out."""
+    if line.isascii():
+        yield from line
+        return
+    from unicodedata import category
+
+    piece = ""
+    for character in line:
+        kind = "" if character <= "\x7f" else category(character)
+        joins = kind[:1] == "M" or (kind and _JOINED.fullmatch(piece + character))
+        if joins and piece.strip() and len(piece) <= _MOST_MARKS:
+            piece += character
+            continue
+        yield piece
+        if kind == "Cn" or joins or re.match(_LOOSE_JAMO, character):
+            yield from f"<U+{ord(character):04X}>"
+            piece = ""
+        else:
+            piece = character
+    yield piece
 
 
 def difference(old: bytes | None, new: bytes | None, name: str) -> str:
