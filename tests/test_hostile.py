@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
-import importlib
 import json
 import os
 import resource
 import shutil
 import signal
 import stat
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +18,6 @@ from typing import Any, NamedTuple
 import pytest
 from cli import Result, TooSlow, co
 
-NOBODY = 65534
 KNOWLEDGE = Path(".co-cli/knowledge")
 MEMORIES = KNOWLEDGE / "memories"
 NOW = datetime.now(UTC).replace(microsecond=0).isoformat()
@@ -766,47 +764,37 @@ def test_a_folder_that_leads_out_takes_nothing_along(part: str, scene: Scene) ->
 
 
 @pytest.fixture
-def commons(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
-    """Each call gives a project that somebody without rights can reach, unlike pytest's folders."""
-    top = Path(tempfile.mkdtemp(prefix="co-test-"))
-    top.chmod(0o755)
+def locked(tmp_path: Path) -> Iterator[Callable[[Path], None]]:
+    """Takes the right to write from a folder and all that is in it; given back at the end."""
 
-    def begin() -> None:
-        folder = top / str(len(list(top.iterdir())))
-        for name in ("home", "work"):
-            (folder / name).mkdir(parents=True)
-        monkeypatch.setenv("HOME", str(folder / "home"))
-        monkeypatch.chdir(folder / "work")
-        lay_out()
+    def lock(top: Path) -> None:
+        for path in (*top.rglob("*"), top):
+            path.chmod(0o500 if path.is_dir() else 0o400)
 
-    yield begin
-    for path in (top, *top.rglob("*")):
-        if path.is_dir() and not path.is_symlink():
-            path.chmod(0o700)
-    shutil.rmtree(top)
+    yield lock
+    for folder, names, _ in os.walk(tmp_path):
+        for name in names:
+            Path(folder, name).chmod(0o700)
 
 
-def as_nobody(*verbs: str) -> list[Result]:
-    """Do verbs in a forked process that may do only what anybody may."""
-    for module in (
-        "browse",
-        "changing",
-        "editing",
-        "health",
-        "history",
-        "moving",
-        "notes",
-        "setup",
-    ):
-        importlib.import_module(f"co_cli.commands.{module}")
+def _obey_permissions() -> None:
+    """Give up root's exceptions for this process and what it starts, but stay who it is:
+    another user may not be allowed to reach the clone or the Python that runs it."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    no_new_privileges, version, whoever_calls = 38, 0x20080522, 0
+    header, nothing = (ctypes.c_uint32 * 2)(version, whoever_calls), (ctypes.c_uint32 * 6)()
+    if libc.prctl(no_new_privileges, 1, 0, 0, 0) or libc.capset(header, nothing):
+        raise OSError(ctypes.get_errno(), "cannot give up root's rights")
+
+
+def as_anybody(*verbs: str) -> list[Result]:
+    """Do verbs in a forked process that permissions hold for, even where root runs the tests."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         try:
-            if os.getuid() == 0:
-                os.setgroups([])
-                os.setgid(NOBODY)
-                os.setuid(NOBODY)
+            if os.geteuid() == 0:
+                _obey_permissions()
             os.write(writing, json.dumps([do(verb) for verb in verbs]).encode())
         finally:
             os.kill(os.getpid(), signal.SIGKILL)  # nothing of the tests is tidied up twice
@@ -817,39 +805,29 @@ def as_nobody(*verbs: str) -> list[Result]:
     return [Result(*found) for found in json.loads(data)]
 
 
-def _give(top: Path, *, writable: bool) -> None:
-    """Hand a folder to nobody, with or without the right to write."""
-    for path in (*top.rglob("*"), top):
-        if os.getuid() == 0:
-            os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
-        if not path.is_symlink():
-            path.chmod((0o500 if path.is_dir() else 0o400) | (0o200 if writable else 0))
-
-
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_file_that_may_not_be_read_stays_as_it_is(verb: str, commons: Scene) -> None:
+def test_a_file_that_may_not_be_read_stays_as_it_is(verb: str) -> None:
     """G6, G9. Red when a verb chmods, replaces or trips over a file it may not read."""
-    commons()
     path = put(Hostile(_text(note(50, WORDS))))
     before = looks(path)
-    _give(Path.cwd().parent, writable=True)
     path.chmod(0)
-    done, doctor = as_nobody(verb, "doctor")
+    done, doctor = as_anybody(verb, "doctor")
     calm(done)
-    assert looks(path) == before
     assert stat.S_IMODE(os.lstat(path).st_mode) == 0
+    path.chmod(0o600)
+    assert looks(path) == before
     assert f"{Path.cwd() / path}: cannot be read: Permission denied\n" in doctor.out
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_notebook_that_may_not_be_written_is_left_as_it_is(verb: str, commons: Scene) -> None:
+def test_a_notebook_that_may_not_be_written_is_left_as_it_is(
+    verb: str, locked: Callable[[Path], None]
+) -> None:
     """G9. Red when a verb acknowledges what it could not write, or fails to read what it may."""
-    commons()
     put(Hostile(_text(note(50, WORDS))))
     before = _tree(Path(".co-cli"))
-    _give(Path.cwd().parent, writable=True)
-    _give(Path(".co-cli"), writable=False)
-    (done,) = as_nobody(verb)
+    locked(Path(".co-cli"))
+    (done,) = as_anybody(verb)
     calm(done)
     assert _tree(Path(".co-cli")) == before
     reading = "recall|recall it|list|list as JSON|show|show it|export|log|status|status as JSON"
@@ -860,27 +838,26 @@ def test_a_notebook_that_may_not_be_written_is_left_as_it_is(verb: str, commons:
 
 
 @pytest.mark.parametrize("part", ["memories", "archive", JOURNAL, "archive/000001", "."])
-def test_a_part_that_may_not_be_read_is_an_error_in_words(part: str, commons: Scene) -> None:
+def test_a_part_that_may_not_be_read_is_an_error_in_words(part: str, scene: Scene) -> None:
     """G9. Red when a folder of somebody else's makes Co look like it has a bug."""
     found = {}
     for verb in SOME:
-        commons()
-        _give(Path.cwd().parent, writable=True)
+        scene()
         (KNOWLEDGE / part).chmod(0)
-        (done,) = as_nobody(verb)
+        (done,) = as_anybody(verb)
         found[verb] = wrong(done)
         (KNOWLEDGE / part).chmod(0o700)
     assert {verb: said for verb, said in found.items() if said} == {}
 
 
 @pytest.mark.parametrize("part", ["home", "home/.config"])
-def test_a_home_that_may_not_be_written_is_no_false_alarm(part: str, commons: Scene) -> None:
+def test_a_home_that_may_not_be_written_is_no_false_alarm(
+    part: str, locked: Callable[[Path], None]
+) -> None:
     """G1, G9. Red when a save is on disk and Co says that nothing was changed, or the reverse."""
-    commons()
     Path(os.environ["HOME"], ".config/co-cli").mkdir(parents=True)
     shutil.rmtree(".co-cli")
-    _give(Path.cwd().parent, writable=True)
-    _give(Path.cwd().parent / part, writable=False)
-    (done,) = as_nobody("learn something else")
+    locked(Path.cwd().parent / part)
+    (done,) = as_anybody("learn something else")
     saved = list(Path(".co-cli").rglob("memories/*.md"))
     assert (done.code == 0) == bool(saved), done
