@@ -203,7 +203,7 @@ def said_before(project: AnyPath, limit: int = 500) -> list[str]:
 def prune(now: datetime, days: int = KEEP_DAYS) -> int:
     """Remove conversations in which nothing was said for so many days; how many those were."""
     oldest = (now - timedelta(days=days)).timestamp()
-    return _remove(path for path, changed in _files() if changed < oldest)
+    return remove(path for path, changed in _files() if changed < oldest)
 
 
 def mentioning(texts: Iterable[str], names: Iterable[str] = ()) -> list[str]:
@@ -215,12 +215,8 @@ def mentioning(texts: Iterable[str], names: Iterable[str] = ()) -> list[str]:
     return sorted(path for path, _ in _files() if holds and _mentions(path, holds))
 
 
-def purge(texts: Iterable[str], names: Iterable[str] = ()) -> int:
+def remove(paths: Iterable[str]) -> int:
     """Remove these whole, because an answer or a summary may say the same in other words."""
-    return _remove(mentioning(texts, names))
-
-
-def _remove(paths: Iterable[str]) -> int:
     gone = 0
     try:
         for path in paths:

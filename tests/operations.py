@@ -31,7 +31,9 @@ FACTS = [
 ]
 # Files come and go by the ten thousand: in memory, where the system offers that.
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None
-_RANDOM = re.compile(r"^(uid|supersedes|related):(?: .*\n|\n(?:- .*\n)+)", re.MULTILINE)
+_RANDOM = re.compile(
+    r"^(uid|supersedes|related):(?: .*\n|\n(?:- .*\n)+)|(?<=-\d\d), [a-z]{14}\)$", re.MULTILINE
+)
 
 State = dict[str, str]
 Verb = Callable[[Notebook], Any]
@@ -157,7 +159,7 @@ def _listed(folder: str) -> list[str]:
 
 def _text(path: str) -> str:
     with open(path, "rb") as file:
-        return _RANDOM.sub(r"\1: *\n", file.read().decode())
+        return _RANDOM.sub(r"\1*\n", file.read().decode())
 
 
 def temps(root: str) -> list[str]:

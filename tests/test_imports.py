@@ -76,6 +76,7 @@ CORE_ORDER = [
     "finder",
     "context",
     "reader",
+    "versions",
     "draft",
     "notebook",
     "shelf",
@@ -125,7 +126,9 @@ LATE_IMPORTS_ALLOWED = [
     "commands.talk",
 ]
 # What looking at notes never loads: the half of Co that writes, and what costs a millisecond.
-WRITING = "change context doctor draft intake legacy lifecycle notebook purge refuse".split()
+WRITING = (
+    "change context doctor draft intake legacy lifecycle notebook purge refuse versions"
+).split()
 COSTLY = (
     "asyncio click.shell_completion dataclasses difflib hashlib pathlib rapidfuzz rich "
     "urllib.parse yaml"

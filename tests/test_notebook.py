@@ -149,10 +149,11 @@ def test_crossing_the_limit_joins_the_oldest_in_their_own_words(book: Notebook) 
     assert saved.summary is not None
     assert saved.summary.tags == ["_consolidated", "_auto_decay"]
     assert saved.summary.meta["source"] == "auto_decay"
+    one, two = (note.uid for note in saved.decayed)
     assert saved.summary.body == (
         "2 older memories, 2026-02-09 to 2026-02-09, in their own words.\n\n"
-        "## Memory 1 (2026-02-09)\n\nTags: context\n\nfact one of many\n\n"
-        "## Memory 2 (2026-02-09)\n\nTags: context\n\nfact two of many"
+        f"## Memory 1 (2026-02-09, {one})\n\nTags: context\n\nfact one of many\n\n"
+        f"## Memory 2 (2026-02-09, {two})\n\nTags: context\n\nfact two of many"
     )
     assert list(texts(book)) == [3, 4, 5, 6, 7]
     assert book.inside(2) is not None

@@ -172,7 +172,7 @@ def test_a_full_transcript_says_so_once_and_stays_readable() -> None:
 def test_a_conversation_purged_while_it_goes_on_stays_away() -> None:
     """Red when what follows, which may repeat the purged text, is written to a new file."""
     talk = kept("the vault opens at noon")
-    assert transcripts.purge(["The vault opens at noon"]) == 1
+    assert transcripts.remove(transcripts.mentioning(["The vault opens at noon"])) == 1
     with pytest.raises(DiskTrouble, match="was removed"):
         talk.turn([request("as I said, the vault opens at noon")])
     talk.working([request("the vault opens at noon")])
@@ -523,7 +523,7 @@ def test_there_may_be_no_conversations_at_all() -> None:
     assert transcripts.recent(".", 5) == []
     assert transcripts.said_before(".") == []
     assert transcripts.mentioning(["x"]) == []
-    assert transcripts.purge(["x"]) == 0
+    assert transcripts.remove(transcripts.mentioning(["x"])) == 0
     assert transcripts.prune(NOON) == 0
 
 
@@ -549,7 +549,7 @@ def test_a_conversation_that_holds_a_note_s_words_is_found(value: Any) -> None:
     talk, other = begun(), kept("the vault opens at noon")
     talk.turn([{"kind": "response", "parts": [value]}])
     assert transcripts.mentioning([NOTE]) == [talk.path]
-    assert transcripts.purge([NOTE]) == 1
+    assert transcripts.remove(transcripts.mentioning([NOTE])) == 1
     assert files() == [os.path.basename(other.path)]
 
 

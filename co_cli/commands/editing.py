@@ -34,7 +34,7 @@ def edit_command(ref: str, in_user: bool, as_json: bool) -> None:
     desk = open_desk(Notebook)
     book, note = choosing(desk.shelf, ref, lambda book, name: (book, book.find(name)), in_user)
     folder = drafts_folder()
-    draft = os.path.join(folder, f"{draft_name(book, note.id)}{os.getpid()}.md")
+    draft = os.path.join(folder, f"{draft_name(book, note.name)}{os.getpid()}.md")
     try:
         disk.make_folder(folder, 0o700)
         disk.put(draft, note.raw)

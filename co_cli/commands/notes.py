@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from datetime import date
 from typing import Any
 
 import click
 
-from co_cli import logs, transcripts
+from co_cli.commands.purging import purge_note
 from co_cli.commands.shared import (
     Desk,
     Ref,
@@ -18,7 +17,6 @@ from co_cli.commands.shared import (
     assume_yes,
     choosing,
     confirm,
-    drop_drafts,
     in_user,
     is_ref,
     open_desk,
@@ -27,16 +25,15 @@ from co_cli.commands.shared import (
 from co_cli.display import notice, on_terminal, quote, say, to_json
 from co_cli.errors import Ambiguous, CoError, MovedOn, NotFound
 from co_cli.knowledge import folders
-from co_cli.knowledge import purge as purging
 from co_cli.knowledge.draft import Saved
 from co_cli.knowledge.lifecycle import parse_expiry
-from co_cli.knowledge.note import Note, number_of
+from co_cli.knowledge.note import Note
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.reader import Ref as NoteRef
 from co_cli.knowledge.reader import named
 from co_cli.knowledge.scan import holds
 from co_cli.knowledge.visible import difference
-from co_cli.results import plural, saved_json, saved_text
+from co_cli.results import saved_json, saved_text
 
 
 @click.command("learn")
@@ -127,16 +124,20 @@ def _ask_about(book: Notebook, saved: Saved, content: str) -> str | None:
 @click.argument("what", nargs=-1, required=True, metavar="REF|TEXT", type=Ref())
 @in_user
 @click.option("--purge", is_flag=True, help="Remove every copy Co keeps; cannot be undone.")
+@click.option("--with-earlier", is_flag=True, help="Purge also what it was made of or replaced.")
 @assume_yes
 @as_json
 def forget_command(
-    what: tuple[str, ...], in_user: bool, purge: bool, yes: bool, as_json: bool
+    what: tuple[str, ...], in_user: bool, purge: bool, with_earlier: bool, yes: bool, as_json: bool
 ) -> None:
     """Archive memories, named by REF (12, g12) or by a TEXT that only one of them holds."""
     desk = open_desk(Notebook)
 
     def act(book: Notebook, ref: NoteRef) -> dict[str, Any]:
-        return _purge(book, ref, yes) if purge else _forget(book, ref)
+        return purge_note(book, ref, yes, with_earlier) if purge else _forget(book, ref)
+
+    if with_earlier and not purge:
+        raise click.UsageError("--with-earlier goes with --purge")
 
     if all(is_ref(word) for word in what):
         meant = [choosing(desk.shelf, word, _resolve(purge), in_user) for word in what]
@@ -159,40 +160,6 @@ def _forget(book: Notebook, ref: NoteRef) -> dict[str, Any]:
     back = f"co knowledge restore {saved.ref}"
     display = f"✓ Forgot memory {saved.ref}: {saved.note.summary}\nTo bring it back: {back}"
     return {"display": display, "memory_id": saved.note.id, "ref": saved.ref, "action": "forgotten"}
-
-
-def _purge(book: Notebook, ref: NoteRef, yes: bool) -> dict[str, Any]:
-    copies = purging.find_copies(book, ref)
-    name = f"{book.prefix}{copies.number}"
-    traces = _traces(book, copies)
-    talks = len(transcripts.mentioning(*traces))
-    many = plural(len(copies), "copy") + (f", {plural(talks, 'conversation')}" if talks else "")
-    if not confirm(f'Remove memory {name} ({many}) for good: "{copies.text}"?', yes):
-        raise CoError(f"memory {name} was not purged", hint="Answer y, or add --yes.")
-    logs.purge()
-    transcripts.purge(*traces)  # first: without the notebook's copies, nobody knows the words
-    purging.purge(book, copies)
-    drop_drafts(book, copies.number)
-    display = (
-        f"✓ Purged memory {name}: {many} removed.\n"
-        "Git history, backups, open editors and notes it was merged into may still hold it."
-    )
-    return {"display": display, "memory_id": copies.number, "ref": name, "action": "purged"}
-
-
-def _traces(book: Notebook, copies: purging.Copies) -> tuple[set[str], set[str]]:
-    """What tells a conversation that holds a note: its words, and the names of its file."""
-    parts = [part.split("\n\n") for _, mine in copies.summaries for part in mine]
-    texts = {note.body for note in copies.files}
-    texts |= {"\n\n".join(part[1 + part[1].startswith("Tags: ") :]) for part in parts if part[1:]}
-    names = {
-        # A name that says nothing is somebody else's too: there, only the whole path will do.
-        name
-        if number_of(name) and not name.endswith("-note.md")
-        else os.path.join(book.memories, name)
-        for name in copies.names
-    }
-    return texts, names
 
 
 def _described(desk: Desk[Notebook], text: str, in_user: bool, yes: bool) -> tuple[Notebook, Note]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
@@ -187,16 +187,17 @@ def drafts_folder() -> str:
     return os.path.join(folders.state_folder(), "drafts")
 
 
-def draft_name(book: Reader, number: int) -> str:
-    """How drafts of this note begin: the notebook's mark, then the number."""
-    return f"{(disk.digest(os.fsencode(book.root)) or '')[:12]}-{number}-"
+def draft_name(book: Reader, name: str) -> str:
+    """How drafts of the note in this file begin: a mark of the file, for a number may be shared."""
+    return f"{(disk.digest(os.fsencode(os.path.join(book.memories, name))) or '')[:16]}-"
 
 
-def drop_drafts(book: Reader, number: int) -> None:
-    """Remove what edits of this note left behind."""
-    for name in disk.list_names(drafts_folder()):
-        if name.startswith(draft_name(book, number)):
-            os.unlink(os.path.join(drafts_folder(), name))
+def drop_drafts(book: Reader, names: Iterable[str]) -> None:
+    """Remove what edits of these notes left behind."""
+    begin = tuple(draft_name(book, name) for name in names)
+    for draft in disk.list_names(drafts_folder()) if begin else ():
+        if draft.startswith(begin):
+            os.unlink(os.path.join(drafts_folder(), draft))
 
 
 class Ref(click.ParamType[str]):

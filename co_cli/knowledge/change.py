@@ -9,7 +9,7 @@ The journal knows files and bytes; what a note means is decided elsewhere.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from threading import get_ident
 from typing import Any, NamedTuple
@@ -103,18 +103,21 @@ class Journal(JournalFile):
         except BaseException:
             with suppress(OSError, CoError):
                 if self.tail().state == "intent":
-                    self._sweep(entry)
+                    self.sweep(entry)
                     self._roll_back(entry)
             raise
         return entry.n
 
-    def begin(self, change: Change) -> Entry:
-        """Write down durably what is about to be done; only while holding the lock."""
+    def begin(self, change: Change, more: Sequence[dict[str, Any]] = ()) -> Entry:
+        """Write down durably what is about to be done; only while holding the lock.
+
+        `more` are files that the change is about and does not edit.
+        """
         tail = self.tail()
         entry = Entry(
             tail.n + 1, "intent", max(tail.high, change.high), change.op, change.actor, change.at,
             change.undoes, change.call, tail.over if change.over is None else change.over,
-            [_file(edit) for edit in change.edits],
+            [*map(_file, change.edits), *more],
         )  # fmt: skip
         self.append(entry)
         return entry
@@ -178,7 +181,7 @@ class Journal(JournalFile):
         disk.sweep_temps(self.folders() if tidy else [self.root])
         if not cut_short:
             return
-        self._sweep(entry)
+        self.sweep(entry)
         here = [file for file in entry.files if not self._is_elsewhere(self._full(file["path"]))]
         whole = all(self._digest(file["path"]) == file["after"] for file in here)
         if entry.op == "purge":
@@ -188,7 +191,7 @@ class Journal(JournalFile):
         else:
             self._roll_back(entry)
 
-    def _sweep(self, entry: Entry) -> None:
+    def sweep(self, entry: Entry) -> None:
         """Remove the temporary files of a change that was cut short."""
         folders = {os.path.dirname(self.kept_path(entry.n, file["path"])) for file in entry.files}
         if entry.op == "purge":  # the only one that rewrites what is archived

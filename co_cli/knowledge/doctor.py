@@ -6,6 +6,7 @@ import os
 import re
 from collections import defaultdict
 
+from co_cli.knowledge.journal import Entry
 from co_cli.knowledge.note import Note, has_conflict
 from co_cli.knowledge.reader import Problem, Reader
 
@@ -18,6 +19,7 @@ def diagnose(book: Reader) -> list[Problem]:
     return [
         *book.problems,
         *_twins(book, notes),
+        *_copied(book, notes),
         *(problem for note in notes for problem in _odd(note)),
         *_journal(book),
     ]
@@ -39,6 +41,23 @@ def _twins(book: Reader, notes: list[Note]) -> list[Problem]:
     ]
 
 
+def _copied(book: Reader, notes: list[Note]) -> list[Problem]:
+    """Files that have another one's uid, as one has that was made by copying."""
+    by_uid: dict[str, list[Note]] = defaultdict(list)
+    for note in notes:
+        by_uid[note.meta.get("uid") or note.path].append(note)
+    shared = [note for some in by_uid.values() if len(some) > 1 for note in some]
+    return [
+        Problem(
+            note.path,
+            f"has a `uid` that belongs to another file ({note.uid}); it gets one of its own when "
+            "Co next changes it, and you may delete that line",
+        )
+        for note in shared
+        if not book.owns_uid(note)
+    ]
+
+
 def _odd(note: Note) -> list[Problem]:
     found = []
     if line := has_conflict(note.raw.decode()):
@@ -57,8 +76,9 @@ def _journal(book: Reader) -> list[Problem]:
     ]
     if journal.tail().state == "intent":
         found.append(Problem(journal.path, "a change is unfinished; the next save settles it"))
-    for entry in journal.entries():
-        if entry.state == "cut short":
+    entries = journal.entries()
+    for entry in entries:
+        if entry.state == "cut short" and not _repeated(entry, entries):
             found.append(
                 Problem(journal.path, f"change {entry.n}, a purge, was cut short; repeat it")
             )
@@ -67,3 +87,10 @@ def _journal(book: Reader) -> list[Problem]:
             if file["before"] not in (None, "purged") and not os.path.lexists(path):
                 found.append(Problem(path, f"change {entry.n} can no longer be undone: it is gone"))
     return found
+
+
+def _repeated(purge: Entry, entries: list[Entry]) -> bool:
+    """Whether a purge that was cut short was carried out later."""
+    later = [one for one in entries if one.n > purge.n and (one.op, one.state) == ("purge", "done")]
+    about = {file["path"] for file in purge.files}
+    return any(about <= {file["path"] for file in one.files} for one in later)

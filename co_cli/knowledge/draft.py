@@ -116,9 +116,14 @@ class Draft:
         return parse(os.path.join(self.book.memories, name), raw)
 
     def edit(self, note: Note, changes: dict[str, Any], text: str | None = None) -> Note:
-        """The note with these fields changed and nothing else; a legacy field goes."""
+        """The note with these fields changed and nothing else; a legacy field goes.
+
+        A uid that it shares with another note is replaced.
+        """
         if "consolidation_reason" in note.meta:
             changes = changes | {"consolidation_reason": None}
+        if not self.book.owns_uid(note):
+            changes = changes | {"uid": new_uid()}
         try:
             raw = _fitting(rewrite(note.raw, changes, text))
         except FormatError as error:

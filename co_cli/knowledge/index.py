@@ -26,7 +26,7 @@ from co_cli.knowledge.hits import Synced
 from co_cli.knowledge.lookup import Lookup
 from co_cli.knowledge.note import Note, number_of
 
-SCHEMA = "co 5"
+SCHEMA = "co 6"
 PATIENCE = 10.0
 _BATCH = 1000
 _LARGE = 2000  # notes from which on a question must not wait for the embedder's vocabulary
@@ -39,12 +39,13 @@ CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE file(
     id INTEGER PRIMARY KEY, key INTEGER, name TEXT, sign INTEGER, hash BLOB, number INTEGER,
     created TEXT, expires TEXT, tags TEXT, passages INTEGER, speaker TEXT, why TEXT, line INTEGER,
-    owed INTEGER);
+    owed INTEGER, uid TEXT);
 CREATE INDEX owing ON file(name) WHERE owed;
 CREATE INDEX long ON file(passages) WHERE passages > 1;
 CREATE INDEX keys ON file(key);
 CREATE INDEX unread ON file(name) WHERE why IS NOT NULL;
 CREATE INDEX numbers ON file(number);
+CREATE INDEX uids ON file(uid) WHERE uid IS NOT NULL;
 CREATE INDEX speakers ON file(speaker) WHERE speaker IS NOT NULL;
 CREATE TABLE word(word TEXT PRIMARY KEY, b BLOB) WITHOUT ROWID;
 CREATE TABLE piece(piece TEXT PRIMARY KEY, id INTEGER) WITHOUT ROWID;
@@ -365,7 +366,7 @@ class Index(Lookup):
             known = row, _key(name), name, sign, digest
             if isinstance(found, FormatError):
                 why = str(found), found.line
-                files.append((*known, number_of(name), "", "", "", 0, None, *why, 0))
+                files.append((*known, number_of(name), "", "", "", 0, None, *why, 0, None))
                 row += 1
                 continue
             parts = passages(found.text)
@@ -383,7 +384,8 @@ class Index(Lookup):
             vocabulary.update(around[0].split(), around[1].split())
             expires = str(found.meta.get("expires") or "")[:10]
             head = found.id, found.created, expires, tags + "\n"
-            files.append((*known, *head, len(parts), speaker or None, None, 0, 0))
+            uid = found.meta.get("uid") or None
+            files.append((*known, *head, len(parts), speaker or None, None, 0, 0, uid))
             row += len(parts)
         db.executemany("INSERT INTO terms(rowid,body,title,tags,date) VALUES(?,?,?,?,?)", terms)
         db.executemany("INSERT INTO letters(rowid,text) VALUES(?,?)", letters)
@@ -395,8 +397,8 @@ class Index(Lookup):
                 self._embed(db, self.embedder, texts, vectors)
             except EmbedderUnavailable as error:  # found by words until it answers again
                 self.trouble = str(error)
-                files = [(*file[:-1], 1) for file in files]
-        db.executemany("INSERT INTO file VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)", files)
+                files = [(*file[:-2], 1, file[-1]) for file in files]
+        db.executemany("INSERT INTO file VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", files)
 
     def _learn(self, db: apsw.Connection, vocabulary: set[str]) -> None:
         """Keep the words that are new, for beginnings, slips and likeness."""

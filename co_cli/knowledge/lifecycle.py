@@ -9,7 +9,7 @@ from datetime import date, datetime, timedelta
 from typing import Any, NamedTuple
 
 from co_cli.errors import RefusedText
-from co_cli.knowledge.note import Note, sections, timestamp
+from co_cli.knowledge.note import Note, Part, sections, timestamp
 from co_cli.knowledge.policy import Policy
 from co_cli.knowledge.sameness import key, longest_word
 
@@ -145,19 +145,31 @@ def as_part(note: Note) -> str:
     return _HEADING_LIKE.sub(r"\\\g<0>", note.body.replace("\r\n", "\n"))
 
 
+def with_tags(note: Note) -> str:
+    """All that a summary says of a note, below its heading."""
+    tags = f"Tags: {', '.join(note.tags)}\n\n" if note.tags else ""
+    return f"{tags}{as_part(note)}".strip()
+
+
+def words_of(part: str) -> str:
+    """A note's words out of its part of a summary, without the tags."""
+    return re.sub(r"\ATags: .*\n\n", "", part)
+
+
 def decay_text(notes: Sequence[Note]) -> str:
-    """Every original in its own words, under a heading with its number and date."""
+    """Every original in its own words, under a heading with its number, date and uid."""
     first, last = min(n.created for n in notes)[:10], max(n.created for n in notes)[:10]
     parts = [f"{len(notes)} older memories, {first} to {last}, in their own words."]
     for note in notes:
-        tags = f"Tags: {', '.join(note.tags)}\n\n" if note.tags else ""
-        parts.append(f"## Memory {note.id} ({note.created[:10]})\n\n{tags}{as_part(note)}")
+        uid = str(note.meta.get("uid") or "")
+        told = f", {uid}" if re.fullmatch(r"[\w-]{1,64}", uid) else ""
+        parts.append(f"## Memory {note.id} ({note.created[:10]}{told})\n\n{with_tags(note)}")
     return "\n\n".join(parts)
 
 
-def without_sections(note: Note, gone: Sequence[str]) -> str:
+def without_parts(note: Note, gone: Sequence[Part]) -> str:
     """A consolidated note's text without these parts."""
-    left = [text for _, text in sections(note) if text not in gone]
+    left = [part.text for part in sections(note) if part not in gone]
     first = note.body.replace("\r\n", "\n").split("\n\n## Memory ", 1)[0]
     return "\n\n".join([_COUNT.sub(str(len(left)), first, count=1), *left])
 

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from co_cli.errors import FormatError
 from co_cli.knowledge.frontmatter import (
@@ -28,7 +28,7 @@ _OUTSIDE = frozenset(
 )  # sources that are not a person
 _OTHER_YAML = frozenset("y n yes no on off true false null".split())  # what other readers retype
 _CONFLICT = r"(?m)^(<{7} |={7}\r?$|>{7} )"
-_HEADING = r"(?m)^## Memory (\d{1,9}) \((\d{4}-\d{2}-\d{2}[^)\n]*)\)\n"
+_HEADING = r"(?m)^## Memory (\d{1,9}) \(\d{4}-\d{2}-\d{2}(?:, ([\w-]{1,64}))?[^)\n]*\)\n"
 
 
 class Note:
@@ -72,6 +72,12 @@ class Note:
     def uid(self) -> str:
         """What links hold: the random uid, or the number for a note written by hand."""
         return self.meta.get("uid") or str(self.id)
+
+    @property
+    def mark(self) -> str:
+        """What tells it in the record of a conversation: uid and number, or where its file is."""
+        uid = self.meta.get("uid")
+        return f"{uid}/{self.id}" if uid else self.path
 
     @property
     def protected(self) -> bool:
@@ -139,7 +145,24 @@ def parse_article(path: str, raw: bytes) -> Note:
     return Note(path, raw, {**meta, "id": 0, "created": meta["fetched"]}, body.strip())
 
 
-def sections(note: Note) -> list[tuple[int, str]]:
+class Part(NamedTuple):
+    """An original inside a consolidated note; `uid` is empty where the heading tells none."""
+
+    number: int
+    uid: str
+    text: str
+
+    @property
+    def body(self) -> str:
+        """The text below the heading."""
+        return self.text.partition("\n")[2].strip()
+
+    def mark(self, holder: Note) -> str:
+        """What tells it in the record of a conversation, as `Note.mark` does."""
+        return f"{self.uid}/{self.number}" if self.uid else f"{holder.mark}#{self.number}"
+
+
+def sections(note: Note) -> list[Part]:
     """The originals inside a consolidated note: their old number, and their part of the text."""
     if not note.consolidated:
         return []
@@ -147,7 +170,7 @@ def sections(note: Note) -> list[tuple[int, str]]:
     heads = list(re.finditer(_HEADING, body))
     ends = [*(head.start() for head in heads[1:]), len(body)]
     return [
-        (int(head.group(1)), body[head.start() : end].strip())
+        Part(int(head[1]), head[2] or "", body[head.start() : end].strip())
         for head, end in zip(heads, ends, strict=True)
     ]
 

@@ -23,7 +23,6 @@ from co_cli.knowledge.note import Note, parse, timestamp
 from co_cli.knowledge.reader import Problem, Reader, Ref, named
 
 _TRIES = 5
-_FEW = 200  # notes that a save reads rather than ask the index
 
 
 class Notebook(Reader):
@@ -106,10 +105,10 @@ class Notebook(Reader):
             replaced = verdict.similar[0][0]
             echoed.append(replaced)
             draft.remove(replaced)
-            links["supersedes"] = [replaced.uid]
+            links["supersedes"] = [self.link(replaced)]
             action = "updated"
         elif verdict.similar:
-            links["related"] = [note.uid for note, _ in verdict.similar]
+            links["related"] = [self.link(note) for note, _ in verdict.similar]
             action = "related"
         note = draft.add(text, tags, {**fields, **lifecycle.inherited(echoed), **links})
         saved = Saved(action, note, self.ref(note), list(verdict.similar), replaced=replaced)
@@ -123,7 +122,7 @@ class Notebook(Reader):
 
     def _around(self, text: str) -> Around:
         """The notes a new text is compared with: few notes all, many by the index."""
-        if self.how.watch or len(disk.list_names(self.memories)) > _FEW:
+        if self.is_large:
             self._begin()
             since = lifecycle.window(self.policy, self.clock())
             around = self.finder.around(text, since, lifecycle.WINDOW_LIMIT)
@@ -254,7 +253,7 @@ class Notebook(Reader):
             links = known if isinstance(known, list) else [known] if known else []
             changes: dict[str, Any] = {
                 "tags": lifecycle.union(first.tags, (tag for note in others for tag in note.tags)),
-                "supersedes": lifecycle.union(links, (note.uid for note in others)),
+                "supersedes": lifecycle.union(links, map(self.link, others)),
                 "updated": timestamp(self.clock()),
             }
             changes |= lifecycle.inherited(notes)

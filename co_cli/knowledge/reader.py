@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 Ref = str | int | Note
 
 _USUAL, _EVERY = How(), Filters()
+_FEW = 200  # notes that a save reads rather than ask the index
 
 
 def named(ref: str | int, notes: Iterable[Note]) -> list[Note]:
@@ -212,12 +213,46 @@ class Reader:
             hint = f"It was archived; `co knowledge restore {self.prefix}{name}` brings it back."
         raise NotFound(f"there is no memory {self.prefix}{str(name)[:60]}", hint=hint)
 
+    def link(self, note: Note) -> str:
+        """What another note's header calls this one: its uid, if no other note has it by right."""
+        return note.uid if self.owns_uid(note) else str(note.id)
+
+    def owns_uid(self, note: Note) -> bool:
+        """Whether a note may keep its uid: of files that share one, the one that Co made first.
+
+        Whoever copies a file by hand copies its uid. The journal knows which of them Co wrote;
+        where it knows of none, the lowest number is the oldest.
+        """
+        uid = note.meta.get("uid")
+        sharing = self._sharing(str(uid)) if uid else []
+        if len(sharing) < 2:
+            return True
+        made: dict[str, int] = {}
+        for entry in self.journal.entries():
+            for file in entry.files if entry.state == "done" else ():
+                if file["before"] is None:
+                    made.setdefault(file["path"], entry.n)
+        never = self.basis.n + 1
+        first = min(
+            sharing, key=lambda one: (made.get(f"memories/{one.name}", never), one.id, one.name)
+        )
+        return first.path == note.path
+
+    def _sharing(self, uid: str) -> list[Note]:
+        found = self.finder.sharing(uid) if self.is_large else None
+        return [n for n in self.notes() if n.meta.get("uid") == uid] if found is None else found
+
+    @property
+    def is_large(self) -> bool:
+        """Whether a save asks the index rather than read all notes."""
+        return self.how.watch or len(disk.list_names(self.memories)) > _FEW
+
     def inside(self, number: int) -> tuple[Note, str] | None:
         """The consolidated note that holds a decayed original, and the original's part of it."""
         for note in self.notes():
-            for old, text in sections(note):
-                if old == number:
-                    return note, text
+            for part in sections(note):
+                if part.number == number:
+                    return note, part.text
         return None
 
     @property
