@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, cast
@@ -70,7 +71,11 @@ class Knowledge(AbstractCapability[Any]):
 
     def given(self, ctx: RunContext[Any]) -> CoDeps:
         """The run's own deps when they are Co's, else this capability's; gated in any case."""
-        return replace(ctx.deps, gated=True) if isinstance(ctx.deps, CoDeps) else self.deps
+        if not isinstance(ctx.deps, CoDeps):
+            return self.deps
+        given = copy(ctx.deps)  # not `replace`, which would take down what the settings say now
+        given.gated = True
+        return given
 
     def get_instructions(self) -> str | None:
         """What the model is told about its memory, for an agent that is not Co's own."""

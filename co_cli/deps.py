@@ -3,33 +3,47 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
-from co_cli import trust
+from co_cli import rules, trust
 from co_cli.errors import CoError
 from co_cli.knowledge import Notebook, Policy, Shelf, folders
 from co_cli.knowledge.folders import AnyPath
 from co_cli.knowledge.hits import How
 
-_USUAL = How()
-_OWN = Policy()
+
+class _Setting:
+    """A field that is what the settings say at the moment, until somebody says otherwise."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, deps: CoDeps | None, owner: type) -> Any:
+        if deps is None:  # what the field is made with when nobody says anything
+            return None
+        said = vars(deps).get(self.name)
+        return getattr(deps.rules()[0].settings, self.name) if said is None else said
+
+    def __set__(self, deps: CoDeps, value: Any) -> None:
+        vars(deps)[self.name] = value
 
 
 @dataclass
 class CoDeps:
-    """Everything has a default; without a folder, the working folder of the moment decides.
+    """Without a value or a folder, the settings and the working folder of the moment decide.
 
     A session is `gated`: the notes of a folder that nobody here trusts are kept from the model.
     `external` names what came into the conversation from outside, and grows while it lasts.
     """
 
-    memory_max_count: int = 200
-    memory_dedup_window_days: int = 7
-    memory_dedup_threshold: int = 85
-    memory_decay_strategy: str = "summarize"
-    memory_decay_percentage: float = 0.2
+    memory_max_count: int = _Setting()  # type: ignore[assignment]
+    memory_dedup_window_days: int = _Setting()  # type: ignore[assignment]
+    memory_dedup_threshold: int = _Setting()  # type: ignore[assignment]
+    memory_decay_strategy: str = _Setting()  # type: ignore[assignment]
+    memory_decay_percentage: float = _Setting()  # type: ignore[assignment]
     project: AnyPath | None = None
-    how: How = _USUAL
-    own: Policy = _OWN
+    how: How | None = None
+    own: Policy | None = None
     gated: bool = False
     external: list[str] = field(default_factory=list)
 
@@ -37,12 +51,20 @@ class CoDeps:
         """The project's folder now."""
         return str(self.project or folders.project_folder())
 
+    def rules(self) -> tuple[rules.Rules, rules.Rules]:
+        """What the settings say now: for the project's notebook, and for the person's own."""
+        return rules.in_force(trust.status(self.folder()))
+
     def shelf(self) -> Shelf[Notebook]:
         """The notebooks visible now."""
-        here = folders.knowledge_folder(self.folder())
+        here, own = self.rules()
+        said = {name: value for name, value in vars(self).items() if value is not None}
+        known = {name: said[name] for name in here.settings._fields if name in said}
+        policy = Policy.of(here.settings._replace(**known))
+        place, mine = folders.knowledge_folder(self.folder()), folders.user_knowledge()
         return Shelf(
-            Notebook(here, policy=Policy.of(self), how=self.how),
-            Notebook(folders.user_knowledge(), scope="user", policy=self.own, how=self.how),
+            Notebook(place, policy=policy, how=self.how or here.how),
+            Notebook(mine, scope="user", policy=self.own or own.policy, how=self.how or own.how),
         )
 
     def usable(self) -> bool:

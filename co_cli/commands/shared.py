@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import click
 
-from co_cli import config, trust
+from co_cli import config, rules, trust
 from co_cli.display import columns, notice, on_terminal, say, say_line
 from co_cli.errors import Ambiguous, CoError, SettingsError
 from co_cli.knowledge import disk, folders
-from co_cli.knowledge.hits import How
 from co_cli.knowledge.note import Note, now, timestamp
-from co_cli.knowledge.policy import Policy
 from co_cli.knowledge.reader import Reader
 from co_cli.knowledge.reader import Ref as NoteRef
 from co_cli.knowledge.shelf import Book, Shelf
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
     import click.shell_completion
 
     from co_cli.deps import CoDeps
-    from co_cli.knowledge.embed import Embedder
 
 _REF = r"#?g?\d{1,9}(-[a-z0-9-]+)?(\.md)?|a:.+"
 _MAX_INPUT = 1024 * 1024
@@ -80,34 +77,18 @@ def open_desk(kind: type[Book], *, lenient: bool = False) -> Desk[Book]:
     status = trust.status(project)
     trouble = None
     try:
-        settings = own = config.load_settings(use_project=False)
-        if folders.SETTINGS in status.usable:
-            settings = config.load_settings()
+        here, own = rules.in_force(status)
     except SettingsError as error:
         if not lenient:
             raise
-        settings = own = config.Settings()
+        here = own = rules.Rules(config.Settings())
         trouble = error
-    for warning in settings.warnings:
+    for warning in here.settings.warnings:
         notice(f"co: {warning}")
-    project_book = kind(
-        folders.knowledge_folder(project), policy=Policy.of(settings), how=_how(settings)
-    )
-    user_book = kind(folders.user_knowledge(), scope="user", policy=Policy.of(own), how=_how(own))
+    project_book = kind(folders.knowledge_folder(project), policy=here.policy, how=here.how)
+    user_book = kind(folders.user_knowledge(), scope="user", policy=own.policy, how=own.how)
     shelf = Shelf(project_book, user_book)
-    return Desk(project, shelf, status, own, trouble)
-
-
-def _how(settings: config.Settings) -> How:
-    """How these settings want to search; another embedder is loaded by the first search."""
-
-    def chosen() -> Embedder:
-        from co_cli.embedders import choose
-
-        return choose(settings.embedder)
-
-    own = settings.embedder in ("", "wordllama")
-    return How(settings.search_backend, settings.search_fusion, None if own else chosen)
+    return Desk(project, shelf, status, own.settings, trouble)
 
 
 def first_day(text: str, today: str, option: str) -> str:
