@@ -63,6 +63,8 @@ CORE_ORDER = [
     "note",
     "policy",
     "hits",
+    "secret_values",
+    "secrets",
     "refuse",
     "sameness",
     "journal",
@@ -129,7 +131,7 @@ LATE_IMPORTS_ALLOWED = [
 ]
 # What looking at notes never loads: the half of Co that writes, and what costs a millisecond.
 WRITING = (
-    "change context doctor draft intake legacy lifecycle notebook purge refuse versions"
+    "change context doctor draft intake legacy lifecycle notebook purge refuse secrets versions"
 ).split()
 COSTLY = (
     "asyncio click.shell_completion dataclasses difflib hashlib pathlib rapidfuzz rich "

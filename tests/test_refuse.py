@@ -5,15 +5,19 @@ Secrets are put together when the tests run: no line of this file may look like 
 
 from __future__ import annotations
 
+import json
 import random
+import re
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from co_cli.errors import RefusedText
-from co_cli.knowledge import refuse
+from co_cli.knowledge import secrets
 from co_cli.knowledge.refuse import (
     MAX_TAG,
     MAX_TAGS,
@@ -23,7 +27,9 @@ from co_cli.knowledge.refuse import (
     find_hidden,
     find_secret,
 )
+from co_cli.knowledge.secrets import LEFT_OUT, without_secrets
 
+DATA = Path(__file__).parent / "data"
 HINT = "Store where it is kept instead, or repeat with --allow-secret."
 
 
@@ -97,6 +103,34 @@ PAIRS = [
     ("assigned-secret", "to" + "ken = lower; pwd=" + "p@ss" + "word!"),
     ("assigned-secret", "wifi密码" + "：" + noise(12)),
     ("assigned-secret", "https://example.org/?x=1&to" + "ken=" + noise(20)),
+    ("assigned-secret", "the pass" + "word for the staging box is Win" + "ter2026!"),
+    ("assigned-secret", "das Pass" + "wort für den Server lautet Win" + "ter2026!"),
+    ("assigned-secret", "le mot de " + "passe du serveur est Hi" + "ver2026!"),
+    ("assigned-secret", "la contra" + "seña del servidor es Invi" + "erno2026!"),
+    ("assigned-secret", "STRIPE" + "_KEY=" + noise(24)),
+    ("assigned-secret", "DB" + "_PASS=" + noise(8)),
+    ("assigned-secret", "staging login: admin / " + noise(10)),
+    ("assigned-secret", "I use " + noise(10) + " as my pass" + "word"),
+    ("private-key", "MII" + "EowIBAAKCAQEA" + noise(64) + "\n" + noise(64)),
+    ("private-key", "b3Blbn" + "NzaC1rZXktdjEA" + noise(64)),
+    ("password-hash", "bob:$2" + "b$12$" + noise(53)),
+    ("password-hash", "$argon2id" + "$v=19$m=65536,t=3,p=4$" + noise(22) + "$" + noise(43)),
+    ("signed-url", "https://a.example.net/b?sv=1&si" + "g=" + noise(40) + "%3D"),
+    ("otp-secret", "otpauth://totp/a?secret" + "=" + noise(32, "ABCDEFG234567")),
+    ("recovery-code", "recovery codes: " + "a1b2c-3d4e5 " + "f6g7h-8i9j0"),
+    ("recovery-code", "-".join(noise(6, "123456789") for _ in range(8))),
+    (
+        "seed-phrase",
+        "wallet: ribbon tornado velvet walnut orbit puzzle lemon glove canyon maple kitten oxygen",
+    ),
+    ("card-number", "my card is 4539 " + "1488 0343 6467"),
+    ("pin-code", "my PIN is 4" + "831"),
+    ("login-command", "curl -u admin:" + noise(8) + " https://nexus.internal"),
+    ("login-command", "sshpass -p " + noise(8) + " ssh ops@10.0.0.7"),
+    ("login-command", "mysql -uroot -p" + noise(8) + " app"),
+    ("login-file", "machine a.example.net login bob password " + noise(8)),
+    ("login-file", '{"auths": {"a": {"au' + 'th": "Y2k6Wng3LUxl' + 'bW9uLVRyMzM="}}}'),
+    ("kubernetes-secret", "kind: Secret\ndata:\n  tls.key: " + noise(40)),
 ]
 RULES = [rule for rule, _ in PAIRS]
 SAMPLES = [pytest.param(rule, secret, id=f"{rule}-{n}") for n, (rule, secret) in enumerate(PAIRS)]
@@ -216,7 +250,7 @@ def test_a_secret_is_refused_by_its_rule_and_never_repeated(rule: str, secret: s
 
 
 def test_every_rule_has_a_sample() -> None:
-    assert set(refuse._secrets()) == set(RULES)
+    assert set(secrets.RULES) == set(RULES)
     assert len(set(RULES)) >= 25
 
 
@@ -228,6 +262,43 @@ def test_the_message_names_the_kind_and_the_rule() -> None:
 def test_a_placeholder_does_not_hide_a_secret_after_it() -> None:
     assert find_secret("ghp" + "_" + "x" * 36 + " or ghp" + "_" + noise(36)) == "github-token"
     assert find_secret("password: token: pwd" + "=" + noise(12)) == "assigned-secret"
+
+
+def labelled(half: str, label: str) -> list[str]:
+    """The texts of one half of the labelled data; they are kept in parts."""
+    lines = (DATA / f"secrets_{half}.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    return ["".join(row["parts"]) for row in rows if row["label"] == label]
+
+
+def test_labelled_secrets_are_refused_and_innocent_texts_are_not() -> None:
+    """Goes red when a rule sees less, or takes more for a secret, than was measured."""
+    for half, least, most in (("open", 100, 0), ("held", 96, 1)):
+        secret, innocent = labelled(half, "secret"), labelled(half, "innocent")
+        assert (len(set(secret)), len(set(innocent))) == (100, 100)
+        assert sum(find_secret(text) is not None for text in secret) >= least
+        assert sum(find_secret(text) is not None for text in innocent) <= most
+
+
+def test_what_is_left_without_its_secrets_holds_none_of_them() -> None:
+    """Goes red when a secret is cut short: its end would be kept."""
+    for line in (DATA / "secrets_open.jsonl").read_text("utf-8").splitlines():
+        row = json.loads(line)
+        if row["label"] == "secret":
+            kept = without_secrets("".join(row["parts"]))
+            word = re.split(r"[\s\"'<>&;@,]", row["parts"][min(1, len(row["parts"]) - 1)])[0]
+            assert LEFT_OUT in kept, row
+            assert word not in kept, row
+            assert find_secret(kept) is None, row
+
+
+@pytest.mark.parametrize(("rule", "secret"), SAMPLES)
+def test_a_secret_is_cut_out_of_what_stands_around_it(rule: str, secret: str) -> None:
+    kept = without_secrets(f"First line\n{secret}\nThe last.", "[in the vault]")
+    assert kept.startswith("First line\n")
+    assert kept.endswith("The last.") or rule == "private-key"  # whose end may be missing
+    assert "[in the vault]" in kept
+    assert find_secret(kept) is None
 
 
 @pytest.mark.parametrize("text", ORDINARY)
@@ -392,7 +463,7 @@ def test_a_secret_in_a_tag_is_refused_and_never_repeated(rule: str, secret: str)
     for tag in (secret, f"{secret} {'a' * 80}"):
         error = tag_refusal("fine", tag)
         assert (error.rule, error.hint) == (f"secret:{rule}", HINT)
-        assert str(error).startswith("tag 2 looks like a")
+        assert str(error).startswith("tag 2 looks like ")
         assert secret not in str(error)
 
 
@@ -487,6 +558,20 @@ NASTY = [
         "discord.com/api/",
     ),
     *("npm_", "hf_", "pypi-", "pypi-AgE", "dop_v1_", "ya29.", "1//0", "AIza", "tskey-a", "dp.a."),
+    *("password for the ", "das Passwort f\u00fcr ", "clave de ", "a_key=", "pw=", "key_", "abcd "),
+    *("abc def ghi jkl mno pqr stu vwx yza bcd efg. ", "4539 ", "4539-", "1. word\n", "curl -u a:"),
+    *("mysql -", "kind: Secret\n", "data:\n  a: ", "?sig=", "&key=", "login: a / ", "pin is "),
+    *("recovery codes a1b2-", "a as my ", "$2b$", "$6$a$", "MII", "MIIEowIBAAK", "Cookie: a="),
+    *(
+        "net use ",
+        "ldapsearch -",
+        "--password ",
+        "echo ",
+        "login a password ",
+        "a:1:a:a:",
+        "otpauth://",
+    ),
+    *("token for the service of the thing ", "1a2b-", "root / ", "a@a.a:"),
     *("pwd=%" + "s" * 190 + "!", "pwd=" + "a-" * 95 + "!", "pwd=" + "a1" * 95, "密码"),
     *("\u200d", "\ufe0f", "👨\u200d", "می\u200c", "\u202e\n", "\r", "\x00"),
 ]
@@ -507,14 +592,24 @@ def test_no_text_of_16_kib_takes_long() -> None:
 
 
 def test_the_time_grows_with_the_text_and_no_faster() -> None:
-    """Goes red when anything looks at all of the text once for each thing it finds."""
-    for piece in ("eyJ", "password=", "a://a:a"):
-        begin = time.process_time()
-        find_secret(piece * (8 * MAX_TEXT // len(piece)))
-        assert time.process_time() - begin < 5, piece
+    """Goes red when anything looks at all of the text once for each thing it finds.
+
+    Four times the text may take four times as long; a quadratic scan takes sixteen times.
+    """
+    for piece in NASTY:
+        text = (piece * MAX_TEXT)[:MAX_TEXT]
+        short, long = (min(spent(find_secret, some) for _ in "12") for some in (text[:4096], text))
+        assert long < 10 * short + 0.02, (piece[:24], short, long)
     begin = time.process_time()
     assert len(find_hidden("\u202e\n" * 300_000)) == 300_000
     assert time.process_time() - begin < 5
+
+
+def spent(act: Callable[[str], object], text: str) -> float:
+    """The seconds of processor time that this takes."""
+    begin = time.process_time()
+    act(text)
+    return time.process_time() - begin
 
 
 @given(st.text())

@@ -1,16 +1,13 @@
-"""What Co will not store: secrets, hidden characters, nothing at all, too much; knows no files.
-
-Every repetition in a pattern is bounded or possessive, so a scan is linear in the text.
-"""
+"""What Co will not store: secrets, hidden characters, nothing at all, too much; knows no files."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from functools import cache
 
 from co_cli.errors import RefusedText
+from co_cli.knowledge.secrets import RULES, find_secret
 
 __all__ = ["MAX_TAG", "MAX_TEXT", "check_text", "clean_tags", "find_hidden", "find_secret"]
 
@@ -38,72 +35,6 @@ _JOINING = (
 _UNSPACED = r"[\u0e00-\u109f\u1780-\u17ff\u1980-\u1aaf\ua9e0-\uaa7f]{2}"
 _PICTURES = "\u203c\u2049\u2139\u3030\u303d"  # emoji that Unicode files as punctuation or letters
 _KEYCAPS = tuple("#*0123456789")
-
-# Looked at, not consumed: a name inside a value must not hide the next value.
-_VALUE = r"[ \t]{0,5}(?=[\"'`](?P<quoted>[^\"'`\n]{8,100})|(?P<bare>[!#-&(-+\--:<-_a-~]{8,100}))"
-_LOGIN = r"://[^\s:/@?#]{0,100}:(?P<password>[^\s/@]{1,200})@(?=[\w\[.])"
-# The rule, what a message calls it, its pattern (also in indented lines); the first fit is named.
-_SECRETS = r"""
-private-key          a private key
-    -----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY|PuTTY-User-Key-File-\d
-age-secret-key       an age secret key        (?i)AGE-SECRET-KEY-(?:PQ-)?1[0-9A-Z]{40}
-aws-access-key       an AWS access key        \b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b
-aws-secret-key       an AWS secret key
-    (?i)(?:aws[\w .-]{0,20}secret|secret_?access_?key)[\w .-]{0,20}["'`*]{0,3}\s{0,5}
-    (?:=>|:=|[:=])?\s{0,5}["'`*]{0,3}[a-z0-9/+]{40}(?![a-z0-9/+])
-github-token         a GitHub token           gh[pousr]_[A-Za-z0-9]{30}|github_pat_\w{30}
-gitlab-token         a GitLab token           gl(?:pat|dt|rt|ptt|cbt|ft|oas|soat|agent)-[\w-]{20}
-slack-token          a Slack token            (?:xox[a-eoprs]|xapp)-(?=[A-Za-z%-]{0,40}\d)[\w%-]{12}
-slack-webhook        a Slack webhook
-    hooks\.slack\.com/(?:services|workflows|triggers)/[\w/+-]{30}
-stripe-key           a Stripe key
-    [sr]k_(?:live|test|prod)_[A-Za-z0-9]{10}|whsec_[\w+/]{24}
-anthropic-key        an Anthropic key         sk-ant-[\w-]{20}
-openai-key           an OpenAI key
-    \bsk-(?:(?:proj|svcacct|admin|or-v1)-[\w-]{20}|(?=[A-Za-z]{0,40}\d)[A-Za-z0-9]{20}|[A-Za-z]{40})
-google-api-key       a Google API key         AIza[\w-]{35}
-google-oauth         a Google OAuth secret    GOCSPX-[\w-]{20}|\bya29\.[\w-]{20}|\b1//0[\w-]{40}
-npm-token            an npm token             \bnpm_[A-Za-z0-9]{36}
-pypi-token           a PyPI token             pypi-AgE[\w-]{30}|pypi-[\w-]{85}
-huggingface-token    a Hugging Face token     \b(?:hf|api_org)_[A-Za-z0-9]{30}
-digitalocean-token   a DigitalOcean token     do[por]_v1_[A-Fa-f0-9]{40}
-sendgrid-key         a SendGrid key           \bSG\.[\w-]{16,32}\.[\w-]{30}
-twilio-key           a Twilio key             \bSK[0-9a-fA-F]{32}\b
-telegram-token       a Telegram bot token     (?:\b|bot)\d{6,16}:A[\w-]{34}(?![\w-])
-discord-webhook      a Discord webhook
-    (?i)discord(?:app)?\.com/api/(?:v\d{1,2}/)?webhooks/\d{17,20}/[\w-]{40}
-discord-token        a Discord bot token
-    \b(?:[MNO][DTjz][AEIMQUYcgk][w-z0-5]){4}[\w-]{2,16}\.[\w-]{6}\.[\w-]{27}
-service-token        an API token
-    shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}|\bdp\.[a-z]{2,5}\.\w{40}|lin_api_\w{32}|\bntn_\w{40}
-    |\bdapi[a-f0-9]{32}|ATATT3[\w=-]{50}|\bhv[sb]\.[\w-]{24}|\bgl(?:sa|c)_\w{32}|NRAK-\w{27}
-    |PMAK-\w{24}|\bsbp_[a-f0-9]{40}|\bgsk_\w{40}|\bxai-\w{60}|\bpplx-\w{40}|\br8_\w{37}
-    |\btskey-[a-z]{2,10}-\w{10}|dckr_pat_[\w-]{20}|\bkey-[a-f0-9]{32}\b
-jwt                  a JSON Web Token
-    (?<![\w-])eyJ[\w-]{10,4000}\.eyJ[\w-]{10,16000}\.[\w-]{10}
-azure-storage-key    an Azure key             (?i)(?:Account|SharedAccess)Key=[a-z0-9+/]{40}
-database-url         a database URL with its password
-    (?i)\b(?:postgres(?:ql)?|mysql|mariadb|mongodb|rediss?|amqps?|mssql|sqlserver|oracle|clickhouse
-    |cockroachdb|nats|kafka|neo4j|bolt)(?:\+[a-z0-9]{1,20})?<LOGIN>
-basic-auth-url       a URL with its password  (?i)\b[a-z][a-z0-9+.-]{1,20}<LOGIN>
-authorization-header an access token          (?i)\b(?:bearer|basic) (?=[\w+/=.~-]{16})<VALUE>
-assigned-secret      a password or key
-    (?i)(?:passw(?:or)?[dt]|passphrase|pwd|(?<!:)secret|token|credentials?|密码|密碼|パスワード
-    |(?:api|access|auth|secret|private|signing|encryption)[ _-]?key)["'`*_]{0,3}[ \t]{0,5}
-    (?:=>|:=|={1,3}|[:\uff1a]|\bis\b)[*_]{0,2}<VALUE>
-"""
-# No rule can match a text without one of these; most notes are spared the compiling of them all.
-_HINT = r"(?i)[\w+/=.~-]{16}|://|pass|pwd|secret|token|credential|key|bearer|basic|密|パス"
-_PLACEHOLDER = (
-    r"(?i)^(?:[<{\[(*]|\$[a-z_{(]|%\(|%\w{1,64}%$|%s$)|x{6}|\*{3}|\.{3}"
-    r"|change.?me|placeholder|redacted"
-)
-# Places, methods and names that a note may well give where a secret would stand.
-_ORDINARY = (
-    r"(?i)^(?:[~./]|arn:|[a-z]{1,10}://|0x[0-9a-f]{40}$|\d{4}-\d\d-\d\d)|^[\w.+-]{1,64}@[\w-]{1,64}\.[\w.]{2,64}$"
-    r"|\s|example|your|dummy|1password|argon2|pbkdf2|bcrypt|scrypt|sha\d|base64|oauth|privatekey"
-)
-_WORD = r"[A-Za-z]*[0-9]{0,5}|[a-z]{0,2}[0-9]{1,5}[a-z]{1,2}|[0-9]+"  # oauth2, k8s, 3rd
 
 
 def check_text(text: str, *, allow_secret: bool = False) -> str:
@@ -141,16 +72,6 @@ def find_hidden(text: str) -> list[tuple[int, int, str]]:
     return [(line, column, name) for _, line, column, name in _suspects(text)]
 
 
-def find_secret(text: str) -> str | None:
-    """Name the first rule that sees a secret in the text."""
-    if not re.search(_HINT, text):
-        return None
-    for name, (_, pattern) in _secrets().items():
-        if any(map(_is_real, pattern.finditer(text))):
-            return name
-    return None
-
-
 def _check_tag(tag: str, number: int, *, allow_secret: bool) -> None:
     # Secrets come first, hidden characters left out: the messages after this one show the tag.
     if not allow_secret:
@@ -170,7 +91,7 @@ def _check_tag(tag: str, number: int, *, allow_secret: bool) -> None:
 def _refuse_secret(text: str, subject: str) -> None:
     name = find_secret(text)
     if name is not None:
-        message = f"{subject} looks like {_secrets()[name][0]} (rule {name})"
+        message = f"{subject} looks like {RULES[name]} (rule {name})"
         hint = "Store where it is kept instead, or repeat with --allow-secret."
         raise RefusedText(message, rule=f"secret:{name}", hint=hint)
 
@@ -216,33 +137,3 @@ def _is_picture(char: str) -> bool:
 
 def _is_text(char: str) -> bool:
     return char != "" and unicodedata.category(char)[0] in "LMN"
-
-
-@cache
-def _secrets() -> dict[str, tuple[str, re.Pattern[str]]]:
-    table = _SECRETS.replace("<VALUE>", _VALUE).replace("<LOGIN>", _LOGIN)
-    rules = re.findall(r"^(\S+) +(an? .+?)\s{2,}(\S.*(?:\n .+)*)", table, re.MULTILINE)
-    return {rule: (what, re.compile(re.sub(r"\n +", "", p), re.ASCII)) for rule, what, p in rules}
-
-
-def _is_real(match: re.Match[str]) -> bool:
-    groups = match.groupdict()
-    value = groups.get("quoted") or groups.get("bare")
-    if value:
-        return _looks_secret(value, quoted=bool(groups["quoted"]))
-    return not re.search(_PLACEHOLDER, groups.get("password") or match[0])
-
-
-def _looks_secret(value: str, *, quoted: bool) -> bool:
-    """Tell a key or password from a word, a name, a path or a piece of code."""
-    if not quoted:
-        value = value.rstrip(".,;:!?)]}>*_")
-        if re.search(r"[(\[{<\\]", value):
-            return False
-    if re.search(_PLACEHOLDER, value) or re.search(_ORDINARY, value):
-        return False
-    if not re.search(r"[A-Za-z]", value) or not re.search(r"[0-9!@#$%^&*~?]", value):
-        return False
-    pieces = re.split(r"[-_./:+]", value)
-    mixed = [piece for piece in pieces if re.search(r"[A-Za-z]{2}[0-9]|[0-9][A-Za-z]{2}", piece)]
-    return len(pieces) == 1 or len(mixed) > 2 or not all(re.fullmatch(_WORD, p) for p in pieces)

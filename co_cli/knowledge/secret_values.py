@@ -1,0 +1,202 @@
+"""Whether what stands where a secret would is one: a word, a name, a path and code are not."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable
+from itertools import takewhile
+from typing import NamedTuple
+
+__all__ = ["JUDGES", "Found"]
+
+_PLACEHOLDER = re.compile(
+    r"(?i)^(?:[<{\[(*]|\$[a-z_{(]|%\(|%\w{1,64}%$|%s$|(?:my)?(?:passw(?:or)?d|pass|pwd?|secret|token)$)"
+    r"|x{6}|\*{3}|\.{3}|change.?me|placeholder|redacted|example|…"
+)
+# Places, methods and names that a note may well give where a secret would stand.
+_ORDINARY = re.compile(
+    r"(?i)^(?:[~./]|arn:|[a-z]{1,10}://|0x[0-9a-f]{40}$|\d{4}-\d\d-\d\d)"
+    r"|^[\w.+-]{1,64}@[\w-]{1,64}\.[\w.]{2,64}$|\s|your|dummy|1password|keepass|bitwarden|argon2|pbkdf2"
+    r"|bcrypt|scrypt|sha-?\d|base\d\d|oauth|privatekey|[rhep]s(?:256|384|512)|aes-?\d|ed25519|rsa-?\d|k8s"
+    r"|^v?\d{1,4}(?:\.\d{1,6}){1,3}|^\d{1,4}[-_]?[a-z]{0,12}$"
+)
+# Names of variables and fields: DB_PASSWORD2, user.password_v2, pwd_hash2.
+_NAME = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[a-z]+[0-9]?(?:[_.][a-z]+[0-9]{0,2})+")
+_WORD = re.compile(r"[A-Za-z]*[0-9]{0,5}|[a-z]{0,2}[0-9]{1,5}[a-z]{1,2}|[0-9]+")  # oauth2, k8s, 3rd
+_MARKS = "!@#$%^&*~?+"
+_ODD = re.compile(f"[0-9{_MARKS}]")
+_MARKED = re.compile(rf"\w[{_MARKS}]")
+_LETTER = re.compile(r"[^\W\d_]")
+_WEAK = re.compile(r"[a-z]{4,20}[0-9]{2,4}(?![\w(\[./-])")
+_CODE = re.compile(r"[(\[{<\\]")
+_JOINTS = re.compile(r"[-_./:+]")
+_FUNCTION_WORDS = frozenset(
+    "the and for are was were has had not but from have which their our its his her than does did"
+    " been via per your how who why a an at in is of on or to least with must be characters".split()
+)
+_TEST_CARDS = frozenset("4111111111111111 5555555555554444 378282246310005".split())
+_CARD_WORDS = re.compile(
+    r"(?i)card|visa|master|amex|american express|karte|carte|tarjeta|cv[cv]|exp"
+)
+
+
+class Found(NamedTuple):
+    """What a pattern took for a secret, and the text around it."""
+
+    text: str
+    start: int
+    end: int
+    quoted: bool
+
+    @property
+    def value(self) -> str:
+        """What may be the secret."""
+        return self.text[self.start : self.end]
+
+    def before(self, size: int) -> str:
+        """So much of the text before it."""
+        return self.text[max(self.start - size, 0) : self.start]
+
+    def around(self, size: int) -> str:
+        """So much of the text on either side."""
+        return self.before(size) + self.text[self.end : self.end + size]
+
+
+def _any(found: Found) -> bool:
+    return not _PLACEHOLDER.search(found.value)
+
+
+def _sure(found: Found) -> bool:
+    return found.end > found.start
+
+
+def _bare(value: str, quoted: bool) -> str:
+    """The value without the sentence's punctuation; empty when it is no secret for sure."""
+    if not _ODD.search(value):
+        return ""
+    if quoted:
+        value = value.strip()
+    else:
+        value = value.rstrip(".,;:!?)]}>*_|")
+        if _CODE.search(value):
+            return ""
+    return "" if _PLACEHOLDER.search(value) or _ORDINARY.search(value) else value
+
+
+def _mixed(value: str) -> bool:
+    return bool(_LETTER.search(value) and _ODD.search(value))
+
+
+def _loose(found: Found) -> bool:
+    """A password, after a word that says so: letters with a digit or a mark, or many digits."""
+    value = found.value
+    if found.quoted and len(words := value.lower().split()) > 2:
+        return len(words) < 9 and not _FUNCTION_WORDS.intersection(words)
+    value = _bare(value, found.quoted)
+    if len(value) < 6 or _NAME.fullmatch(value):
+        return False
+    return _mixed(value) or value.isdigit()
+
+
+def _beside(found: Found) -> bool:
+    """A password right after the word, with nothing between them."""
+    if found.quoted:
+        return _loose(found)
+    plain = _WEAK.match(found.text, found.start)
+    weak = plain and found.before(6).split()[-1:] != ["pass"] and _bare(plain[0], found.quoted)
+    return bool(weak) or _strict(found)
+
+
+def _named(found: Found) -> bool:
+    """A key: letters with digits or marks that are not put together like a name."""
+    value = _bare(found.value, found.quoted)
+    if len(value) < 8 or not _mixed(value):
+        return False
+    pieces = _JOINTS.split(value)
+    mixed = [piece for piece in pieces if re.search(r"[A-Za-z]{2}[0-9]|[0-9][A-Za-z]{2}", piece)]
+    return len(pieces) == 1 or len(mixed) > 2 or not all(_WORD.fullmatch(p) for p in pieces)
+
+
+def _strict(found: Found) -> bool:
+    """What nothing but a password or a key looks like, whatever stands before it."""
+    value = _bare(found.value, found.quoted).removeprefix("base64:")
+    if len(value) < 6 or _NAME.fullmatch(value) or not _mixed(value):
+        return False
+    upper, lower = re.search("[A-Z]", value), re.search("[a-z]", value)
+    numbers = re.findall("[0-9]+", value)
+    leet = len(numbers) > 1 and re.search("[a-zA-Z][0-9]{1,2}[a-zA-Z]", value)
+    marked = _MARKED.search(value) and "." not in value
+    strange = upper or (numbers and "#" not in value)
+    long = len(value) > 15 and sum(map(len, numbers)) > 3 and "/" not in value
+    return bool((upper and lower and numbers) or leet or (marked and strange) or long)
+
+
+def _random(found: Found) -> bool:
+    value = found.value
+    return _any(found) and bool(re.search("[0-9]", value) and _mixed(value))
+
+
+def _codes(found: Found) -> bool:
+    """Groups of letters and digits of one length, or the letters of a one-time password."""
+    value = found.value
+    groups = re.split("[ -]", value)
+    if len(groups) == 1:
+        return len(value) > 15 and bool(re.fullmatch("[A-Z2-7]+", value) or _mixed(value))
+    first = len(groups[0])
+    even = list(takewhile(lambda group: len(group) == first, groups))
+    digits = sum(map(str.isdigit, "".join(even)))
+    has_digit = any(map(str.isdigit, groups[0]))
+    return digits > 1 and (len(even) > 2 or (len(even) > 1 and has_digit))
+
+
+def _seed(found: Found) -> bool:
+    """Twelve to 24 plain words that make no sentence, alone or where a wallet is spoken of."""
+    words = re.findall("[a-z]+", found.value.lower())
+    if _FUNCTION_WORDS.intersection(words):
+        return False
+    around = found.around(80)
+    if re.search(r"(?i)seed|mnemonic|wallet|recovery|phrase|ledger|trezor|metamask", around):
+        return found.end > found.start
+    text, start, end, _ = found
+    line = text[text.rfind("\n", 0, start) + 1 : start] + text[end : end + 1]
+    alone = found.value.islower() and not line.strip(" \n\t\"'`*>-")
+    return alone and len(words) in (12, 15, 18, 21, 24)
+
+
+def _card(found: Found) -> bool:
+    """Digits with a right check digit, grouped as on a card or where a card is spoken of."""
+    value = re.sub("[ -]", "", found.value)
+    if value in _TEST_CARDS or len(set(value)) < 5 or value.startswith("40000"):
+        return False
+    doubled = [int(c) * 2 - 9 * (c > "4") if n % 2 else int(c) for n, c in enumerate(value[::-1])]
+    around = found.around(60)
+    grouped = len(value) < len(found.value)
+    return sum(doubled) % 10 == 0 and bool(grouped or _CARD_WORDS.search(around))
+
+
+def _pin(found: Found) -> bool:
+    value = found.value.rstrip("-")
+    digits = sum(map(str.isdigit, value))
+    short = 3 if re.search(r"(?i)cv[cv][^\n]{0,20}$", found.before(24)) else 4
+    return digits >= short and len(value) - digits < 4 and not re.match(r"\d{4}-\d\d-\d\d", value)
+
+
+def _encoded(found: Found) -> bool:
+    """A user and a password as HTTP and Docker write them."""
+    value = found.value.rstrip("=")
+    try:
+        plain = base64.b64decode(value + "=" * (-len(value) % 4), validate=True).decode()
+    except ValueError:
+        return False
+    return plain.isprintable() and ":" in plain
+
+
+# Who decides, by the name that a rule gives.
+JUDGES: dict[str, Callable[[Found], bool]] = {
+    judge.__name__[1:]: judge
+    for judge in (
+        *(_any, _sure, _loose, _beside, _named, _strict),
+        *(_random, _codes, _seed, _card, _pin, _encoded),
+    )
+}
