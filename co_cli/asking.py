@@ -8,13 +8,18 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from prompt_toolkit import PromptSession
+from prompt_toolkit.input.typeahead import get_typeahead
+from prompt_toolkit.output.vt100 import Vt100_Output
+from prompt_toolkit.utils import is_dumb_terminal
 from rich.console import Console
 from rich.text import Text
 
+from co_cli import typeahead
 from co_cli.approval import DECLINED, FORGET, STOPPED, Answer, Review, Reviewed, Wish, planned
 from co_cli.deps import CoDeps
 from co_cli.knowledge.folders import short
@@ -29,15 +34,53 @@ _TITLES = {
 }
 
 
-def reader() -> Read:
-    """Ask for a line on the terminal, with a text to begin with; nothing of it is kept."""
-    session: PromptSession[str] = PromptSession()
+class Reader:
+    """Asks for a line on the terminal, with a text to begin with; nothing of it is kept."""
 
-    async def read(question: str, default: str = "") -> str:
+    def __init__(self) -> None:
+        self.session: PromptSession[str] | None = None
+
+    async def __call__(self, question: str, default: str = "") -> str:
+        """What is typed from the moment the question is drawn; what was typed before waits."""
+        self.session = self.session or _session()
+        set_aside(self.session)
+        output = self.session.output
+        if isinstance(output, _Late):
+            output.drawn = False
         # The terminal sends ^C as a key; who stops the turn by a signal still can.
-        return await session.prompt_async(question, default=default, handle_sigint=False)
+        return await self.session.prompt_async(question, default=default, handle_sigint=False)
 
-    return read
+
+class _Late(Vt100_Output):
+    """A screen that sets aside what was typed up to the moment it first shows something."""
+
+    drawn = True
+
+    def flush(self) -> None:
+        """Draw."""
+        if not self.drawn:
+            typeahead.set_aside()
+        super().flush()
+
+
+def _session() -> PromptSession[str]:
+    if is_dumb_terminal():
+        return PromptSession()
+    output = _Late.from_pty(sys.stdout, os.environ.get("TERM"))
+    output.enable_cpr = False  # or the terminal's report would be taken for early keys
+    session: PromptSession[str] = PromptSession(output=output, prompt_continuation=BAR)
+
+    def drawn(_app: object) -> None:
+        assert isinstance(output, _Late)
+        output.drawn = True
+
+    session.app.after_render += drawn
+    return session
+
+
+def set_aside(session: PromptSession[str]) -> None:
+    """Keep what was typed so far from what is asked now; the next message begins with it."""
+    typeahead.set_aside("".join(key.data for key in get_typeahead(session.input)))
 
 
 class Screen:

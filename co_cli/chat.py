@@ -21,9 +21,9 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from rich.console import Console
 from rich.text import Text
 
-from co_cli import _commands, models, prompts, transcripts
+from co_cli import _commands, models, prompts, transcripts, typeahead
 from co_cli.approval import WRITES, Review, Reviewed
-from co_cli.asking import Screen, reader
+from co_cli.asking import Reader, Screen, set_aside
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
 from co_cli.events import Event, Failed, Told, Used, Using, Words
@@ -76,7 +76,7 @@ class Chat:
         )
         self.console = Console(highlight=False, no_color=bool(os.environ.get("NO_COLOR")))
         self.speech = Speech(self.console)
-        self.screen = Screen(self.console, reader())
+        self.screen = Screen(self.console, Reader())
         self.warming: Thread | None = None
         self.talk: Session | None = None
         self.failed = False
@@ -95,8 +95,7 @@ class Chat:
         editor = self._editor()
         while not self.done:
             try:
-                again = "Enter tries again > " if self.failed else "> "
-                line = (await editor.prompt_async(again)).strip()
+                line = await self._line(editor)
             except KeyboardInterrupt:
                 self.say("Ctrl+D or /quit leaves.", "dim")
                 continue
@@ -110,6 +109,13 @@ class Chat:
                 retry = self.failed and line.lower() in ("", "y", "yes")
                 await self._stoppable(self._turn(None if retry else line))
         self.say("Bye.", "dim")
+
+    async def _line(self, editor: PromptSession[str]) -> str:
+        """What the person says next; it begins with what they typed while something was asked."""
+        if self.failed:
+            set_aside(editor)  # an Enter means yes here, and must mean it
+        again = "Enter tries again > " if self.failed else "> "
+        return (await editor.prompt_async(again, default=typeahead.take())).strip()
 
     def _greet(self) -> None:
         if self.resumed:

@@ -14,11 +14,13 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Any, NamedTuple
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 PATIENCE = 10.0  # seconds for the process to end when it is told to
 BETWEEN = " and also "
@@ -366,6 +368,7 @@ class Loopback(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", port), Answer)
         self.lock = Lock()
         self.failed: set[str] = set()
+        self.let_go = Event()
 
     def first(self, fault: str) -> bool:
         """Whether this fault has not happened yet."""
@@ -389,7 +392,9 @@ class Answer(BaseHTTPRequestHandler):
     server: Loopback
 
     def do_GET(self) -> None:
-        """The list of models."""
+        """The list of models; `/v1/go` lets those answer who are held."""
+        if self.path == "/v1/go":
+            self.server.let_go.set()
         if self.path != "/v1/models":
             self._send(404, {"error": {"message": "Not found"}})
             return
@@ -415,6 +420,9 @@ class Answer(BaseHTTPRequestHandler):
             self._send(400, {"error": {**error, "code": "context_length_exceeded"}})
         elif fault == "silent":
             Event().wait()
+        elif fault == "held":
+            self.server.let_go.wait()
+            self._answer(body, misbehave("", asked), fault)
         else:
             self._answer(body, misbehave(fault, asked), fault)
 
@@ -489,6 +497,11 @@ class Server(NamedTuple):
 
     url: str
     log: Path
+
+    def let_go(self) -> None:
+        """Let the model `faulty-held` answer, from now on."""
+        with suppress(HTTPError):
+            urlopen(f"{self.url}/go", timeout=PATIENCE)
 
     def requests(self) -> list[dict[str, Any]]:
         """What it was asked so far."""

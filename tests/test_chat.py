@@ -385,6 +385,76 @@ def test_a_purge_removes_the_conversations_that_hold_the_memory() -> None:
     assert transcripts.recent(os.getcwd(), 5) == []
 
 
+# Keys typed too early
+
+
+@pytest.mark.parametrize("early", ["y\r", "\x1b[200~y\r\x1b[201~", "\r\x1b[Ax\x7fy"])
+def test_keys_typed_while_the_model_thinks_approve_nothing(server: Server, early: str) -> None:
+    """Red when a question is answered by what was typed before anybody could read it."""
+    with Talking(**connected(server, "faulty-held")) as chat:
+        chat.say("I prefer tabs over spaces")
+        chat.until("Thinking")
+        chat.type(early)
+        server.let_go()
+        chat.until("[e]dit >")
+        chat.say("n")
+        chat.until("Not saved: ")
+        chat.until("> y")
+        chat.keys("es, that was for you")
+        chat.say("")
+        chat.until("You said: yes, that was for you")
+        assert chat.leave().code == 0
+    assert not NOTES.exists()
+
+
+def test_keys_of_the_same_burst_as_the_message_approve_nothing(server: Server) -> None:
+    """Red when the line editor's own memory of early keys reaches the question."""
+    with Talking(**connected(server)) as chat:
+        chat.say("I prefer tabs over spaces\ry")
+        chat.until("[e]dit >")
+        chat.say("n")
+        chat.until("Not saved: ")
+        chat.until("> y")
+        chat.keys("\x03")
+    assert not NOTES.exists()
+
+
+def test_keys_typed_between_two_questions_of_a_review_answer_neither(server: Server) -> None:
+    """Red when one line of answers carries over to the question after it."""
+    with Talking(**connected(server)) as chat:
+        chat.say("I prefer tabs and also we decided to ship on Tuesdays")
+        chat.until("or one: y2, n2, e2 >")
+        chat.say("n1\ry")
+        chat.until("or one: y2, n2, e2 >")
+        chat.say("n")
+        chat.until("Not saved: ")
+        chat.until("> y")
+        chat.keys("\x03")
+    assert not NOTES.exists()
+
+
+def test_an_enter_pressed_too_early_does_not_try_again(server: Server) -> None:
+    """Red when a failed turn is repeated by a key that was pressed before it failed."""
+    with Talking(**connected(server, "faulty-500")) as chat:
+        chat.say("hello\r")
+        chat.until("Enter tries again >")
+        assert chat.leave().code == 0
+    assert len(server.requests()) == 1
+
+
+def test_keys_typed_before_a_folder_is_asked_about_trust_nothing() -> None:
+    """G16. Red when a folder is trusted by what was typed before its files were shown."""
+    Path("AGENTS.md").write_text("Speak like a pirate")
+    with Talking() as chat:
+        chat.type("y\nhello")
+        chat.until("[y/N]: ")
+        chat.type("n\r")
+        chat.until("no context files; 0 memories")
+        chat.until("> y")
+        chat.until("hello")
+        chat.keys("\x03")
+
+
 # co ask
 
 

@@ -311,7 +311,9 @@ def test_a_person_is_asked_about_a_similar_memory() -> None:
     with Terminal("learn", "We deploy on Thursdays") as terminal:
         terminal.expect("[c]ancel")
         terminal.type("x\n")
-        terminal.expect("Error: 'x' is not one of")
+        terminal.expect(
+            "'x' is none of the answers.\n[u]pdate (replace 1), [k]eep both, or [c]ancel"
+        )
         terminal.type("u\n")
         assert terminal.end().code == 0
     assert names() == ["002-we-deploy-on-thursdays.md"]
@@ -747,7 +749,7 @@ def test_purge_asks_first() -> None:
     with Terminal("forget", "vault", "--purge") as terminal:
         terminal.expect('Forget memory 1: "The vault opens at noon"? [y/N]')
         terminal.type("y\n")
-        terminal.expect("[y/N]")
+        terminal.expect("Remove memory 1 (1 copy) for good")
         terminal.type("y\n")
         assert terminal.end().code == 0
     assert _holding("vault") == []
@@ -1462,6 +1464,43 @@ def test_nobody_who_wants_no_colour_gets_any(args: tuple[str, ...]) -> None:
     assert (result.code, ESCAPE in result.out) == (0, False)
 
 
+@pytest.mark.parametrize(
+    ("args", "question", "no"),
+    [
+        (("forget", "1", "--purge"), "[y/N]", "n"),
+        (("trust",), "[y/N]", "n"),
+        (("learn", "We deploy on Thursdays"), "[c]ancel", "c"),
+        (("knowledge", "decay", "--force"), "[y/N]", ""),
+    ],
+)
+def test_keys_typed_before_a_question_do_not_answer_it(
+    args: tuple[str, ...], question: str, no: str
+) -> None:
+    """Red when a command is agreed to by what was typed before its question was there."""
+    ok("learn", "We deploy on Tuesdays")
+    ok("learn", "Dana owns billing")
+    Path("AGENTS.md").write_text("Be brief.")
+    with Terminal(*args) as terminal:
+        terminal.type("y\nu\nls")
+        terminal.expect(question)
+        terminal.type(f"{no}\n")
+        shown = terminal.end().out
+    assert "this is no answer to it: y u ls" in shown
+    assert "✓" not in shown
+
+
+def test_keys_typed_before_a_question_is_asked_again_do_not_answer_it() -> None:
+    """Red when the second line of a burst answers after the first was no answer."""
+    ok("learn", "We deploy on Tuesdays")
+    with Terminal("forget", "1", "--purge") as terminal:
+        terminal.expect("[y/N]")
+        terminal.type("maybe\ny\n")
+        terminal.expect("this is no answer to it: y")
+        terminal.type("n\n")
+        assert terminal.end().code == 1
+    assert len(names()) == 1
+
+
 WIDE = "👍🏽" * 90 + " ✓ Trusted. " + "Я" * 70 + " " + "e\u0301" * 80
 
 
@@ -1474,7 +1513,7 @@ WIDE = "👍🏽" * 90 + " ✓ Trusted. " + "Я" * 70 + " " + "e\u0301" * 80
         (("knowledge", "list"), "Total", ("    ", "1  ", "ref ", "Total")),
         (("forget", "1", "--purge"), "[y/N]", ("    ", "Remove ")),
         (("learn", WIDE.replace("Trusted", "Thrusted")), "[c]ancel",
-         ("  │ ", "This is close", "[u]pdate")),
+         ("  │ ", "This is close", "[u]pdate", "    or [c]")),
     ],
 )  # fmt: skip
 def test_no_text_on_a_terminal_goes_on_where_co_speaks(
@@ -1488,7 +1527,7 @@ def test_no_text_on_a_terminal_goes_on_where_co_speaks(
     assert shown.count("\n  │ " if args[0] in ("trust", "learn") else "\n    ") > 0
     for row in filter(None, shown.split("\n")):
         assert row.startswith(begins)
-        assert args[0] == "learn" or all_double(row.removesuffix(" [y/N]: ")) < columns
+        assert all_double(row.removesuffix(": ")) < columns
 
 
 def all_double(text: str) -> int:

@@ -25,6 +25,7 @@ ORDER = [
     "deps",
     "results",
     "display",
+    "typeahead",
     "logs",
     "tools",
     "prompts",

@@ -11,6 +11,7 @@ import click
 from co_cli.commands.shared import (
     as_json,
     choosing,
+    confirm,
     draft_name,
     drafts_folder,
     in_user,
@@ -70,7 +71,7 @@ def _edit(book: Notebook, note: Note, draft: str) -> Note:
             if not on_terminal():
                 raise CoError(_cannot_keep(error), hint=f"Your text is in {draft}") from error
             notice(f"co: {_cannot_keep(error)}")
-            if not click.confirm("Edit it again?", default=True):
+            if not confirm("Edit it again?", yes=False, default=True):
                 raise CoError("the memory is unchanged", hint=f"Your text is in {draft}") from error
         except MovedOn as error:
             raise CoError(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from typing import Any
 
-import click
-
 from co_cli import logs, transcripts
 from co_cli.commands.shared import confirm, drop_drafts
 from co_cli.display import notice, on_terminal, say_line
@@ -67,7 +65,7 @@ def _with_earlier(book: Notebook, copies: Copies, yes: bool) -> Copies:
     say_line(f"Memory {book.prefix}{copies.number} was made of or replaced these, which stay:")
     for note in copies.earlier:
         say_line(f"  {_line(book, note)}")
-    too = click.confirm("Remove them too?")
+    too = confirm("Remove them too?", yes=False)
     return find_copies(book, copies.ref, earlier=True) if too else copies
 
 

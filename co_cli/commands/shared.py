@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import click
 
-from co_cli import config, rules, trust
+from co_cli import config, rules, trust, typeahead
 from co_cli.display import columns, notice, on_terminal, say, say_line
 from co_cli.errors import Ambiguous, CoError, SettingsError
 from co_cli.knowledge import disk, folders
@@ -132,20 +132,33 @@ def choosing(
         say(f"{error}:")
         for number, note in enumerate(notes, 1):
             say_line(f"  {number}  {book.prefix}{note.name[:-3]}  {note.summary}")
-        picked = click.prompt("Which one", type=click.IntRange(1, len(notes)))
-        return act(book, notes[picked - 1])
+        picked = answer("Which one", [str(number + 1) for number in range(len(notes))])
+        return act(book, notes[int(picked) - 1])
 
 
-def confirm(question: str, yes: bool, *, quiet: bool = False) -> bool:
+def answer(question: str, answers: Container[str]) -> str:
+    """One of these answers, typed after the question was there; asked until it is one."""
+    shown = "\n".join(hanging(question, columns(), keep=""))
+    while True:
+        if early := " ".join(typeahead.set_aside().split()):
+            notice(f"co: typed before the question, so this is no answer to it: {early}")
+        said = str(click.prompt(shown, default="", show_default=False)).strip().lower()
+        if said in answers:
+            return said
+        notice(f"{said!r} is none of the answers.")
+
+
+def confirm(question: str, yes: bool, *, quiet: bool = False, default: bool = False) -> bool:
     """Ask a person; with nobody there the answer is no, unless it was given beforehand."""
     if yes or quiet or not on_terminal():
         return yes
-    return click.confirm("\n".join(hanging(question, columns(), keep="")))
+    said = answer(f"{question} [{'Y/n' if default else 'y/N'}]", ("y", "yes", "n", "no", ""))
+    return said[0] == "y" if said else default
 
 
 def ask(question: str, choices: str) -> str:
     """One of these letters."""
-    return str(click.prompt(question, type=click.Choice(list(choices)), show_choices=False))
+    return answer(question, list(choices))
 
 
 def read_text(words: tuple[str, ...]) -> str:
