@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -10,15 +11,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from faults import Call, Shim
 
 from co_cli.errors import NotFound
+from co_cli.knowledge import intake
 from co_cli.knowledge.draft import Item
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.policy import Policy
 
+EXPORT = "export.jsonl"
 NOON = datetime(2026, 2, 9, 12, 0, tzinfo=UTC)
 ROOMY = Policy(max_count=10_000)
 NEXT = "Zebras graze quietly beyond Timbuktu"  # the next ordinary save: like no other text here
@@ -56,6 +60,29 @@ def _intake(book: Notebook) -> None:
     change = book.plan_intake(items, context=b"# Context\n").change
     assert change is not None
     book.journal.commit(change)
+
+
+def _export(book: Notebook) -> None:
+    intake.export_to(book, os.path.join(book.root, EXPORT), force=True)
+
+
+def _exported(book: Notebook) -> None:
+    OPERATIONS["save"].prepare(book)
+    _export(book)
+    book.remember(_NEW)
+
+
+def _import_file(book: Notebook) -> None:
+    plan = intake.plan_import(book, intake.collect(Path(book.root, "old.jsonl")))
+    assert plan.change is not None
+    book.journal.commit(plan.change)
+
+
+def _with_file(book: Notebook) -> None:
+    OPERATIONS["save"].prepare(book)
+    words = ("alpha", "beta", "gamma")
+    rows = [json.dumps({"content": f"Imported fact {word}"}) + "\n" for word in words]
+    Path(book.root, "old.jsonl").write_text("".join(rows))
 
 
 def _decay(book: Notebook) -> None:
@@ -110,6 +137,8 @@ OPERATIONS = {
         Operation("merge", lambda book: book.merge([1, 3, 5])),
         Operation("protect", lambda book: book.protect(2)),
         Operation("import", _intake),
+        Operation("import a file", _import_file, _with_file),
+        Operation("export", _export, _exported),
     ]
 }
 
@@ -146,8 +175,9 @@ def state(root: str) -> State:
     for folder in ("memories", "articles", "inbox"):
         for name in _listed(os.path.join(root, folder)):
             found[f"{folder}/{name}"] = _text(os.path.join(root, folder, name))
-    if os.path.exists(os.path.join(root, "context.md")):
-        found["context.md"] = _text(os.path.join(root, "context.md"))
+    for name in ("context.md", EXPORT):
+        if os.path.exists(os.path.join(root, name)):
+            found[name] = _text(os.path.join(root, name))
     return found
 
 
@@ -179,7 +209,7 @@ def prepare(operation: Operation, work: str) -> Stage:
         operation.prepare(Notebook(template, policy=ROOMY, clock=lambda: NOON))
     os.makedirs(template, exist_ok=True)
     stage = Stage(operation, work, template, [state(template)], {})
-    for path in stage.states[0]:
+    for path in sorted(set(stage.states[0]) - {EXPORT}):  # which is made to be written over
         with open(os.path.join(template, path), "rb") as file:
             stage.originals[path] = file.read()
     root = stage.copy()

@@ -1132,6 +1132,32 @@ def test_export_can_be_read_back() -> None:
     assert co("knowledge", "export", ".").code == 2
 
 
+def test_export_writes_over_nothing_that_a_name_only_leads_to() -> None:
+    """Red when a link is followed or replaced, or a pipe or a device replaced by a file."""
+    note(1, "Apples are red")
+    Path("mine.txt").write_text("mine")
+    Path("link.jsonl").symlink_to("mine.txt")
+    Path("nowhere.jsonl").symlink_to("missing")
+    os.mkfifo("pipe")
+    for name, target in (("link.jsonl", "mine.txt"), ("nowhere.jsonl", "missing")):
+        for force in ((), ("--force",)):
+            assert refused("knowledge", "export", name, *force) == (
+                f"co: {name} is a symbolic link\n"
+                f"    Name the file it leads to: {Path.cwd() / target}\n"
+            )
+    assert "is no plain file" in refused("knowledge", "export", "pipe", "--force")
+    assert Path("mine.txt").read_text() == "mine"
+    assert (Path("link.jsonl").is_symlink(), Path("pipe").is_fifo()) == (True, True)
+    assert not Path("missing").exists()
+    Path("folder").mkdir()
+    Path("way").symlink_to("folder")
+    ok("knowledge", "export", "way/out.jsonl")
+    assert json.loads(Path("folder/out.jsonl").read_text())["content"] == "Apples are red"
+    Path("mine.txt").chmod(0o640)
+    ok("knowledge", "export", "mine.txt", "--force")
+    assert Path("mine.txt").stat().st_mode & 0o777 == 0o640
+
+
 # Setting up
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from co_cli import trust
 from co_cli.commands.shared import Desk, as_json, assume_yes, confirm, in_user, open_desk
 from co_cli.display import notice, quote, say, say_line, to_json
 from co_cli.errors import CoError
-from co_cli.knowledge import disk, folders
+from co_cli.knowledge import folders
 from co_cli.knowledge import intake as moving
 from co_cli.knowledge.draft import Intake
 from co_cli.knowledge.legacy import Haul
@@ -105,18 +104,12 @@ def export_command(file: Path | None, force: bool, in_user: bool) -> None:
     Texts, tags, dates and marks come back; numbers and links between notes are made anew.
     """
     book = open_desk(Notebook).book(in_user)
-    rows = list(moving.export(book))
+    if file is None:
+        for row in moving.export(book):
+            click.echo(json.dumps(row))
+    else:
+        count = moving.export_to(book, str(file), force=force)
     if book.problems:
         notice(f"{plural(len(book.problems), 'file')} could not be read: co knowledge doctor")
-    lines = [json.dumps(row, ensure_ascii=file is None) for row in rows]
-    text = "".join(line + "\n" for line in lines)
-    if file is None:
-        click.echo(text, nl=False)
-        return
-    if os.path.lexists(file) and not force:
-        raise CoError(f"{file} is there already", hint="Give another name, or add --force.")
-    try:
-        disk.put(os.path.abspath(file), text.encode())
-    except OSError as error:
-        raise CoError(f"cannot write {file}: {error.strerror}") from error
-    say_line(f"✓ Exported {plural(len(rows), 'memory')} to {file}")
+    if file is not None:
+        say_line(f"✓ Exported {plural(count, 'memory')} to {file}")

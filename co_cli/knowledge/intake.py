@@ -6,6 +6,7 @@ already, is for the notebook to say.
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -250,6 +251,26 @@ def export(book: Notebook) -> Iterator[dict[str, Any]]:
             **{name: value for name, value in more.items() if _is_plain(value)},
             "content": note.body,
         }
+
+
+def export_to(book: Notebook, path: str, *, force: bool = False) -> int:
+    """Write every note as JSON Lines to a file, whole or not at all; how many there are.
+
+    A link or a device in its place is refused: what it leads to is not what the person named.
+    """
+    if disk.is_link(path):
+        hint = f"Name the file it leads to: {os.path.realpath(path)}"
+        raise CoError(f"{path} is a symbolic link", hint=hint)
+    if disk.exists(path) and not force:
+        raise CoError(f"{path} is there already", hint="Give another name, or add --force.")
+    if disk.exists(path) and not os.path.isfile(path):
+        raise CoError(f"{path} is no plain file", hint="Give another name.")
+    lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in export(book)]
+    try:
+        disk.put(os.path.abspath(path), "".join(lines).encode())
+    except OSError as error:
+        raise CoError(f"cannot write {path}: {error.strerror}") from error
+    return len(lines)
 
 
 def _is_plain(value: Any) -> bool:
