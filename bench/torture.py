@@ -20,10 +20,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 import crowd
+import editors
 from faults import Crash, Fault, Shim
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
-from operations import FACTS, OPERATIONS, ROOMY, state, temps
+from operations import FACTS, MEMORY, OPERATIONS, ROOMY, state, temps
 from sweep import (
     EDITED,
     FAULTS,
@@ -45,10 +46,10 @@ MANY_FILES = ("merge", "decay (summarize)", "update", "undo", "import")
 def main() -> int:
     """Run all of it, or a little of all of it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a tenth of the points")
+    parser.add_argument("--quick", action="store_true", help="a little of each, in seconds")
     quick = parser.parse_args().quick
     violations: list[str] = []
-    for part in (sweeps, recoveries, edits, crowds, machine, limits, disks, tracing):
+    for part in (sweeps, recoveries, edits, typing, crowds, machine, limits, disks, tracing):
         started = time.monotonic()
         found = part(quick)
         violations += found
@@ -68,7 +69,8 @@ def _print_points(report: Report) -> None:
 def sweeps(quick: bool) -> list[str]:
     """Every operation with every fault at every call."""
     print("A fault at every system call, then the next start and the next save:")
-    report = sweep(list(OPERATIONS), FAULTS, step=10 if quick else 1, luck=1 if quick else 3)
+    names = list(OPERATIONS)[:: 4 if quick else 1]
+    report = sweep(names, FAULTS, step=40 if quick else 1, luck=0 if quick else 3)
     _print_points(report)
     print(f"  {report.unsure} times an error was told although the change was whole and there")
     short = [] if quick or report.total >= 1000 else [f"only {report.total} points were reached"]
@@ -79,7 +81,8 @@ def recoveries(quick: bool) -> list[str]:
     """The next start after a crash is cut short too."""
     print("A fault at every system call of the recovery from a crash:")
     faults = [Fault("kill", 0), Fault("fail", 0), Fault("fail", 0, errno.ENOSPC, forever=True)]
-    report = sweep_recovery(list(MANY_FILES), faults, step=40 if quick else 4)
+    names = list(MANY_FILES)[:: 3 if quick else 1]
+    report = sweep_recovery(names, faults, step=60 if quick else 4)
     _print_points(report)
     return report.violations
 
@@ -87,17 +90,33 @@ def recoveries(quick: bool) -> list[str]:
 def edits(quick: bool) -> list[str]:
     """A person saves the file that an operation is about to change."""
     print("A hand edit at every system call:")
-    report = sweep_edits(list(EDITED), step=10 if quick else 1)
+    report = sweep_edits(list(EDITED), step=50 if quick else 1)
     _print_points(report)
     print("A hand edit, and the writer dies a few calls later:")
-    dying = sweep_edits(list(EDITED), step=10 if quick else 1, crash=(0, 1, 2, 3, 5, 8))
+    dying = sweep_edits(list(EDITED), step=50 if quick else 1, crash=(0, 1, 2, 3, 5, 8))
     _print_points(dying)
-    return report.violations + dying.violations
+    print("Two hand edits, or one that takes its time:")
+    more = sweep_edits(list(EDITED), step=50 if quick else 1, again=(1, 2, 3, 5, 8, 30))
+    _print_points(more)
+    return report.violations + dying.violations + more.violations
+
+
+def typing(quick: bool) -> list[str]:
+    """An editor saves again and again while Co changes the note."""
+    found = []
+    for how in editors.HOW:
+        print(f"Bursts of saves by an editor, {how}:")
+        with _folder(MEMORY) as folder:
+            seen = editors.run(folder, how, bursts=20 if quick else 20_000)
+        print(f"  {seen.bursts} bursts in {seen.seconds:.0f} s, meanwhile {seen.changes} changes")
+        print(f"  {seen.named} whose last save is in the archive and named, the others in place")
+        found += seen.violations
+    return found
 
 
 def crowds(quick: bool) -> list[str]:
     """Many processes, some killed while they hold the lock."""
-    processes, saves, kills = (4, 25, 5) if quick else (16, 125, 20)
+    processes, saves, kills = (4, 10, 2) if quick else (16, 125, 20)
     print(f"{processes} processes with {saves} saves each, {kills} killed holding the lock:")
     with _folder() as folder:
         seen = crowd.run(os.path.join(folder, "kb"), processes, saves, kills)
@@ -114,7 +133,7 @@ def crowds(quick: bool) -> list[str]:
 
 def machine(quick: bool) -> list[str]:
     """Any sequence of verbs, hand edits and crashes, against a model."""
-    examples = 50 if quick else 1500
+    examples = 10 if quick else 1500
     print(f"{examples} random lives of a notebook:")
     try:
         run_state_machine_as_test(
@@ -243,8 +262,8 @@ def _mounted(*arguments: str, undo: bool = True) -> Iterator[None]:
 
 
 @contextmanager
-def _folder() -> Iterator[str]:
-    folder = tempfile.mkdtemp(prefix="co-torture-")
+def _folder(where: str | None = None) -> Iterator[str]:
+    folder = tempfile.mkdtemp(prefix="co-torture-", dir=where)
     try:
         yield folder
     finally:
@@ -266,7 +285,7 @@ def tracing(quick: bool) -> list[str]:
     injections = ["error=EIO", "error=ENOSPC", "signal=KILL"]
     for call in ("fsync", "linkat,link", "pwrite64,write", "renameat2,rename"):
         for injection in injections[:: 2 if quick else 1]:
-            for number in range(1, 3 if quick else 9):
+            for number in range(1, 2 if quick else 9):
                 what = f"inject={call}:{injection}:when={number}"
                 reached = _trace(strace, what, found)
                 points += reached

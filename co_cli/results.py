@@ -100,7 +100,7 @@ def hit_json(book: Reader, hit: Hit) -> dict[str, Any]:
 def saved_json(book: Reader, saved: Saved) -> dict[str, Any]:
     """What a save did, for a program and for a model."""
     return {
-        "display": saved_text(book, saved),
+        "display": "\n".join([saved_text(book, saved), *aside_text(book)]),
         "path": saved.note.path,
         "memory_id": saved.note.id,
         "ref": saved.ref,
@@ -149,6 +149,15 @@ def saved_text(book: Reader, saved: Saved) -> str:
         lines.append(f"This notebook holds {saved.over} memories, over its limit of {limit}.")
         lines.append("`co knowledge decay` shortens it; memory_max_count raises the limit.")
     return "\n".join(lines)
+
+
+def aside_text(book: Reader) -> list[str]:
+    """Where an edit may be that came at the very moment of a change."""
+    return [
+        f"{visible(path, keep='')} was being edited at that moment; "
+        "compare it with the memory of that name (co knowledge doctor)."
+        for path in book.journal.aside
+    ]
 
 
 def decayed_text(book: Reader, saved: Saved) -> str:

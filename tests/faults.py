@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from co_cli.errors import CoError
-from co_cli.knowledge import disk
+from co_cli.knowledge import exchange
 
 # Calls on the folder that are seen, in the module that holds them.
 SEEN: list[tuple[Any, str]] = [
@@ -30,7 +30,7 @@ SEEN: list[tuple[Any, str]] = [
     *((os, name) for name in "unlink mkdir rmdir stat lstat fstat scandir listdir".split()),
     *((os, name) for name in "chmod ftruncate lseek".split()),
     *((fcntl, name) for name in ("flock", "fcntl")),
-    (disk, "_exchange"),  # a system call that Python has no name for: renameat2
+    (exchange, "_exchange"),  # a system call that Python has no name for: renameat2
 ]
 CLEAN, REFUSED, BROKEN = 0, 1, 3  # how a child ends when nobody kills it
 

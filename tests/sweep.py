@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from faults import CLEAN, REFUSED, Call, Crash, Ended, Fault, PowerCut, Say, Shim, in_child
 from operations import (
@@ -34,6 +35,7 @@ from operations import (
 )
 
 from co_cli.errors import CoError, NotFound
+from co_cli.knowledge.doctor import diagnose
 from co_cli.knowledge.notebook import Notebook
 
 
@@ -168,10 +170,11 @@ def _look(stage: Stage, book: Notebook, now: State, outcome: Outcome) -> Iterato
         yield "an intent is still open after the next start"
     if temps(book.root):
         yield "a temporary file is left after the next start"
-    if now not in stage.states and not _hidden_note(stage, outcome):
+    hidden = _hidden_note(stage, outcome)
+    if now not in stage.states and not hidden:
         names = sorted(set(now) ^ set(stage.states[0]))
         yield f"half a change ({names})" if names else "half a file"
-    elif acknowledged and now == stage.states[0]:
+    elif acknowledged and now == stage.states[0] and not hidden:
         yield "an acknowledged change is lost"
     bodies = [note.body for note in book.notes()]
     if book.problems:
@@ -302,64 +305,114 @@ EDITED = {
 }
 
 
-def sweep_edits(names: list[str], *, step: int = 1, crash: tuple[int, ...] = ()) -> Report:
+def sweep_edits(
+    names: list[str], *, step: int = 1, crash: tuple[int, ...] = (), again: tuple[int, ...] = ()
+) -> Report:
     """At every `step`-th call of an operation a person saves the file that it is about.
 
-    With `crash`, the process also dies that many calls later.
+    With `crash`, the process also dies that many calls later; with `again`, the person saves once
+    more that many calls later, or finishes only then what they began.
     """
     report = Report()
     for name in names:
         with workshop() as folder:
             stage = prepare(OPERATIONS[name], folder)
-            for how in (_in_place, _by_rename):
-                for at in range(stage.commit if crash else 1, stage.calls + 1, step):
-                    for later in crash or (0,):
+            for how in (_in_place, _by_rename, *([_slowly] if again else [])):
+                for at in range(stage.commit if crash or again else 1, stage.calls + 1, step):
+                    for later in crash or again or (0,):
                         fault = Fault("crash", at + later) if crash else None
-                        _edit_meanwhile(stage, how, at, fault, report)
+                        second = at + later if again else 0
+                        _edit_meanwhile(stage, how, (at, second), fault, report)
     return report
 
 
-def _in_place(path: str) -> None:
+Finish = Callable[[], None] | None
+
+
+def _in_place(path: str, line: str) -> Finish:
     """Save as editors do that write over the old file."""
     with open(path, "a", encoding="utf-8") as file:
-        file.write(HAND + "\n")
+        file.write(line + "\n")
+    return None
 
 
-def _by_rename(path: str) -> None:
+def _by_rename(path: str, line: str) -> Finish:
     """Save as editors do that write a new file and rename it."""
     shutil.copy(path, path + "~")
-    _in_place(path + "~")
+    _in_place(path + "~", line)
     os.rename(path + "~", path)
+    return None
+
+
+def _slowly(path: str, line: str) -> Finish:
+    """Open the old file now, and write into it later."""
+    fd = os.open(path, os.O_WRONLY | os.O_APPEND)
+
+    def finish() -> None:
+        os.write(fd, line.encode() + b"\n")
+        os.close(fd)
+
+    return finish
+
+
+class _Person:
+    """Edits a file at one call, and again at another."""
+
+    def __init__(self, path: str, how: Callable[[str, str], Finish], when: tuple[int, int]) -> None:
+        self.path, self.how, self.when = path, how, when
+        self.saved: list[str] = []
+        self.call: Call | None = None
+        self.finish: Finish = None
+
+    def look(self, number: int, call: Call) -> None:
+        if number == self.when[1]:
+            self.end()
+        if number not in self.when or not os.path.exists(self.path):
+            return
+        if self.how is _slowly and self.saved:
+            return
+        self.call = self.call or call
+        self.saved.append(f"{HAND} at call {number}.")
+        self.finish = self.how(self.path, self.saved[-1])
+
+    def end(self) -> None:
+        if self.finish is not None:
+            self.finish()
+            self.finish = None
 
 
 def _edit_meanwhile(
-    stage: Stage, how: Callable[[str], None], at: int, fault: Fault | None, report: Report
+    stage: Stage,
+    how: Callable[[str, str], Finish],
+    when: tuple[int, int],
+    fault: Fault | None,
+    report: Report,
 ) -> None:
     root = stage.copy()
     [name] = [path for path in stage.originals if f"/{EDITED[stage.operation.name]:03d}-" in path]
-    edited: list[Call] = []
-
-    def before(number: int, call: Call) -> None:
-        if number == at and os.path.exists(os.path.join(root, name)):
-            how(os.path.join(root, name))
-            edited.append(call)
-
+    person = _Person(os.path.join(root, name), how, when)
     try:
-        with Shim(root, fault, sync=False, before=before), suppress(CoError, Crash):
+        with Shim(root, fault, sync=False, before=person.look), suppress(CoError, Crash):
             stage.operation.run(stage.book(root))
-        if not edited:
+        person.end()
+        if person.call is None:
             return
-        what = f"edit{how.__name__}{' and crash' if fault else ''}"
+        what = f"edit{how.__name__}{' twice' if when[1] else ''}{' and crash' if fault else ''}"
         report.points[stage.operation.name, what] += 1
         book = stage.book(root)
-        texts = [*(note.raw for note in book.notes()), *_kept(book)]
-        # Between the last look and the rename that follows it there is no call to look with.
-        blind = edited[0].name == "replace" and how is _by_rename
-        if not blind and not any(HAND.encode() in text for text in texts):
-            where = f"{stage.operation.name}: {what} at call {at} ({edited[0]})"
-            report.violations.append(f"{where}: the hand edit is lost")
+        texts = [*(note.raw for note in book.notes()), *_kept(book), *_named(book)]
+        for line in person.saved:
+            if not any(line.encode() in text for text in texts):
+                where = f"{stage.operation.name}: {what} at call {when[0]} ({person.call})"
+                report.violations.append(f"{where}: the hand edit is lost")
     finally:
         shutil.rmtree(root)
+
+
+def _named(book: Notebook) -> list[bytes]:
+    """What the files hold that `doctor` names."""
+    paths = [problem.path for problem in diagnose(book)]
+    return [Path(path).read_bytes() for path in paths if os.path.isfile(path)]
 
 
 # What the system allows a process

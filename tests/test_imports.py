@@ -54,6 +54,7 @@ ORDER = [
 CORE_ORDER = [
     "folders",
     "disk",
+    "exchange",
     "visible",
     "words",
     "embed",
@@ -117,7 +118,7 @@ LATE_IMPORTS_ALLOWED = [
     "embedders",
     "rules",
     "display",
-    "knowledge.disk",
+    "knowledge.exchange",
     "knowledge.visible",
     "knowledge.frontmatter",
     "knowledge.lifecycle",

@@ -20,6 +20,7 @@ from co_cli.knowledge.reader import Reader
 from co_cli.knowledge.reader import Ref as NoteRef
 from co_cli.knowledge.shelf import Book, Shelf
 from co_cli.knowledge.visible import hanging, visible
+from co_cli.results import aside_text
 
 if TYPE_CHECKING:
     import click.shell_completion
@@ -88,7 +89,14 @@ def open_desk(kind: type[Book], *, lenient: bool = False) -> Desk[Book]:
     project_book = kind(folders.knowledge_folder(project), policy=here.policy, how=here.how)
     user_book = kind(folders.user_knowledge(), scope="user", policy=own.policy, how=own.how)
     shelf = Shelf(project_book, user_book)
+    if context := click.get_current_context(silent=True):  # there is none while a name is completed
+        context.call_on_close(lambda: _tell_aside(shelf))
     return Desk(project, shelf, status, own.settings, trouble)
+
+
+def _tell_aside(shelf: Shelf[Book]) -> None:
+    for line in (line for book in shelf.books() for line in aside_text(book)):
+        notice(f"co: {line}")
 
 
 def first_day(text: str, today: str, option: str) -> str:

@@ -14,8 +14,8 @@ from contextlib import contextmanager, suppress
 from threading import get_ident
 from typing import Any, NamedTuple
 
-from co_cli.errors import CoError, DiskTrouble, FormatError, MovedOn, Unreadable
-from co_cli.knowledge import disk, folders
+from co_cli.errors import CoError, FormatError, MovedOn
+from co_cli.knowledge import disk, exchange, folders
 from co_cli.knowledge.journal import Entry, JournalFile, Linked
 
 FOLDERS = ("memories", "articles", "inbox")
@@ -94,8 +94,6 @@ class Journal(JournalFile):
             raise MovedOn("the notebook changed meanwhile", hint="Nothing was changed; try again.")
         for edit in change.edits:
             self._expect(edit.path, disk.digest(edit.before))
-        for edit in change.edits:
-            self._refuse_links(os.path.dirname(self.kept_path(tail.n + 1, edit.path)))
         entry = self.begin(change)
         try:
             self._apply(entry.n, change.edits)
@@ -111,14 +109,19 @@ class Journal(JournalFile):
     def begin(self, change: Change, more: Sequence[dict[str, Any]] = ()) -> Entry:
         """Write down durably what is about to be done; only while holding the lock.
 
-        `more` are files that the change is about and does not edit.
+        `more` are files that the change is about and does not edit. The folder for previous bytes
+        comes first and is new: what lies in an intent's folder is the intent's.
         """
         tail = self.tail()
         entry = Entry(
-            tail.n + 1, "intent", max(tail.high, change.high), change.op, change.actor, change.at,
-            change.undoes, change.call, tail.over if change.over is None else change.over,
+            self.next_number(tail.n), "intent", max(tail.high, change.high), change.op,
+            change.actor, change.at, change.undoes, change.call,
+            tail.over if change.over is None else change.over,
             [*map(_file, change.edits), *more],
         )  # fmt: skip
+        if any(edit.before is not None for edit in change.edits):
+            os.mkdir(self.kept_folder(entry.n))
+            disk.sync_folder(self.archive)
         self.append(entry)
         return entry
 
@@ -141,24 +144,29 @@ class Journal(JournalFile):
             if edit.before is None and edit.after is not None:
                 self._create(path, edit.after)
                 continue
-            if edit.after is None:
-                os.rename(path, kept)
-                found = disk.read_bytes(kept)
-            else:
-                found = disk.swap(path, edit.after, kept)
-            if found != edit.before:
-                self._give_back(path, kept, found, edit)
+            try:
+                self._move(path, kept, edit)
+            except FileNotFoundError:
+                raise MovedOn(f"{edit.path} is gone") from None
         # The archive first: a power cut between the two must find a removed file somewhere.
         for folder in (*kept_folders, *{os.path.dirname(self._full(edit.path)) for edit in edits}):
             disk.sync_folder(folder)
+        for edit in old:  # an editor that had the file open may have written to it since
+            kept = self.kept_path(n, edit.path)
+            if exchange.settled(kept) == disk.digest(edit.before):
+                continue
+            if disk.digest_of(kept) != disk.digest(edit.before):
+                raise MovedOn(f"{edit.path} changed while it was being written")
+            self.aside.append(kept)
 
-    def _give_back(self, path: str, kept: str, found: bytes, edit: Edit) -> None:
-        """Somebody edited the file a moment ago: put their version back, whole."""
-        if disk.read_bytes(kept) == found:
-            os.replace(kept, path)
-        else:  # this system cannot exchange names
-            disk.replace(path, found)
-        raise MovedOn(f"{edit.path} changed while it was being written")
+    def _move(self, path: str, kept: str, edit: Edit) -> None:
+        before = disk.digest(edit.before)
+        if edit.after is None:
+            os.rename(path, kept)
+        else:
+            exchange.swap(path, edit.after, kept, before)
+        if disk.digest_of(kept) != before:  # somebody edited it a moment ago
+            raise MovedOn(f"{edit.path} changed while it was being written")
 
     def _create(self, path: str, data: bytes) -> None:
         disk.make_folder(os.path.dirname(path))
@@ -183,7 +191,7 @@ class Journal(JournalFile):
             return
         self.sweep(entry)
         here = [file for file in entry.files if not self._is_elsewhere(self._full(file["path"]))]
-        whole = all(self._digest(file["path"]) == file["after"] for file in here)
+        whole = all(disk.digest_of(self._full(file["path"])) == file["after"] for file in here)
         if entry.op == "purge":
             self.finish(entry, "cut short")
         elif whole and all(self._holds(entry.n, file) for file in here):
@@ -204,7 +212,7 @@ class Journal(JournalFile):
         kept = self.kept_path(n, file["path"])
         if file["before"] is None or not self._is_kept(kept):
             return file["before"] is None
-        return bool(disk.digest(disk.read_if_any(kept)) == file["before"])
+        return bool(disk.digest_of(kept) == file["before"])
 
     def _roll_back(self, entry: Entry) -> None:
         """Bring back what was there, except where somebody has edited a file since."""
@@ -212,20 +220,25 @@ class Journal(JournalFile):
             path, kept = self._full(file["path"]), self.kept_path(entry.n, file["path"])
             if self._is_elsewhere(path):
                 continue
-            now = self._digest(file["path"])
             if file["before"] is None:
-                if now is not None and now == file["after"]:
+                if file["after"] is not None and disk.digest_of(path) == file["after"]:
                     os.unlink(path)
-            elif not self._is_kept(kept):
-                continue
-            elif now == file["before"]:
-                os.unlink(kept)
-            elif now is None or now == file["after"]:
-                os.replace(kept, path)
+            elif self._is_kept(kept):
+                self._put_back(path, kept, file)
         for folder in {os.path.dirname(self._full(file["path"])) for file in entry.files}:
             if os.path.isdir(folder):
                 disk.sync_folder(folder)
         self.finish(entry, "rolled back")
+
+    def _put_back(self, path: str, kept: str, file: dict[str, Any]) -> None:
+        """What was there returns to its place; a version that cannot is told, and stays."""
+        now, held = disk.digest_of(path), disk.digest_of(kept)
+        if held in (now, file["after"]):
+            exchange.drop(kept, held)
+        elif now in (None, file["after"]):
+            exchange.put_back(kept, path, file["after"])
+        if disk.exists(kept):
+            self.aside.append(kept)
 
     def _is_kept(self, kept: str) -> bool:
         """Whether the archive, and not something a link leads to, holds this file."""
@@ -238,14 +251,6 @@ class Journal(JournalFile):
         except Linked:
             return True
         return False
-
-    def _digest(self, path: str) -> str | None:
-        try:
-            return disk.digest(self.read(path))
-        except Unreadable as error:  # then nothing can be decided about it now
-            raise DiskTrouble(f"{path} {error}", hint="Nothing was changed; try again.") from error
-        except FormatError:
-            return "something else"
 
 
 def _file(edit: Edit) -> dict[str, Any]:

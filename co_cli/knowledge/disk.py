@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
 import stat
 import time
 from collections.abc import Iterable, Iterator
@@ -22,14 +23,14 @@ except ImportError:
 
 MAX_FILE = 8 * 1024 * 1024
 LOCK_PATIENCE = 30.0
-TEMP_PREFIX, TEMP_SUFFIX = ".co-", ".tmp"
 
-_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 _OUT_OF_ROOM = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
 
-_HERE = -100  # AT_FDCWD
+_TEMP = r"\.co-[0-9a-f]{16}\.tmp"
+NO_FILE = "no file"  # in the place of a digest
 
 Signature = tuple[int, int, int, int]
 
@@ -113,7 +114,7 @@ def trouble(error: OSError) -> DiskTrouble:
 
 def stage(folder: str, data: bytes, mode: int = 0o666) -> str:
     """Write bytes durably under a temporary name in the folder, and return that name."""
-    temp = os.path.join(folder, f"{TEMP_PREFIX}{os.urandom(8).hex()}{TEMP_SUFFIX}")
+    temp = os.path.join(folder, f".co-{os.urandom(8).hex()}.tmp")
     fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
         try:
@@ -148,17 +149,24 @@ def create(path: str, data: bytes) -> None:
     """Put a new file in place whole; FileExistsError when the name is taken."""
     temp = stage(os.path.dirname(path), data)
     try:
-        try:
-            os.link(temp, path)
-        except OSError as error:
-            if error.errno not in _NO_LINKS:
-                raise
-            if exists(path):
-                raise FileExistsError(errno.EEXIST, "File exists", path) from None
-            os.rename(temp, path)
+        move(temp, path)
     finally:
         with suppress(FileNotFoundError):
             os.unlink(temp)
+
+
+def move(old: str, new: str) -> None:
+    """Give a file a name that is free; FileExistsError when it is taken."""
+    try:
+        os.link(old, new)
+    except OSError as error:
+        if error.errno not in NO_LINKS:
+            raise
+        if exists(new):
+            raise FileExistsError(errno.EEXIST, "File exists", new) from None
+        os.rename(old, new)
+    else:
+        os.unlink(old)
 
 
 def replace(path: str, data: bytes) -> None:
@@ -183,56 +191,14 @@ def put(path: str, data: bytes) -> None:
     sync_folder(os.path.dirname(path))
 
 
-def swap(path: str, data: bytes, kept: str) -> bytes:
-    """Put new content in a file's place, move the old file to `kept`, and return the old content.
-
-    Where the system can exchange two names in one step, an edit made a moment ago is not lost:
-    it is what `kept` holds. Elsewhere the last look at the file is just before the replacement.
-    """
-    mode = stat.S_IMODE(os.stat(path, follow_symlinks=False).st_mode)
-    with suppress(FileNotFoundError):
-        os.unlink(kept)
-    os.rename(stage(os.path.dirname(kept), data, mode), kept)
-    os.chmod(kept, mode)
-    sync_folder(os.path.dirname(kept))
-    if not _exchange(kept, path):
-        keep(path, kept)
-        sync_folder(os.path.dirname(kept))
-        found = read_bytes(path)
-        replace(path, data)
-        return found
-    return read_bytes(kept)
-
-
-def _exchange(one: str, two: str) -> bool:
-    """Exchange two names in one step, where the system and the disk can; whether it was done."""
-    import ctypes  # only a rewrite needs it
-
-    library = ctypes.CDLL(None, use_errno=True)
-    names = os.fsencode(one), os.fsencode(two)
-    if hasattr(library, "renameat2"):  # Linux
-        done = library.renameat2(_HERE, names[0], _HERE, names[1], 2)
-    elif hasattr(library, "renamex_np"):  # macOS
-        done = library.renamex_np(*names, 2)
-    else:
-        return False
-    if done == 0:
-        return True
-    if ctypes.get_errno() in _NO_LINKS | {errno.EINVAL}:
-        return False
-    raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), two)
-
-
-def keep(path: str, kept: str) -> None:
-    """Give a file's present bytes a second name, or a copy where names cannot be shared."""
-    with suppress(FileNotFoundError):
-        os.unlink(kept)
+def digest_of(path: str) -> str | None:
+    """The digest of the file here; None when there is nothing, a word when it is no plain file."""
     try:
-        os.link(path, kept)
-    except OSError as error:
-        if error.errno not in _NO_LINKS:
-            raise
-        os.rename(stage(os.path.dirname(kept), read_bytes(path)), kept)
+        return digest(read_if_any(path))
+    except Unreadable as error:  # then nothing can be decided about it now
+        raise DiskTrouble(f"{path} {error}", hint="Nothing was changed; try again.") from error
+    except FormatError:
+        return NO_FILE
 
 
 def sync_folder(folder: str) -> None:
@@ -277,17 +243,17 @@ def _kind(path: str) -> int | None:
 def sweep_temps(folders: Iterable[str]) -> None:
     """Remove temporary files of writers that died; only while holding the lock."""
     for path in temps(folders):
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError, PermissionError):  # what must stay stops nobody
             os.unlink(path)
 
 
 def temps(folders: Iterable[str]) -> list[str]:
-    """Temporary files in these folders."""
+    """Temporary files in these folders; what only has such a name is somebody else's."""
     return [
-        os.path.join(folder, name)
+        path
         for folder in folders
         for name in list_names(folder)
-        if name.startswith(TEMP_PREFIX) and name.endswith(TEMP_SUFFIX)
+        if re.fullmatch(_TEMP, name) and _kind(path := os.path.join(folder, name)) == stat.S_IFREG
     ]
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
 
+from co_cli.errors import CoError
 from co_cli.knowledge.journal import Entry
 from co_cli.knowledge.note import Note, has_conflict
 from co_cli.knowledge.reader import Problem, Reader
@@ -82,10 +84,7 @@ def _journal(book: Reader) -> list[Problem]:
             found.append(
                 Problem(journal.path, f"change {entry.n}, a purge, was cut short; repeat it")
             )
-        for file in entry.files if entry.state == "done" else ():
-            path = journal.kept_path(entry.n, file["path"])
-            if file["before"] not in (None, "purged") and not os.path.lexists(path):
-                found.append(Problem(path, f"change {entry.n} can no longer be undone: it is gone"))
+        found += [problem for file in entry.files for problem in _kept(book, entry, file)]
     return found
 
 
@@ -94,3 +93,26 @@ def _repeated(purge: Entry, entries: list[Entry]) -> bool:
     later = [one for one in entries if one.n > purge.n and (one.op, one.state) == ("purge", "done")]
     about = {file["path"] for file in purge.files}
     return any(about <= {file["path"] for file in one.files} for one in later)
+
+
+def _kept(book: Reader, entry: Entry, file: dict[str, Any]) -> Iterator[Problem]:
+    """What is odd about the previous bytes of one file: gone, or written by somebody since."""
+    path, name = book.journal.kept_path(entry.n, file["path"]), file["path"]
+    try:
+        held = book.journal.digest_kept(entry.n, name)
+    except CoError as error:
+        yield Problem(path, str(error))
+        return
+    if entry.state == "done" and file["before"] not in (None, "purged", held):
+        if held is None:
+            yield Problem(path, f"change {entry.n} can no longer be undone: it is gone")
+        else:
+            yield Problem(
+                path,
+                f"was written to after change {entry.n} had put it away; compare it with {name}",
+            )
+    elif entry.state == "rolled back" and file["before"] and held:
+        yield Problem(
+            path,
+            f"somebody saved this while {name} was being changed; compare them, then delete this",
+        )

@@ -13,6 +13,7 @@ from co_cli.errors import CoError, FormatError, NotFound
 from co_cli.knowledge import disk
 
 MAX_JOURNAL = 512 * 1024 * 1024
+MAX_NUMBER = 2**53
 _PATH = r"(?:memories|articles|inbox)/[^/\0]+\.md|context\.md"
 _TAIL = 64 * 1024
 _MAX_TAIL = 8 * 1024 * 1024
@@ -49,7 +50,7 @@ def _entry(line: bytes) -> Entry | None:
         entry = Entry(**found)
         numbers = (entry.n, entry.high, entry.undoes)
         words = (entry.state, entry.op, entry.actor, entry.at, entry.call)
-        if any(type(number) is not int or not 0 <= number < 2**53 for number in numbers):
+        if any(type(number) is not int or not 0 <= number < MAX_NUMBER for number in numbers):
             return None
         if not all(isinstance(word, str) for word in words) or type(entry.over) is not bool:
             return None
@@ -88,6 +89,7 @@ class JournalFile:
         self.root = root
         self.archive = os.path.join(root, "archive")
         self.path = os.path.join(self.archive, "journal.jsonl")
+        self.aside: list[str] = []  # archived files that somebody was editing at that moment
 
     def _refuse_links(self, folder: str) -> None:
         """No folder on the way from the notebook to this one may be a link that leads elsewhere."""
@@ -119,9 +121,24 @@ class JournalFile:
             disk.close_read(fd)
 
     def _start(self) -> Entry:
-        """Where a journal begins: after what the archive holds, which must not be overwritten."""
+        """Where a journal begins: after what the archive holds."""
+        return Entry(max((n for n in self._folders() if n < 10**9), default=0), "done", 0)
+
+    def _folders(self) -> list[int]:
+        """The numbers of the archive's folders."""
         names = [name for name in disk.list_names(self.archive) if name.isdecimal()]
-        return Entry(max((int(name) for name in names if len(name) < 10), default=0), "done", 0)
+        return [int(name) for name in names if len(name) < len(str(MAX_NUMBER))]
+
+    def next_number(self, n: int) -> int:
+        """The number after `n`, unless the archive has it from a journal that was lost.
+
+        Then, and when numbers end there, it is the first in the longest row of free ones.
+        """
+        if n + 1 < MAX_NUMBER and not disk.exists(self.kept_folder(n + 1)):
+            return n + 1
+        taken = sorted({0, *self._folders(), *(entry.n for entry in self.entries())})
+        gaps = zip(taken, [*taken[1:], MAX_NUMBER], strict=True)
+        return max(gaps, key=lambda gap: gap[1] - gap[0])[0] + 1
 
     def entries(self) -> list[Entry]:
         """Every change, oldest first, with how it ended."""
@@ -151,9 +168,19 @@ class JournalFile:
         lines = enumerate(self._lines(), 1)
         return [number for number, line in lines if line and _entry(line) is None]
 
+    def kept_folder(self, n: int) -> str:
+        """Where change `n` keeps previous bytes."""
+        return os.path.join(self.archive, f"{n:06d}")
+
     def kept_path(self, n: int, path: str) -> str:
         """Where change `n` keeps the previous bytes of a file."""
-        return os.path.join(self.archive, f"{n:06d}", *path.split("/"))
+        return os.path.join(self.kept_folder(n), *path.split("/"))
+
+    def digest_kept(self, n: int, path: str) -> str | None:
+        """The digest of what change `n` keeps of a file; None when it is gone."""
+        kept = self.kept_path(n, path)
+        self._refuse_links(os.path.dirname(kept))
+        return disk.digest_of(kept)
 
     def kept(self, n: int, file: dict[str, Any]) -> bytes:
         """The previous bytes of a file, as change `n` found them."""

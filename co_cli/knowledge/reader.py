@@ -163,7 +163,7 @@ class Reader:
             return []
         except OSError as error:
             raise disk.trouble(error) from error
-        if any(entry.name.startswith(disk.TEMP_PREFIX) for entry in found):
+        if any(entry.name.startswith(".co-") for entry in found) and disk.temps([self.memories]):
             self._settle_leftovers()
         return [entry for entry in found if entry.name.endswith(".md") and entry.name[0] != "."]
 
