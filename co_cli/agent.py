@@ -25,17 +25,26 @@ from pydantic_ai.toolsets import FunctionToolset
 from pydantic_ai.usage import UsageLimits
 
 from co_cli import config, history, models, prompts, trust
-from co_cli.approval import FORGET, SAVE, WRITES, Answer, Approvals, Asker, Wish, prepare
+from co_cli.approval import (
+    FORGET,
+    SAVE,
+    WRITES,
+    Answer,
+    Approvals,
+    Asker,
+    Wish,
+    named_in,
+    prepare,
+)
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError, MovedOn
 from co_cli.knowledge import folders
 from co_cli.offline import OfflineModel
 from co_cli.prompts.envelope import defang
-from co_cli.tools.memory import TOOLS
+from co_cli.tools.memory import MOST_LISTED, TOOLS
 
 LIMITS = UsageLimits(request_limit=16, tool_calls_limit=40)
 TWICE = "The same was asked for twice; the first one counts."
-_MOST = 150  # memories that a model is listed
 _LONGEST = 2000  # characters of one memory that a model is told; beyond, the passage that fits
 _ALONE = (
     "You have a memory: plain notes that the person keeps. Look into it with recall_memory when "
@@ -110,6 +119,7 @@ class Knowledge(AbstractCapability[Any]):
                 except MovedOn:
                     arguments = await self._again(call, name, arguments)
                 except CoError as error:
+                    call.deps.entered(*named_in(error))
                     raise ToolFailed(defang(error.sentence())) from error
 
         tool.__annotations__ = {**function.__annotations__, "ctx": RunContext[Any]}
@@ -187,9 +197,9 @@ def _told(result: dict[str, Any]) -> dict[str, Any]:
                 row["content"] = f"{full['passage'][:_LONGEST]}\n[part of a longer memory]"
         result = {"count": result["count"], "results": rows}
     elif result.get("memories"):
-        left = max(0, result["count"] - _MOST)
+        left = max(0, result["count"] - MOST_LISTED)
         more = {"left_out": left} if left else {}
-        result = {"count": result["count"], "memories": result["memories"][:_MOST], **more}
+        result = {"count": result["count"], "memories": result["memories"][:MOST_LISTED], **more}
     return cast("dict[str, Any]", _harmless(result))
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from co_cli.deps import CoDeps
-from co_cli.errors import CoError, RefusedText
+from co_cli.errors import Ambiguous, CoError, RefusedText
 from co_cli.knowledge import disk
-from co_cli.knowledge.note import parse
+from co_cli.knowledge.note import Note, parse
 from co_cli.knowledge.refuse import check_text, clean_tags
 from co_cli.tools.memory import TOOLS
 
@@ -119,6 +119,8 @@ def planned(deps: CoDeps, wish: Wish) -> Wish:
     except CoError as error:
         return replace(wish, refused=_reason(error), action="", twins=(), seen="")
     saved = plan.saved
+    known = [saved.note] if saved.action == "consolidated" else [n for n, _ in saved.similar]
+    deps.entered(*(note.mark for note in known))
     if plan.change is None:
         return replace(wish, refused=f"memory {saved.ref} says this already and is protected")
     if saved.action == "consolidated":
@@ -152,12 +154,20 @@ def _forgetting(deps: CoDeps, call: str, ref: str) -> Wish:
         note = book.find(name)
         refused = f"memory {ref} is protected: co knowledge unprotect {ref}"
     except CoError as error:
+        deps.entered(*named_in(error))
         return replace(wish, refused=_reason(error))
+    deps.entered(note.mark)
     return replace(
         wish, text=note.body, tags=tuple(note.tags), scope=book.scope, where=note.path,
         action="forgotten", ref=book.ref(note), refused=refused if note.protected else "",
         seen=str(disk.digest(note.raw)),
     )  # fmt: skip
+
+
+def named_in(error: CoError) -> list[str]:
+    """The marks of memories whose file names, and so words, an error tells."""
+    found = error.choices if isinstance(error, Ambiguous) else ()
+    return [one.mark for one in found if isinstance(one, Note)]
 
 
 def _reason(error: CoError) -> str:

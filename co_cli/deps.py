@@ -33,7 +33,8 @@ class CoDeps:
     """Without a value or a folder, the settings and the working folder of the moment decide.
 
     A session is `gated`: the notes of a folder that nobody here trusts are kept from the model.
-    `external` names what came into the conversation from outside, and grows while it lasts.
+    `external` names what came into the conversation from outside, `notes` the memories whose words
+    did; both grow while it lasts.
     """
 
     memory_max_count: int = _Setting()  # type: ignore[assignment]
@@ -46,6 +47,7 @@ class CoDeps:
     own: Policy | None = None
     gated: bool = False
     external: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def folder(self) -> str:
         """The project's folder now."""
@@ -89,3 +91,7 @@ class CoDeps:
     def came_from(self, *origins: str) -> None:
         """Note what entered the conversation from outside."""
         self.external += [one for one in dict.fromkeys(origins) if one not in self.external]
+
+    def entered(self, *marks: str) -> None:
+        """Note which memories' words entered the conversation."""
+        self.notes += [one for one in dict.fromkeys(marks) if one not in self.notes]

@@ -58,13 +58,11 @@ def start(level: str, *, content: bool = False) -> None:
     logger.addHandler(handler)
 
 
-def purge() -> None:
-    """Remove the logs that hold what notes say."""
+def quoting() -> list[str]:
+    """The logs that hold what notes say."""
     folder = folders.state_folder()
-    for name in disk.list_names(folder):
-        path = os.path.join(folder, name)
-        if name.startswith(_NAME) and b" co_cli.content " in (disk.read_if_any(path) or b""):
-            os.unlink(path)
+    paths = [os.path.join(folder, n) for n in disk.list_names(folder) if n.startswith(_NAME)]
+    return [path for path in paths if b" co_cli.content " in (disk.read_if_any(path) or b"")]
 
 
 def note(what: str, one: Note) -> None:

@@ -75,6 +75,7 @@ class Session:
     def resume(self, kept: Conversation) -> None:
         """Go on where a kept conversation ended; what came from outside still counts."""
         self.deps.came_from(*kept.external)
+        self.deps.entered(*kept.notes)
         try:
             messages = ModelMessagesTypeAdapter.validate_python(kept.messages)
         except ValueError as error:
@@ -86,6 +87,7 @@ class Session:
         self.messages = []
         self.approvals.always.clear()
         self.deps.external.clear()
+        self.deps.notes.clear()
         if self.transcript is not None:
             self.transcript = Transcript.begin(self.deps.folder(), now)
 
@@ -110,7 +112,7 @@ class Session:
             if not told:
                 if trouble.overflow:  # what is too long would make all that follows too long
                     self.messages = before
-                    self.write(Transcript.working, _plain(before))
+                    self.write(self._working, before)
                 yield Failed(trouble)
                 return
             yield Told(f"The conversation was too long for the model. {told}")
@@ -153,7 +155,10 @@ class Session:
 
     def _keep(self, messages: list[ModelMessage], new: list[ModelMessage]) -> None:
         self.messages = history.whole(messages)
-        self.write(Transcript.turn, _plain(new))
+        self.write(lambda kept, some: kept.turn(_plain(some), self.deps.notes), new)
+
+    def _working(self, kept: Transcript, messages: list[ModelMessage]) -> None:
+        kept.working(_plain(messages), self.deps.notes)
 
     def write(self, keep: Callable[[Transcript, Any], None], value: Any) -> None:
         """Keep something in the transcript; one that cannot be written stops nothing."""
@@ -187,7 +192,7 @@ class Session:
             told = (
                 f"No summary could be had; {plural(left, 'old message')} left out." if left else ""
             )
-        self.write(Transcript.working, _plain(self.messages))
+        self.write(self._working, self.messages)
         return told
 
 

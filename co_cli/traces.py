@@ -1,6 +1,6 @@
-"""Whether a file of JSON lines holds a text, however it was written down there.
+"""Whether JSON values hold a text, however it was written down there.
 
-Knows neither where the files are nor what they are for.
+Knows neither where they are kept nor what they are for.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ _ESCAPED = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|(.?))")
 _BLANKS = dict.fromkeys(map(ord, "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f\x85\u1680\u2028\u2029"), " ")
 
 
-def holding(texts: Iterable[str], names: Iterable[str]) -> Callable[[bytes], bool] | None:
-    """A test for files that hold one of these texts or names; None when there is none.
+def holding(texts: Iterable[str], names: Iterable[str]) -> Callable[[Iterable[Any]], bool] | None:
+    """A test for values that hold one of these texts or names; None when there is none.
 
     Case, white space and the punctuation that ends a text do not matter; words are whole.
     """
@@ -27,15 +27,17 @@ def holding(texts: Iterable[str], names: Iterable[str]) -> Callable[[bytes], boo
     needles |= {needle.replace("\\", "") for needle in needles if needle.strip("\\")}
     whole = _pattern(needles)
 
-    def holds(data: bytes) -> bool:
-        found = (text for text in map(_folded, _texts(data)) if any(one in text for one in needles))
-        return any(whole.search(text) for text in found)
+    def holds(values: Iterable[Any]) -> bool:
+        texts = map(_folded, (text for value in values for text in _strings(value)))
+        return any(
+            whole.search(text) for text in texts if any(needle in text for needle in needles)
+        )
 
     return holds if needles else None
 
 
-def _texts(data: bytes) -> Iterator[str]:
-    """Every text in a file: the strings of lines that are JSON, and all other lines as they are."""
+def lines(data: bytes) -> Iterator[Any]:
+    """The value of every line that is JSON; then all other lines, as one text."""
     other = []
     many = data.count(b"\n") > MOST_LINES
     for match in re.finditer(rb"(?s).+" if many else rb"[^\n]+", data):
@@ -44,9 +46,8 @@ def _texts(data: bytes) -> Iterator[str]:
         if value is None:
             other.append(line)
         else:
-            yield from _strings(value)
+            yield value
     yield "\n".join(other)
-    yield _unescaped("\n".join(other))
 
 
 def _strings(value: Any) -> Iterator[str]:

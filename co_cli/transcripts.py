@@ -17,7 +17,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from co_cli import traces
-from co_cli.errors import Ambiguous, CoError, DiskTrouble, FormatError, NotFound, Unreadable
+from co_cli.errors import Ambiguous, CoError, DiskTrouble, FormatError, NotFound
 from co_cli.knowledge import disk, folders
 from co_cli.knowledge.folders import AnyPath
 from co_cli.knowledge.note import timestamp
@@ -30,6 +30,7 @@ KEEP_DAYS = 90
 _HEADER = 64 * 1024  # the first line, which names the project, is shorter
 _NAME = re.compile(r"\d{8}T\d{6}Z-[a-z2-9]{4}\.jsonl")
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
+RECORDS = 2  # the first version whose files say which notes entered
 _SAID = b'{"said": '  # how a line of what was typed begins
 
 
@@ -43,6 +44,7 @@ class Conversation(NamedTuple):
     said: list[str]
     turns: int
     bad: int
+    notes: tuple[str, ...] = ()
 
 
 class Summary(NamedTuple):
@@ -64,6 +66,7 @@ class Transcript:
     def __init__(self, project: str, started: str, path: str = "") -> None:
         self.project, self.started, self.path = project, started, path
         self._ended = False
+        self._noted: set[str] = set()
 
     @classmethod
     def begin(cls, project: AnyPath, clock: Callable[[], datetime]) -> Transcript:
@@ -78,26 +81,29 @@ class Transcript:
     @staticmethod
     def load(path: str) -> Conversation:
         """All that can be read of a conversation; lines that cannot are counted in `bad`."""
-        return _conversation(_read(path))
+        return _conversation(read(path))
 
     def said(self, text: str) -> None:
         """What the person said."""
         self._append({"said": text})
 
-    def turn(self, messages: list[Any]) -> None:
-        """The messages of one turn, all of them, as they were."""
-        self._append({"turn": messages})
+    def turn(self, messages: list[Any], notes: Iterable[str] = ()) -> None:
+        """The messages of one turn, all of them, as they were; `notes` are the marks of those
+        that have entered the conversation by then."""
+        self._append({"turn": messages}, notes)
 
-    def working(self, messages: list[Any]) -> None:
+    def working(self, messages: list[Any], notes: Iterable[str] = ()) -> None:
         """The history to go on from after it was shortened; later turns come after it."""
-        self._append({"working": messages})
+        self._append({"working": messages}, notes)
 
     def external(self, origins: Iterable[str]) -> None:
         """Where words came from that neither the person nor Co's own tools gave."""
         self._append({"external": list(origins)})
 
-    def _append(self, record: dict[str, Any]) -> None:
-        line = _line(without_secrets(record))
+    def _append(self, record: dict[str, Any], notes: Iterable[str] = ()) -> None:
+        """Words and the marks of the notes they may be from go to the disk together or not."""
+        new = [mark for mark in dict.fromkeys(notes) if mark not in self._noted]
+        line = _line(without_secrets(record) | ({"notes": new} if new else {}))
         if self._ended:
             return
         if len(line) > MAX_LINE:
@@ -106,6 +112,7 @@ class Transcript:
             if not self.path:
                 self.path = self._make()
             self._write(line)
+            self._noted.update(new)
         except FileNotFoundError as error:  # purged elsewhere, and what follows may repeat it
             raise self._end("was removed") from error
         except OSError as error:
@@ -127,7 +134,7 @@ class Transcript:
         try:
             try:
                 os.fchmod(fd, 0o600)
-                header = {"co": 1, "project": self.project, "started": self.started}
+                header = {"co": RECORDS, "project": self.project, "started": self.started}
                 disk.write_all(fd, _line(header))
                 disk.sync_file(fd)
             finally:
@@ -191,7 +198,7 @@ def said_before(project: AnyPath, limit: int = 500) -> list[str]:
     seen = 0
     for path in _of(project):
         with suppress(CoError):
-            data = _read(path)
+            data = read(path)
             seen += len(data)
             typed = [(_parsed(line) or {}).get("said") for line in _lines(data, _SAID)]
             found |= dict.fromkeys(text for text in reversed(typed) if isinstance(text, str))
@@ -203,16 +210,18 @@ def said_before(project: AnyPath, limit: int = 500) -> list[str]:
 def prune(now: datetime, days: int = KEEP_DAYS) -> int:
     """Remove conversations in which nothing was said for so many days; how many those were."""
     oldest = (now - timedelta(days=days)).timestamp()
-    return remove(path for path, changed in _files() if changed < oldest)
+    return remove(path for path, changed in files() if changed < oldest)
 
 
-def mentioning(texts: Iterable[str], names: Iterable[str] = ()) -> list[str]:
-    """The files, of any project, that hold one of a note's texts or the name of its file.
-
-    Case, white space and the punctuation that ends a text do not matter; words are whole.
-    """
-    holds = traces.holding(texts, names)
-    return sorted(path for path, _ in _files() if holds and _mentions(path, holds))
+def described(paths: Iterable[str]) -> list[str]:
+    """A line about each of these: its id, and what was said in it first."""
+    lines = []
+    for path in paths:
+        said = ""
+        with suppress(CoError):
+            said = "".join(Transcript.load(path).said[:1])
+        lines.append(f"{_id(path)}  {_short(said)}".rstrip())
+    return lines
 
 
 def remove(paths: Iterable[str]) -> int:
@@ -247,7 +256,7 @@ def _private_folder() -> str:
     return _folder()
 
 
-def _files() -> list[tuple[str, float]]:
+def files() -> list[tuple[str, float]]:
     """Every transcript and the time of its last line, newest first; no links, no other names."""
     folder, found = _folder(), []
     try:
@@ -264,7 +273,7 @@ def _files() -> list[tuple[str, float]]:
 def _of(project: AnyPath) -> Iterator[str]:
     """This project's transcripts, newest first."""
     real = os.path.realpath(project)
-    return (path for path, _ in _files() if _project(path) == real)
+    return (path for path, _ in files() if _project(path) == real)
 
 
 def _project(path: str) -> str:
@@ -302,7 +311,7 @@ def _short(text: str) -> str:
     return line if len(line) <= 60 else line[:57] + "..."
 
 
-def _read(path: str) -> bytes:
+def read(path: str) -> bytes:
     try:
         return disk.read_signed(path, MAX_FILE)[0]
     except FileNotFoundError:
@@ -335,8 +344,10 @@ def _conversation(data: bytes) -> Conversation:
     messages: list[Any] = []
     external: dict[str, None] = {}
     said: list[str] = []
+    notes: dict[str, None] = {}
     turns = bad = 0
     for record in map(_parsed, _lines(data)):
+        notes |= dict.fromkeys(marks_in(record))
         match record:
             case {"said": str(text)}:
                 said.append(text)
@@ -351,7 +362,15 @@ def _conversation(data: bytes) -> Conversation:
                 project, started = where, text
             case _:
                 bad += 1
-    return Conversation(project, started, messages, list(external), said, turns, bad)
+    return Conversation(project, started, messages, list(external), said, turns, bad, tuple(notes))
+
+
+def marks_in(value: Any) -> list[str]:
+    """The marks of the notes that entered with this line."""
+    match value:
+        case {"notes": list(marks)}:
+            return [mark for mark in marks if isinstance(mark, str)]
+    return []
 
 
 def _is_message(value: object) -> bool:
@@ -359,12 +378,3 @@ def _is_message(value: object) -> bool:
         case {"kind": "request" | "response", "parts": list()}:
             return True
     return False
-
-
-def _mentions(path: str, holds: Callable[[bytes], bool]) -> bool:
-    try:
-        return holds(_read(path))
-    except Unreadable:  # it may well hold the text: say so, rather than that it is gone
-        raise
-    except (FormatError, NotFound):  # nothing that Co wrote, or gone meanwhile
-        return False

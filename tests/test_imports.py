@@ -38,6 +38,7 @@ ORDER = [
     "traces",
     "redact",
     "transcripts",
+    "mentions",
     "approval",
     "agent",
     "session",

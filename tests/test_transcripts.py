@@ -10,7 +10,7 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from co_cli import transcripts
+from co_cli import mentions, transcripts
 from co_cli.errors import Ambiguous, CoError, DiskTrouble, FormatError, NotFound
 from co_cli.history import with_summary
 from co_cli.transcripts import MAX_FILE, MAX_LINE, Conversation, Summary, Transcript
@@ -82,6 +82,12 @@ def header(project: str = "") -> bytes:
     return json.dumps({"co": 1, "project": real, "started": STARTED}).encode() + b"\n"
 
 
+def mentioning(texts: list[str], names: Iterable[str] = ()) -> list[str]:
+    """The conversations that a purge of these words would offer to remove."""
+    found = mentions.about((), texts, names)
+    return sorted([*found.certain, *found.likely])
+
+
 def files() -> list[str]:
     return sorted(path.name for path in folder().iterdir()) if folder().exists() else []
 
@@ -104,7 +110,7 @@ def test_a_conversation_is_a_file_of_json_lines_named_by_its_start() -> None:
     assert transcripts._NAME.fullmatch(name)
     lines = [json.loads(line) for line in (folder() / name).read_text().splitlines()]
     assert lines == [
-        {"co": 1, "project": str(Path.cwd()), "started": STARTED},
+        {"co": 2, "project": str(Path.cwd()), "started": STARTED},
         {"said": "hello ☕"},
         {"turn": [request("hello ☕")]},
         {"external": ["https://example.org"]},
@@ -172,7 +178,7 @@ def test_a_full_transcript_says_so_once_and_stays_readable() -> None:
 def test_a_conversation_purged_while_it_goes_on_stays_away() -> None:
     """Red when what follows, which may repeat the purged text, is written to a new file."""
     talk = kept("the vault opens at noon")
-    assert transcripts.remove(transcripts.mentioning(["The vault opens at noon"])) == 1
+    assert transcripts.remove(mentioning(["The vault opens at noon"])) == 1
     with pytest.raises(DiskTrouble, match="was removed"):
         talk.turn([request("as I said, the vault opens at noon")])
     talk.working([request("the vault opens at noon")])
@@ -273,7 +279,7 @@ def test_a_line_that_cannot_be_read_is_counted_and_the_rest_is_read(line: bytes)
         found = Transcript.load(talk.path)
         assert transcripts.recent(".", 1)[0].turns == 2
         assert transcripts.said_before(".") == ["one"]
-        assert transcripts.mentioning(["something else entirely"]) == []
+        assert mentioning(["something else entirely"]) == []
     assert (found.messages, found.said, found.bad) == (
         [request("one"), request("two")],
         ["one"],
@@ -285,7 +291,7 @@ def test_a_first_line_that_cannot_be_read_gives_the_file_to_no_project() -> None
     path = put(b"{broken\n" + b'{"said": "hello"}\n')
     assert Transcript.load(path).said == ["hello"]
     assert transcripts.recent(".", 5) == []
-    assert transcripts.mentioning(["hello"]) == [path]
+    assert mentioning(["hello"]) == [path]
 
 
 @pytest.mark.parametrize("data", [b"\n" * MAX_FILE, b"x\n" * (MAX_FILE // 2)])
@@ -294,7 +300,7 @@ def test_a_file_of_nothing_but_lines_takes_no_time(data: bytes) -> None:
     with in_time(20):
         assert Transcript.load(path).messages == []
         assert transcripts.said_before(".") == []
-        assert transcripts.mentioning(["the vault"]) == []
+        assert mentioning(["the vault"]) == []
 
 
 def test_what_is_no_transcript_is_left_alone(tmp_path: Path) -> None:
@@ -317,7 +323,7 @@ def test_what_is_no_transcript_is_left_alone(tmp_path: Path) -> None:
     with in_time(20):
         assert [one.path for one in transcripts.recent(".", 9)] == [talk.path]
         assert transcripts.said_before(".") == ["the vault opens at noon"]
-        assert transcripts.mentioning(["the vault opens at noon"]) == [talk.path]
+        assert mentioning(["the vault opens at noon"]) == [talk.path]
         assert transcripts.prune(NOON) == 1
     assert files() == [name for name in before if name != os.path.basename(talk.path)]
     for name, why in [("pipe", "a pipe"), ("link", "symbolic link"), ("huge", "larger than 64")]:
@@ -522,8 +528,8 @@ def test_conversations_untouched_for_90_days_are_removed() -> None:
 def test_there_may_be_no_conversations_at_all() -> None:
     assert transcripts.recent(".", 5) == []
     assert transcripts.said_before(".") == []
-    assert transcripts.mentioning(["x"]) == []
-    assert transcripts.remove(transcripts.mentioning(["x"])) == 0
+    assert mentioning(["x"]) == []
+    assert transcripts.remove(mentioning(["x"])) == 0
     assert transcripts.prune(NOON) == 0
 
 
@@ -548,8 +554,8 @@ HOLDING: dict[str, Any] = {
 def test_a_conversation_that_holds_a_note_s_words_is_found(value: Any) -> None:
     talk, other = begun(), kept("the vault opens at noon")
     talk.turn([{"kind": "response", "parts": [value]}])
-    assert transcripts.mentioning([NOTE]) == [talk.path]
-    assert transcripts.remove(transcripts.mentioning([NOTE])) == 1
+    assert mentioning([NOTE]) == [talk.path]
+    assert transcripts.remove(mentioning([NOTE])) == 1
     assert files() == [os.path.basename(other.path)]
 
 
@@ -559,14 +565,14 @@ def test_backslashes_are_read_as_json_means_them(cut: int) -> None:
     text = "It is in C:\\data" if cut else "It is in C:\\new"
     args = json.dumps({"content": text})
     talk.turn([{"kind": "response", "parts": [{"args": args[: len(args) - cut]}]}])
-    assert transcripts.mentioning([text]) == [talk.path]
+    assert mentioning([text]) == [talk.path]
 
 
 @pytest.mark.parametrize("cut", [0, 1, 2, 5])
 def test_a_torn_line_is_looked_through_as_it_stands(cut: int) -> None:
     line = transcripts._line({"turn": [{"args": json.dumps({"content": NOTE})}]})
     path = put(header() + line[: len(line) - cut])
-    assert transcripts.mentioning([NOTE]) == [path]
+    assert mentioning([NOTE]) == [path]
 
 
 @pytest.mark.parametrize(
@@ -590,14 +596,14 @@ def test_a_torn_line_is_looked_through_as_it_stands(cut: int) -> None:
 )
 def test_words_are_whole_where_a_script_has_words(text: str, said: str, held: bool) -> None:
     kept(said)
-    assert bool(transcripts.mentioning([text])) == held
+    assert bool(mentioning([text])) == held
 
 
 def test_a_conversation_is_found_by_the_name_of_the_note_s_file() -> None:
     talk = begun()
     talk.turn([request("/home/ada/shop/.co-cli/knowledge/memories/005-user-prefers.md")])
     for name, held in [("005-user-prefers.md", 1), ("05-user-prefers.md", 0), ("005-user.md", 0)]:
-        assert len(transcripts.mentioning([], {name})) == held
+        assert len(mentioning([], {name})) == held
 
 
 def test_a_disk_that_will_not_say_is_no_no() -> None:
@@ -608,7 +614,7 @@ def test_a_disk_that_will_not_say_is_no_no() -> None:
             found: list[str] | None = None
             with Shim(folder(), Fault("fail", at, number)) as shim:
                 try:
-                    found = transcripts.mentioning(["the vault opens at noon"])
+                    found = mentioning(["the vault opens at noon"])
                 except CoError:
                     continue
             assert found == [talk.path]

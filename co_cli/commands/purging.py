@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from co_cli import logs, transcripts
+from co_cli import logs, mentions, transcripts
 from co_cli.commands.shared import confirm, drop_drafts
 from co_cli.display import notice, on_terminal, say_line
 from co_cli.errors import CoError, DiskTrouble
@@ -14,6 +14,7 @@ from co_cli.knowledge.note import Note, number_of
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.purge import Copies, find_copies
 from co_cli.knowledge.reader import Ref
+from co_cli.knowledge.visible import visible
 from co_cli.results import plural
 
 
@@ -23,8 +24,12 @@ def purge_note(book: Notebook, ref: Ref, yes: bool, with_earlier: bool) -> dict[
     name = f"{book.prefix}{copies.number}"
     for line in _staying(book, copies):
         notice(line)
-    traces = copies.texts, _names(book, copies)
-    talks = transcripts.mentioning(*traces)
+    talks = _conversations(book, copies, yes)
+    for line in transcripts.described(talks):
+        notice(f"co: this conversation goes with it: {visible(line, keep='')}")
+    quoting = logs.quoting()
+    if quoting:
+        notice("co: the log quotes memories, and goes with it")
     many = plural(len(copies), "copy") + (
         f", {plural(len(talks), 'conversation')}" if talks else ""
     )
@@ -33,7 +38,8 @@ def purge_note(book: Notebook, ref: Ref, yes: bool, with_earlier: bool) -> dict[
     did: list[str] = []
 
     def first() -> None:  # without the notebook's copies, nobody knows the words to look for
-        logs.purge()
+        for path in quoting:
+            os.unlink(path)
         drop_drafts(book, copies.names)
         for path in talks:
             transcripts.remove([path])
@@ -54,8 +60,21 @@ def purge_note(book: Notebook, ref: Ref, yes: bool, with_earlier: bool) -> dict[
         "memory_id": copies.number,
         "ref": name,
         "action": "purged",
+        "conversations": [os.path.basename(path)[:-6] for path in talks],
         "restorable": [book.ref(note) for note in copies.earlier],
     }
+
+
+def _conversations(book: Notebook, copies: Copies, yes: bool) -> list[str]:
+    """The conversations that hold it; where that is only likely, the person decides."""
+    found = mentions.about(copies.marks, copies.texts, _names(book, copies))
+    if not found.likely or yes or not on_terminal():
+        return sorted([*found.certain, *found.likely])
+    say_line("These conversations hold the same words, and Co did not record where they are from:")
+    for line in transcripts.described(found.likely):
+        say_line(f"  {line}")
+    too = confirm("Remove them too?", yes=False)
+    return sorted([*found.certain, *found.likely]) if too else found.certain
 
 
 def _with_earlier(book: Notebook, copies: Copies, yes: bool) -> Copies:

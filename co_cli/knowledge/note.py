@@ -175,6 +175,11 @@ def sections(note: Note) -> list[Part]:
     ]
 
 
+def marks(note: Note) -> list[str]:
+    """What tells all that a whole note holds: its own mark, and those of originals inside it."""
+    return [note.mark, *(part.mark(note) for part in sections(note))]
+
+
 def decode(raw: bytes) -> str:
     """The text of a file that must be UTF-8 without NUL bytes."""
     try:

@@ -73,12 +73,9 @@ class Lineage:
         )
 
     def marks(self, memories: str) -> set[str]:
-        """What tells it in the record of a conversation."""
-        return {
-            parse(os.path.join(memories, one.name), one.raw).mark
-            for one in self.versions
-            if one.note
-        }
+        """What tells it in the record of a conversation, whether it had a uid then or not."""
+        paths = {os.path.join(memories, version.name) for version in self.versions}
+        return paths | {note.mark for note in self.notes if note.meta.get("uid")}
 
 
 def lineages(book: Reader) -> list[Lineage]:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from co_cli import logs, trust
 from co_cli.deps import CoDeps
 from co_cli.knowledge import Note, Notebook, Policy, folders, lifecycle
-from co_cli.knowledge.note import now, timestamp
+from co_cli.knowledge.note import marks, now, timestamp
 from co_cli.knowledge.note import slugify as _slugify
 from co_cli.knowledge.sameness import same
 from co_cli.results import hit_json, list_text, note_json, recall_text, saved_json
@@ -34,6 +34,7 @@ __all__ = [
     "save_memory",
 ]
 
+MOST_LISTED = 150  # memories that a model is told of in a list
 _detect_source = lifecycle.detect_source
 _detect_category = lifecycle.detect_category
 
@@ -115,7 +116,9 @@ async def save_memory(
         options |= lifecycle.inherited(_echoed(deps, book, content))
         saved = book.remember(content, tags or [], actor="agent", call=call, **options)
         logs.note("saved", saved.note)
-        deps.came_from(*_outside([note for note, _ in saved.similar]))
+        met = [note for note, _ in saved.similar]
+        deps.came_from(*_outside(met))
+        deps.entered(*(mark for note in (saved.note, *met) for mark in marks(note)))
         result = saved_json(book, saved)
         if fresh and (problem := trust.begun(deps.folder(), timestamp(now()))):
             result["display"] += f"\n{problem}"
@@ -167,6 +170,7 @@ async def recall_memory(ctx: Context, query: str, max_results: int = 5) -> dict[
         for _, hit in found:
             logs.note("recalled", hit.note)
         ctx.deps.came_from(*_outside([hit.note for _, hit in found]))
+        ctx.deps.entered(*(mark for _, hit in found for mark in marks(hit.note)))
         return {
             "display": recall_text(query, found, searched),
             "count": len(found),
@@ -201,7 +205,9 @@ async def list_memories(ctx: Context) -> dict[str, Any]:
         shown = [(book, notes) for book, notes in read if notes] or read[:1]
         names = ("id", "ref", "created", "tags", "summary")
         rows = [note_json(book, note) for book, notes in shown for note in notes]
-        ctx.deps.came_from(*_outside([note for _, notes in shown for note in notes]))
+        listed = [note for _, notes in shown for note in notes]
+        ctx.deps.came_from(*_outside(listed))
+        ctx.deps.entered(*(note.mark for note in listed[:MOST_LISTED]))
         return {
             "display": "\n\n".join(list_text(book, notes) for book, notes in shown),
             "count": len(rows),
@@ -228,6 +234,7 @@ async def forget_memory(ctx: Context, ref: str) -> dict[str, Any]:
         ctx.deps.scope(book.scope)
         saved = book.forget(name, actor="agent", seen=approved.get("seen", ""))
         ctx.deps.came_from(*_outside([saved.note]))
+        ctx.deps.entered(saved.note.mark)
         return {
             "display": f"✓ Forgot memory {saved.ref}: {saved.note.summary}\n"
             f"co knowledge restore {saved.ref} brings it back",
