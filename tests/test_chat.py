@@ -263,7 +263,7 @@ def test_a_refused_connection_is_told_and_offered_again() -> None:
 def test_too_long_a_conversation_is_shortened_by_itself(server: Server) -> None:
     with Talking(**connected(server, "faulty-overflow-20000")) as chat:
         for number in range(6):
-            chat.say(f"{number} " + "tell me more about it " * 100)
+            chat.say(f"\x1b[200~{number} {'tell me more about it ' * 100}\x1b[201~")  # pasted
             chat.until(f"You said: {number}")
         assert "Summarised" in chat.text
         assert chat.leave().code == 0
