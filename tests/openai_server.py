@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
-PATIENCE = 10.0  # seconds for the process to end when it is told to
+PATIENCE = 60.0  # seconds for the process to end when it is told to
 BETWEEN = " and also "
 STATEMENTS: tuple[tuple[str, str, list[str]], ...] = (
     (r"(?i)\bI prefer (.+)", "User prefers {}", ["preference"]),
