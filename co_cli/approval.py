@@ -14,6 +14,7 @@ from co_cli.errors import Ambiguous, CoError, RefusedText
 from co_cli.knowledge import disk
 from co_cli.knowledge.note import Note, parse
 from co_cli.knowledge.refuse import check_text, clean_tags
+from co_cli.knowledge.secrets import LEFT_OUT, without_secrets
 from co_cli.tools.memory import TOOLS
 
 SAVE, FORGET = "save_memory", "forget_memory"
@@ -45,7 +46,8 @@ class Wish:
     """One write that a model asks for, with all that a person needs to decide.
 
     `seen` is a mark of what it collided with when it was shown: when that changes, the person is
-    asked `again`. `refused` says why it cannot be done.
+    asked `again`. `refused` says why it cannot be done, `left_out` what its text held that will
+    not be stored: a secret, which is no more in it.
     """
 
     call: str
@@ -60,6 +62,7 @@ class Wish:
     seen: str = ""
     elsewhere: str = ""
     refused: str = ""
+    left_out: str = ""
     again: bool = False
 
     @property
@@ -113,7 +116,8 @@ def planned(deps: CoDeps, wish: Wish) -> Wish:
     """The same wish with what saving its text would do now."""
     try:
         scope = deps.scope(wish.scope or None)
-        text, tags = check_text(wish.text), tuple(clean_tags(wish.tags))
+        text, left_out = _without_secret(wish.text)
+        tags = tuple(clean_tags(wish.tags))
         book = deps.book(scope)
         plan = book.plan_remember(text, tags, actor="agent")
     except CoError as error:
@@ -133,8 +137,19 @@ def planned(deps: CoDeps, wish: Wish) -> Wish:
     return replace(
         wish, text=text, tags=tags, scope=scope, where=saved.note.path, action=saved.action,
         ref=saved.ref, twins=tuple(twins), seen=plan.seen, refused="",
-        elsewhere=_elsewhere(deps, scope, text),
+        elsewhere=_elsewhere(deps, scope, text), left_out=left_out,
     )  # fmt: skip
+
+
+def _without_secret(text: str) -> tuple[str, str]:
+    """The text to store, and what had to be left out of it; RefusedText when nothing stays."""
+    try:
+        return check_text(text), ""
+    except RefusedText as error:
+        kept = without_secrets(text)
+        if not error.rule.startswith("secret:") or not kept.replace(LEFT_OUT, "").strip():
+            raise
+        return check_text(kept), str(error)
 
 
 def _elsewhere(deps: CoDeps, scope: str, text: str) -> str:
@@ -188,10 +203,13 @@ class Approvals:
         for number, wish in enumerate(wishes):
             if wish.refused:
                 settled[number] = Answer(wish, "no", f"It cannot be done: {wish.refused}")
-            elif wish.tool in self.always and not (deps.external or wish.again or wish.collides):
+            elif wish.tool in self.always and not (
+                deps.external or wish.again or wish.collides or wish.left_out
+            ):
                 settled[number] = Answer(wish, "yes")
             elif self.ask is None:
-                settled[number] = Answer(wish, "no", NOBODY)
+                why = f"It cannot be done: {wish.left_out}" if wish.left_out else NOBODY
+                settled[number] = Answer(wish, "no", why)
         left = [number for number in range(len(wishes)) if number not in settled]
         if left and self.ask is not None:
             asked = Review([wishes[number] for number in left], tuple(deps.external), deps)

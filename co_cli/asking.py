@@ -150,9 +150,9 @@ class Screen:
                 scope=places[0] if places else wish.scope,
             )  # fmt: skip
             changed = await asyncio.to_thread(planned, deps, edited)
-            if not changed.refused:
+            if not changed.refused and not changed.left_out:
                 return changed
-            self._say(f"That cannot be saved: {changed.refused}")
+            self._say(f"That cannot be saved: {changed.refused or changed.left_out}")
 
     def _show(self, wishes: list[Wish], chosen: dict[int, str], external: tuple[str, ...]) -> None:
         self.console.print()
@@ -164,6 +164,8 @@ class Screen:
             state = {"no": "  [no]", "update": "  [update]", "keep": "  [keep both]"}
             self._say(f"{mark}{title}{state.get(chosen.get(number - 1, ''), '')}", "bold")
             self._quote(wish.text)
+            if wish.left_out:
+                self._say(f"  Left out: {wish.left_out}. [e]dit to say where it is kept.", "yellow")
             tags = [f'"{tag}"' if "," in tag else tag for tag in wish.tags]
             self._quote(", ".join(tags) or "none", "  Tags   ", "         ")
             place = f"{_PLACES[wish.scope]}: {_where(wish, wishes)}"

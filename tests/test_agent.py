@@ -27,7 +27,7 @@ from pydantic_ai.usage import UsageLimits
 
 from co_cli import trust
 from co_cli.agent import TWICE, Knowledge, get_agent
-from co_cli.approval import DECLINED, NOBODY, Answer, Review, Reviewed
+from co_cli.approval import DECLINED, NOBODY, Answer, Approvals, Review, Reviewed
 from co_cli.deps import CoDeps
 from co_cli.knowledge import Notebook, folders
 from co_cli.offline import OfflineModel
@@ -279,12 +279,28 @@ def test_the_first_save_in_a_fresh_folder_makes_it_known() -> None:
     assert trust.status(os.getcwd()).known
 
 
-def test_a_secret_is_refused_before_anybody_is_asked() -> None:
+def test_a_person_is_shown_the_text_without_its_secret() -> None:
+    """Red when a refusal is a dead end, or `always` saves what nobody saw."""
+    step: Step = [("save_memory", {"content": "The key is AKIAIOSFODNN7EXAMPLA, ask Dana"})]
     person = Person("yes")
-    step: Step = [("save_memory", {"content": "The key is AKIAIOSFODNN7EXAMPLA"})]
+    approvals = Approvals(person, {"save_memory"})
+    [result] = run(calling(step), Knowledge(approvals))
+    [wish] = person.reviews[0].wishes
+    assert wish.text == result["content"] == "The key is [left out], ask Dana"
+    assert wish.left_out == "this looks like an AWS access key (rule aws-access-key)"
+    assert bodies() == ["The key is [left out], ask Dana"]
+
+
+def test_a_secret_is_refused_where_nobody_is_asked_and_where_nothing_else_is_said() -> None:
+    person = Person("yes")
+    step: Step = [("save_memory", {"content": "AKIAIOSFODNN7EXAMPLA"})]
     [result] = run(calling(step), Knowledge(person))
     assert "AWS access key" in result
     assert person.reviews == []
+    step = [("save_memory", {"content": "The key is AKIAIOSFODNN7EXAMPLA"})]
+    [result] = run(calling(step), Knowledge())
+    assert "AWS access key" in result
+    assert bodies() == []
 
 
 def test_forgetting_shows_the_memory_and_archives_it() -> None:

@@ -66,6 +66,15 @@ def test_yes_and_what_is_shown_before_it() -> None:
     assert "001-user-prefers-tabs.md" in shown
 
 
+def test_a_secret_is_left_out_and_the_screen_says_so() -> None:
+    """Red when the approval shows a secret, or leaves it out without a word."""
+    reviewed, shown = ask(Typist("y"), wish("the nas pass" + "word is Win" + "ter2026!"))
+    assert [one.wish.text for one in reviewed.answers] == ["the nas password is [left out]"]
+    assert "  │ the nas password is [left out]\n" in shown
+    assert "Left out: this looks like a password or key (rule assigned-secret)" in shown
+    assert "ter2026" not in shown
+
+
 @pytest.mark.parametrize("answer", ["n", "N", "no", "1n"])
 def test_no_declines(answer: str) -> None:
     reviewed, _ = ask(Typist(answer), wish("User prefers tabs"))

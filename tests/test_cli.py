@@ -186,6 +186,50 @@ def test_a_secret_is_stored_when_the_person_insists() -> None:
     ok("learn", "Another", "-t", tag, "--allow-secret")
 
 
+def everything_in(folder: Path) -> bytes:
+    """The bytes of every file below a folder."""
+    return b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
+
+
+def test_at_a_terminal_a_note_can_be_kept_without_its_secret() -> None:
+    """Red when a refusal is a dead end, or anything of the secret is shown again or written."""
+    text = "the password for the staging box is Win" + "ter2026!"
+    with Terminal("learn", text) as terminal:
+        terminal.expect("[c]ancel")
+        terminal.type("w\n")
+        terminal.expect("It is in")
+        terminal.type("1Password, vault Infra\n")
+        code, shown = terminal.end()[:2]
+    assert code == 0
+    assert "  │ the password for the staging box is [left out]\n" in shown
+    assert "rule assigned-secret" in shown
+    kept = "the password for the staging box is [in 1Password, vault Infra]"
+    assert loads("knowledge", "show", "1")["content"] == kept
+    with Terminal("learn", "the root pass" + "word is Win" + "ter2027!") as terminal:
+        terminal.expect("[c]ancel")
+        terminal.type("k\n")
+        shown += terminal.end().out
+    assert loads("knowledge", "show", "2")["content"] == "the root password is [left out]"
+    assert "ter202" not in shown
+    assert b"ter202" not in everything_in(Path()) + everything_in(Path.home())
+
+
+def test_a_note_with_a_secret_that_the_person_cancels_is_refused() -> None:
+    """Red when a cancelled note is kept, or a secret said as the place of another is."""
+    with Terminal("learn", "the root pass" + "word is Win" + "ter2026!") as terminal:
+        terminal.expect("[c]ancel")
+        terminal.type("w\n")
+        terminal.expect("It is in")
+        terminal.type("my head: pw Som" + "mer#2025\n")
+        terminal.expect("[in my head: pw [left out]")
+        terminal.type("c\n")
+        code, shown = terminal.end()[:2]
+    assert code == 1
+    assert "Store where it is kept instead" in shown
+    assert not Path(".co-cli").exists()
+    assert "co: this looks like" in refused("learn", "gh" + "p_" + "k7Qz2Rw9Xb" * 4)
+
+
 def test_saying_the_same_again_consolidates() -> None:
     ok("learn", "We deploy on Tuesdays", "-t", "ops")
     assert ok("learn", "we deploy on  Tuesdays!", "-t", "decision") == (
@@ -1094,6 +1138,22 @@ def test_doctor_says_that_all_is_well_or_what_is_not() -> None:
         f"{here('001-we.md')}: `expires` is not a date: soon\n",
         "\n1 problem. Co changes none of these files by itself.\n",
     )
+
+
+@pytest.mark.parametrize("name", ["notes/one.md", "notes.jsonl"])
+def test_an_import_leaves_out_a_text_with_a_secret(name: str) -> None:
+    """Red when the check is switched off for markdown or for JSON Lines."""
+    secret = "the password of the nas is Win" + "ter2026!"
+    Path("notes").mkdir()
+    for number, text in enumerate(("Deploys are on Tuesdays", secret), 1):
+        with Path("notes.jsonl").open("a") as lines:
+            lines.write(json.dumps({"content": text}) + "\n")
+        Path("notes", f"{number}.md").write_text(text + "\n")
+    said = ok("knowledge", "import", name.partition("/")[0], "--yes")
+    assert "rule assigned-secret" in said
+    [note] = loads("knowledge", "list")["memories"]
+    assert note["summary"] == "Deploys are on Tuesdays"
+    assert b"ter2026" not in everything_in(Path(".co-cli"))
 
 
 def test_import_shows_first_and_can_be_repeated() -> None:

@@ -23,7 +23,7 @@ from co_cli.commands.shared import (
     read_text,
 )
 from co_cli.display import notice, on_terminal, quote, say, to_json
-from co_cli.errors import Ambiguous, CoError, MovedOn, NotFound
+from co_cli.errors import Ambiguous, CoError, MovedOn, NotFound, RefusedText
 from co_cli.knowledge import folders
 from co_cli.knowledge.draft import Saved
 from co_cli.knowledge.lifecycle import parse_expiry
@@ -32,6 +32,7 @@ from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.reader import Ref as NoteRef
 from co_cli.knowledge.reader import named
 from co_cli.knowledge.scan import holds
+from co_cli.knowledge.secrets import LEFT_OUT, without_secrets
 from co_cli.knowledge.visible import difference
 from co_cli.results import saved_json, saved_text
 
@@ -92,9 +93,39 @@ def _remember(
     quiet: bool,
     options: dict[str, Any],
 ) -> Saved | None:
-    """Save, asking a person who is there what to do about a similar memory."""
-    if choice is not None or quiet or not on_terminal():
-        return book.remember(content, tags, similar=choice or "keep", **options)
+    """Save, asking a person who is there about a secret in it and about a similar memory."""
+    there = on_terminal() and not quiet
+    while True:
+        try:
+            if choice is not None or not there:
+                return book.remember(content, tags, similar=choice or "keep", **options)
+            return _remember_asking(book, content, tags, options)
+        except RefusedText as error:
+            kept = _without_secret(content, error) if there else None
+            if kept is None:
+                raise
+            content = kept
+
+
+def _without_secret(content: str, error: RefusedText) -> str | None:
+    """The text as the person wants it, with a place where the secret was; None to refuse it."""
+    kept = without_secrets(content)
+    if not error.rule.startswith("secret:") or not kept.replace(LEFT_OUT, "").strip():
+        return None
+    notice(f"co: {error} and is not stored. Without it the memory reads:")
+    say("\n".join(f"  │ {line}" for line in kept.strip().split("\n")))
+    question = "[k]eep it like this, say [w]here the secret is kept, or [c]ancel"
+    match ask(question, "kwc"):
+        case "k":
+            return kept
+        case "w":
+            return kept.replace(LEFT_OUT, f"[in {click.prompt('It is in').strip()}]")
+    return None
+
+
+def _remember_asking(
+    book: Notebook, content: str, tags: tuple[str, ...], options: dict[str, Any]
+) -> Saved | None:
     picked = seen = None
     while True:
         plan = book.plan_remember(content, tags, similar=picked or "keep", **options)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from co_cli import logs, models, prompts, transcripts
-from co_cli.approval import FORGET, WRITES, Answer, Asker, Review, Reviewed
+from co_cli.approval import FORGET, WRITES, Answer, Asker, Review, Reviewed, Wish
 from co_cli.commands.setup import ask_trust
 from co_cli.commands.shared import Desk, assume_yes, open_desk
 from co_cli.display import notice, on_terminal, say
@@ -158,8 +158,7 @@ def _by_rule(yes: bool) -> Asker:
 
     async def answer(review: Review) -> Reviewed:
         if yes and not review.external:
-            verdicts = ["keep" if wish.collides else "yes" for wish in review.wishes]
-            return Reviewed(list(map(Answer, review.wishes, verdicts)))
+            return Reviewed([_agreed(wish) for wish in review.wishes])
         why = OUTSIDE if yes else NO_YES
         for wish in review.wishes:
             notice(f"co: not {'forgotten' if wish.tool == FORGET else 'saved'}: {wish.text}")
@@ -167,6 +166,14 @@ def _by_rule(yes: bool) -> Asker:
         return Reviewed([Answer(wish, "no", why) for wish in review.wishes])
 
     return answer
+
+
+def _agreed(wish: Wish) -> Answer:
+    """Yes, but never to a text that is not the one that was asked for."""
+    if wish.left_out:
+        notice(f"co: not saved: {wish.left_out}")
+        return Answer(wish, "no", f"It cannot be done: {wish.left_out}")
+    return Answer(wish, "keep" if wish.collides else "yes")
 
 
 async def _answer(session: Session, text: str, piped: str) -> bool:
