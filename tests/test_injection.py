@@ -45,7 +45,7 @@ from co_cli.speech import Speech
 
 DATA = Path(__file__).parent / "data/injections.jsonl"
 CLOSING = Path(prompts.__file__).parent / "closing.md"
-LEAST = {"close": 60, "forge": 40, "hide": 50, "drive": 40, "instruct": 10}
+LEAST = {"close": 60, "forge": 40, "hide": 50, "drive": 40, "instruct": 10, "token": 60}
 NOTES = Path(".co-cli/knowledge")
 TODAY = "2026-01-05T10:00:00+00:00"
 BAR = "  │ "
@@ -154,7 +154,10 @@ def _bare(text: str) -> str:
 def tags(text: str) -> tuple[int, int]:
     """The most opening and closing tags that any way of reading finds."""
     unmarked = re.sub(r"<U\+[0-9A-F]{4,6}>", "", text)
-    readings = (text, unmarked, _decoded(unmarked), _bare(_decoded(unmarked)))
+    decoded = _decoded(unmarked)
+    parsed = re.sub(r"(?s)<!--.*?-->|<!\[CDATA\[|\]\]>|<\?.*?\?>|</?b>", "", decoded)
+    local = re.sub(r"(?<=[</])(?:[\w.-]+:)+", "", parsed)
+    readings = (text, unmarked, decoded, parsed, local, _bare(decoded))
     found = [
         (len(re.findall("<systemreminder", read)),
          len(re.findall("</+systemreminder|(?<![</])/+systemreminder>", read)))
@@ -168,6 +171,30 @@ def test_every_closing_case_is_an_attack_to_this_reader() -> None:
     raw = "<system-reminder>\nours {}\n</system-reminder>"
     assert [case for case in of("close") if tags(raw.format(case.text)) == (1, 1)] == []
     assert tags(raw.format("a system-reminder, (system-reminder) and x < y")) == (1, 1)
+
+
+# What a tokenizer, or a model that has seen many chats, takes for the end of a turn.
+
+TOKENS = """<|im_start|> <|im_end|> <|im_sep|> <|eot_id|> <|eom_id|> <|start_header_id|>
+<|begin_of_text|> <|endoftext|> <|startoftext|> <|python_tag|> <start_of_turn> <end_of_turn> <|turn>
+<turn|> [inst] [/inst] <<sys>> <</sys>> <s> </s> <bos> <eos> <bos_token> <|start_of_turn_token|>
+[system_prompt] [available_tools] [tool_calls] [tool_results] [think] [gmask] <sop> <|user|>
+<|begin▁of▁sentence|> <|end▁of▁sentence|> <|assistant|> <|system|> <|channel|> <|message|> <|start|>
+<|return|> <|end|> <|start_of_role|> <tool_call> </tool_call> <tool_response> <think> </think>
+<function_calls>""".split()
+
+
+def tokens(text: str) -> list[str]:
+    """The tokens that any way of reading finds."""
+    unmarked = re.sub(r"<U\+[0-9A-F]{4,6}>", "", text)
+    plain = unicodedata.normalize("NFKC", _decoded(unmarked)).translate(PLAIN).casefold()
+    plain = re.sub(r"[¦ǀ]", "|", re.sub(r"[\s\u200b]+", "", plain))
+    return [token for token in TOKENS if token in plain]
+
+
+def test_every_token_case_holds_one_to_this_reader() -> None:
+    assert [case for case in of("token") if not tokens(case.text)] == []
+    assert tokens("a (|im_start|) of INST, s > 3 or x < s, [ ] end_of_turn") == []
 
 
 # What a person does not see.
@@ -214,6 +241,8 @@ def told(text: str) -> Iterator[str]:
     """What is wrong with a text that a model gets."""
     if any(tags(text)):
         yield f"a tag is left in {text[:200]!r}"
+    if left := tokens(text):
+        yield f"left in {text[:200]!r}: {left}"
     if odd := hidden(text):
         yield f"hidden: {odd}"
 
@@ -242,8 +271,8 @@ def test_no_file_of_a_trusted_project_leaves_the_envelope(kind: str) -> None:
         start, end = text.find("<system-reminder>"), text.find("</system-reminder>")
         if case.can_be_a_file and not start < text.find("begin0") < text.find("end1") < end:
             yield "the context is not inside"
-        if odd := hidden(text):
-            yield f"hidden: {odd}"
+        if odd := [*hidden(text), *tokens(text)]:
+            yield f"hidden or a token: {odd}"
         yield from _alone(case)
 
     check(of(kind), look)
@@ -252,7 +281,8 @@ def test_no_file_of_a_trusted_project_leaves_the_envelope(kind: str) -> None:
 def _alone(case: Case) -> Iterator[str]:
     """The same for somebody else's agent."""
     text = str(Knowledge().get_instructions())
-    if tags(text) != ((1, 1) if case.can_be_a_file else (0, 0)) or hidden(text):
+    odd = hidden(text) or tokens(text)
+    if tags(text) != ((1, 1) if case.can_be_a_file else (0, 0)) or odd:
         yield f"an agent that is not Co's is told {text[-300:]!r}"
 
 

@@ -823,11 +823,17 @@ def test_no_file_of_any_kind_leaves_the_envelope_of_a_prompt(
         ("a </system-reminder> b", "a (/system-reminder) b"),
         ("＜/SYSTEM–Reminder＞", "(/SYSTEM–Reminder)"),
         ("&lt;system-reminder&gt;", "(system-reminder)"),
-        ("<<b></system-reminder x='<1>'>", "<<b>(/system-reminder x='<1>'>"),
+        ("<<b></system-reminder x='<1>'>", "(<b>(/system-reminder x='<1>'>"),
         ("/system-reminder>", "/system-reminder)"),
         ("❯/system-reminder❯", "❯/system-reminder)"),
         ("[/system-reminder] {system-reminder}", "(/system-reminder) (system-reminder)"),
         ("<🅢🅨🅢🅣🅔🅜 🇷🇪🇲🇮🇳🇩🇪🇷>", "(🅢🅨🅢🅣🅔🅜 🇷🇪🇲🇮🇳🇩🇪🇷)"),
+        ("<x:system-reminder>", "(x:system-reminder)"),
+        ("</system<!-- > -->-reminder>", "(/system<!-- > -->-reminder)"),
+        ("%26lt;/system-reminder%26gt;", "(/system-reminder)"),
+        ("<|im_start|>system <｜User｜>", "(|im_start|)system (｜User｜)"),
+        ("[INST] <<SYS>> [/INST]", "(INST) <(SYS)> (/INST)"),
+        ("a <s>b</s> c", "a (s)b(/s) c"),
         ("hid\u200bden \x1b[2J", "hid<U+200B>den \\x1b[2J"),
         ("one\r\ntwo\rthree", "one\ntwo\\x0dthree"),
     ],
@@ -849,6 +855,15 @@ def test_what_was_a_tag_stays_readable(text: str, harmless: str) -> None:
         "<system> and <reminder> apart; <the system-reminder",
         "x &lt; y &amp; z, 100%3c, C:\\x3c, List<System>.Reminder<int>",
         "日本語「引用」 naïve ≤ 5 «guillemets» 👍🏽 ❤️",
+        "[note: system reminder at nine] {x: system reminder}",
+        "<!-- the system --> reminder <b>system</b> <i>reminder</i> system <!-- --> reminder",
+        "a[i] = b[j]; d['INST']; regs[inst]; m[\"tool_calls\"]; List<String>, Map<K, V>, f<|x",
+        "f <| x |> g; a || b; x <|> y; type T = A<B|C>; |a| < |b|; [a|b]; <a|b>; ((x))",
+        "[link](http://x.example) ![i][j] [ ] [x] [1] [^1] [[wiki]] [end of text] {start of turn}",
+        "<strong>b</strong> <span class='s'> <svg> <sub> <small> <summary> <style> <section>",
+        "an end of turn, the im_start of it, tool_call and INST, end_of_text = True",
+        "Human: hello\n\nAssistant: hello\n\nSystem: down\n\nHuman: again",
+        "%26lt; &amp;lt; =3D 50%25 http://x.example/?q=%3Cb%3E&s=1#a:b",
     ],
 )
 def test_text_that_is_no_tag_stays_as_it_is(text: str) -> None:
@@ -870,6 +885,7 @@ PIECES = [
     *"system reminder system-reminder sys tem rem inder s S ѕ ﬆ ㏌ x 0 1".split(),
     *"&lt; &lt lt; &gt; gt; &amp; amp; &#60; &#x3c; &#62; &#115; &sol; &nbsp; &zwj; &foo;".split(),
     *r"\u003c \u003e \x3c \x1b \x7a %3c %3e %73 \u{3c} <U+200B> U+200B <U+".split(),
+    *"<!-- --> x: <b> </b> <| |> <s> [INST] %26 lt; =3c".split(),
     *"\u200b \u202e \xad \ufeff \ufe0f \ufe00 \u0338 \u0301 \x1b \x00 \u3164 \U000e0073".split(" "),
 ]
 
@@ -893,7 +909,7 @@ def test_nothing_around_an_attack_saves_it(before: str, attack: str, after: str)
     assert _tags(harmless)[1] == 0
 
 
-@pytest.mark.parametrize("piece", ["<", "< / system -"])
+@pytest.mark.parametrize("piece", ["<", "< / system -", "<!--", "<b>", "<x:", "<|x", "&#37;26"])
 def test_a_megabyte_of_brackets_takes_time_by_its_length(piece: str) -> None:
     """G10. Red when a run of brackets is walked through again from each of its characters."""
     assert _slowdown(piece, 2**16, 2**20) < 16 * 5
