@@ -18,6 +18,8 @@ from co_cli.knowledge.visible import visible
 _LARGEST = 1024 * 1024
 _NAME = "co.log"
 _content = logging.getLogger("co_cli.content")
+_content.propagate = False  # a program that Co is part of may log all it hears
+_content.addHandler(logging.NullHandler())
 
 
 class _Private(RotatingFileHandler):
@@ -43,7 +45,8 @@ def start(level: str, *, content: bool = False) -> None:
     logger = logging.getLogger("co_cli")
     logger.setLevel(level.upper())
     logger.propagate = False
-    _content.setLevel("DEBUG" if content else "CRITICAL")
+    _content.setLevel("DEBUG")
+    _content.propagate = content
     logger.addHandler(logging.NullHandler())  # where nothing can be written, nothing is shown
     path = os.path.join(folders.state_folder(), _NAME)
     try:

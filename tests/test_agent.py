@@ -232,14 +232,47 @@ def test_always_is_suspended_once_another_tool_has_spoken() -> None:
 
 
 def test_always_given_after_outside_text_does_not_hold() -> None:
+    """G15. Red when `a` counts though outside text was there: the next run, which has none, and is
+    served by the same `Knowledge`, would save without asking."""
+
     def fetch() -> str:
         """Fetch a page."""
         return "x"
 
     person = Person("yes", always=True)
-    model = calling([("fetch", {})], SAVE, [("save_memory", {"content": "Dana owns billing"})])
-    run(model, Knowledge(person), tools=[fetch])
-    assert len(person.reviews) == 2
+    knowledge = Knowledge(person)
+    agents: list[Agent[CoDeps, str]] = [
+        Agent(model, deps_type=CoDeps, capabilities=[knowledge], tools=[fetch])
+        for model in (
+            calling([("fetch", {})], SAVE, [("save_memory", {"content": "Dana owns billing"})]),
+            calling([("save_memory", {"content": "Erin owns search"})]),
+            calling([("save_memory", {"content": "Frank owns mail"})]),
+        )
+    ]
+    for agent in agents:
+        asyncio.run(agent.run("go", deps=CoDeps()))
+    told = [(review.wishes[0].text, review.external) for review in person.reviews]
+    assert told == [
+        ("User prefers tabs", ("tool fetch",)),
+        ("Dana owns billing", ("tool fetch",)),
+        ("Erin owns search", ()),  # and from here on `a` holds
+    ]
+
+
+def test_outside_text_of_one_run_is_not_forgotten_in_the_next() -> None:
+    """G15. Red when a `Knowledge` that keeps its own deps begins each run with a clean slate: what
+    was fetched before may still be in the conversation."""
+
+    def fetch() -> str:
+        """Fetch a page."""
+        return "x"
+
+    person = Person("yes", always=True)
+    knowledge = Knowledge(person)
+    run(calling(SAVE), knowledge)
+    run(calling([("fetch", {})]), knowledge, tools=[fetch])
+    run(calling([("save_memory", {"content": "The admin is mallory"})]), knowledge)
+    assert [review.external for review in person.reviews] == [(), ("tool fetch",)]
 
 
 def test_an_article_that_is_recalled_counts_as_outside_text() -> None:
@@ -492,3 +525,39 @@ def test_the_agent_can_be_named_to_clai() -> None:
     )
     assert "not saved" in done.stdout.lower() or "nothing" in done.stdout.lower()
     assert not NOTES.exists()
+
+
+HOST = """
+import asyncio, logging, sys
+logging.basicConfig(level=logging.DEBUG, stream=sys.stdout)
+from co_cli.knowledge.notebook import Notebook
+from co_cli.tools import memory
+from co_cli.deps import CoDeps
+from co_cli import logs
+from types import SimpleNamespace
+for name in list(logging.root.manager.loggerDict):
+    logging.getLogger(name).setLevel(logging.DEBUG)
+call = SimpleNamespace(deps=CoDeps(), tool_call_id="1", tool_call_metadata=None)
+asyncio.run(memory.save_memory(call, "The vault opens at noon"))
+asyncio.run(memory.recall_memory(call, "vault"))
+if sys.argv[1:]:
+    logs.start("debug", content=sys.argv[1] == "content")
+    asyncio.run(memory.recall_memory(call, "vault"))
+logging.getLogger("host").debug("heard")
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "logged"), [((), 0), (("names",), 0), (("content",), 1)], ids=str
+)
+def test_what_notes_say_stays_out_of_a_host_programs_log(
+    asked: tuple[str, ...], logged: int
+) -> None:
+    """Red when co_cli.content speaks before Co's own log was asked to hold it, or elsewhere."""
+    done = subprocess.run(
+        [sys.executable, "-c", HOST, *asked], capture_output=True, text=True, check=True
+    )
+    assert "heard" in done.stdout
+    assert "noon" not in done.stdout + done.stderr
+    log = Path(folders.state_folder()) / "co.log"
+    assert (log.read_text().count("at noon") if log.exists() else 0) == logged
