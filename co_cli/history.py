@@ -122,7 +122,7 @@ def plan_summary(messages: Messages, keep_turns: int = 2) -> tuple[Messages, Mes
     if cut == len(messages):
         return messages, []
     first = messages[cut]
-    late = [part for part in _asked(first) if _answers(part) is not None]
+    late = [part for part in _asked(first) if _is_late(part)]
     older = [*messages[:cut], *([ModelRequest(late)] if late else [])]
     return older, _since(messages, cut)
 
@@ -196,6 +196,11 @@ def _answers(part: ModelRequestPart) -> str | None:
     return part.tool_call_id if part.part_kind == "retry-prompt" and part.tool_name else None
 
 
+def _is_late(part: ModelRequestPart) -> bool:
+    """Whether a part belongs to the turn before: an answer to its calls, or feedback."""
+    return _answers(part) is not None or part.part_kind in ("retry-feedback", "retry-prompt")
+
+
 def _summary(part: ModelRequestPart) -> TextContent | None:
     """The summary that a part holds, by a mark that nobody can type."""
     if not isinstance(part, UserPromptPart) or isinstance(part.content, str):
@@ -230,16 +235,16 @@ def _head(messages: Messages, *, summary: bool = True) -> Messages:
 
 
 def _since(messages: Messages, cut: int) -> Messages:
-    """The turns from here on, without what belongs to the head or answers an earlier turn.
+    """The turns from here on, without what belongs to the head or to an earlier turn.
 
     The framework joins requests that follow each other, so that one may hold a summary, answers
-    to the last turn's calls and the next turn's words.
+    to the last turn's calls, feedback to it, and the next turn's words.
     """
     first = messages[cut]
     own = [
         part
         for part in _asked(first)
-        if _answers(part) is None
+        if not _is_late(part)
         and not _summary(part)
         and (cut or not isinstance(part, SystemPromptPart))
     ]

@@ -564,3 +564,16 @@ def test_origins_survive_trimming_summaries_and_being_stored(history: Messages) 
     assert external(after, OURS) == had
     stored = ModelMessagesTypeAdapter.dump_json(after)
     assert external(ModelMessagesTypeAdapter.validate_json(stored), OURS) == had
+
+
+def test_what_was_wrong_with_a_dropped_answer_goes_with_it() -> None:
+    """Red when the framework's feedback to an earlier turn, joined with the person's next words,
+    stays in their turn: it speaks of nothing that is there, and the turn may no longer fit."""
+    feedback = RetryFeedbackPart("again " * 100, retry=RetryInfo(cause="model_retry"))
+    words = UserPromptPart("and now?")
+    history: Messages = [said("0 " * 200), answer("x"), ModelRequest([feedback, words])]
+    short = fit(history, size([ModelRequest([words])]))
+    assert [one.parts for one in short] == [[words]]
+    assert [one.parts for one in fit(history, 60_000)][-1] == [feedback, words]
+    older, recent = plan_summary(history, 1)
+    assert [one.parts for one in (older[-1], *recent)] == [[feedback], [words]]
