@@ -330,3 +330,39 @@ def test_without_sqlite_vec_words_still_find(
     assert book.finder.degraded == (
         "searched by words alone: the package sqlite-vec is not installed"
     )
+
+
+def test_a_hit_says_where_in_its_passage_the_words_stand(tmp_path: Path) -> None:
+    """Red when `Hit.marks` is empty or points elsewhere: the highlight on the screen would be."""
+    book = Notebook.open(tmp_path)
+    book.remember("Backups of Staging run at night; the backup host is vega")
+
+    def marked(query: str) -> list[str]:
+        [hit] = book.recall(query, marked=True)
+        return [hit.passage[start:end] for start, end in hit.marks]
+
+    assert marked("staging  run") == ["Staging run"]
+    assert marked("which host is the backup on") == ["Backups", "backup", "host"]
+    [hit] = book.recall("staging")
+    assert hit.marks == ()
+
+
+@pytest.mark.parametrize(
+    ("query", "first", "others"),
+    [
+        ("make check", "Run make check", ["check what we make: check, make, check make-up"]),
+        ("v0.8", "since v0.8 it works", ["v0 and 0.8.1, v0.80, 8 v0"]),
+        ("ci-fast", "Nothing here", ["ci is fast, a fast ci, fast ci"]),
+    ],
+)
+def test_what_stands_there_to_the_letter_comes_first(
+    tmp_path: Path, query: str, first: str, others: list[str]
+) -> None:
+    """Red when exact text, as whole words or as a tag, no longer comes before what only has the
+    words, however often and however new."""
+    book = Notebook.open(tmp_path)
+    book.remember(first, ["ci-fast"] if query == "ci-fast" else [])
+    for number in range(3):
+        for other in others:
+            book.remember(f"{other} ({number})", similar="keep")
+    assert book.recall(query)[0].note.body == first
