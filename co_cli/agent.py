@@ -36,6 +36,7 @@ from co_cli.approval import (
     named_in,
     prepare,
 )
+from co_cli.bounds import Patience
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError, MovedOn
 from co_cli.knowledge import folders
@@ -238,6 +239,7 @@ def get_agent(
         retries={"tools": 2},
         capabilities=[
             Knowledge(ask, context=False),
+            Patience(),
             ProcessHistory(partial(_fit, budget=budget)),
             Caching(),
             Instrumentation(settings=InstrumentationSettings(include_content=False)),

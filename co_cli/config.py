@@ -38,6 +38,7 @@ class Settings(NamedTuple):
     embedder: str = "wordllama"
     model: str = ""
     model_base_url: str = ""
+    answer_seconds: float = 600.0
     personality: str = "finch"
     log_level: str = "warning"
     warnings: tuple[str, ...] = ()
@@ -143,6 +144,11 @@ TABLE = (
         "Where compatible:MODEL answers, such as http://localhost:8000/v1; its key, if it wants "
         "one, goes into CO_CLI_MODEL_API_KEY and never into a file.",
         project_may_set=False,
+    ),
+    Setting(
+        "answer_seconds", float, "a number of seconds from 0.1 to 86400",
+        "How long a model may take for one answer, with all its steps; waiting for you does not "
+        "count.", 0.1, 86_400, project_may_set=False,
     ),
     Setting(
         "personality", str, '"finch", "sonnet", "friendly", "professional" or one of your own',

@@ -46,6 +46,7 @@ class CoDeps:
     how: How | None = None
     own: Policy | None = None
     gated: bool = False
+    answer_seconds: float = _Setting()  # type: ignore[assignment]
     external: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 

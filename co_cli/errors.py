@@ -10,6 +10,7 @@ CoError                  expected: shown as one line, exit code 1
 ├── MovedOn              a file changed since it was read
 ├── DiskTrouble          the disk or the folder said no; nothing was acknowledged
 ├── SettingsError        a settings file or variable that cannot be used
+├── GaveUp               a model's answer that took too long or grew too large
 └── EmbedderUnavailable  no vectors can be had; search by words still works
 """
 
@@ -23,6 +24,7 @@ __all__ = [
     "DiskTrouble",
     "EmbedderUnavailable",
     "FormatError",
+    "GaveUp",
     "MovedOn",
     "NotFound",
     "Protected",
@@ -91,6 +93,10 @@ class DiskTrouble(CoError):
 
 class SettingsError(CoError):
     """A settings file or variable that cannot be used."""
+
+
+class GaveUp(CoError):
+    """An answer of a model that took too long or grew too large; says what the model did."""
 
 
 class EmbedderUnavailable(CoError):

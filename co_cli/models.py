@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from co_cli.config import Settings
-from co_cli.errors import CoError, SettingsError, nearest
+from co_cli.errors import CoError, GaveUp, SettingsError, nearest
 from co_cli.knowledge.refuse import find_secret
 from co_cli.knowledge.visible import visible
 
 if TYPE_CHECKING:
+    from httpx2 import AsyncClient
     from pydantic_ai.models import Model
     from pydantic_ai.settings import ModelSettings
 
@@ -216,12 +217,14 @@ def build(choice: Choice, env: Mapping[str, str]) -> Model[Any]:
     if choice.provider == "offline":
         raise ModelTrouble("offline there is no model to talk to", hint=_CHOICES)
     key = _key(choice, env)
-    makers: dict[str, Callable[[Choice, str], Model[Any]]] = {
+    makers: dict[str, Callable[[Choice, str, AsyncClient], Model[Any]]] = {
         "gemini": _gemini,
         "anthropic": _anthropic,
     }
     try:
-        return makers.get(choice.provider, _openai)(choice, key)
+        from co_cli.bounds import client
+
+        return makers.get(choice.provider, _openai)(choice, key, client(SECONDS))
     except ImportError as error:
         raise ModelTrouble(
             f"the {choice.provider} model needs a package that is not installed",
@@ -257,23 +260,23 @@ def _settings() -> ModelSettings:
     return {"timeout": SECONDS, "max_retries": 0}
 
 
-def _gemini(choice: Choice, key: str) -> Model[Any]:
+def _gemini(choice: Choice, key: str, http: AsyncClient) -> Model[Any]:
     from pydantic_ai.models.google import GoogleModel
     from pydantic_ai.providers.google import GoogleProvider
 
-    provider = GoogleProvider(api_key=key, base_url=choice.base_url)
+    provider = GoogleProvider(api_key=key, base_url=choice.base_url, http_client=http)
     return GoogleModel(choice.name, provider=provider, settings=_settings())
 
 
-def _anthropic(choice: Choice, key: str) -> Model[Any]:
+def _anthropic(choice: Choice, key: str, http: AsyncClient) -> Model[Any]:
     from pydantic_ai.models.anthropic import AnthropicModel
     from pydantic_ai.providers.anthropic import AnthropicProvider
 
-    provider = AnthropicProvider(api_key=key, base_url=choice.base_url)
+    provider = AnthropicProvider(api_key=key, base_url=choice.base_url, http_client=http)
     return AnthropicModel(choice.name, provider=provider, settings=_settings())
 
 
-def _openai(choice: Choice, key: str) -> Model[Any]:
+def _openai(choice: Choice, key: str, http: AsyncClient) -> Model[Any]:
     """OpenAI's newer models take tools in its Responses API only; all others have the older."""
     from pydantic_ai.models.ollama import OllamaModel
     from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
@@ -286,12 +289,12 @@ def _openai(choice: Choice, key: str) -> Model[Any]:
     # Without this, an answer that ends in the middle passes for a whole one.
     profile = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
     if choice.provider == "ollama":
-        ollama = OllamaProvider(url, key)
+        ollama = OllamaProvider(url, key, http_client=http)
         return OllamaModel(name, provider=ollama, profile=profile, settings=settings)
     if choice.provider == "compatible":
-        other = OpenAICompatibleProvider("compatible", base_url=url, api_key=key)
+        other = OpenAICompatibleProvider("compatible", base_url=url, api_key=key, http_client=http)
         return OpenAIChatModel(name, provider=other, profile=profile, settings=settings)
-    provider = OpenAIProvider(url, key)
+    provider = OpenAIProvider(url, key, http_client=http)
     if (urlsplit(url).hostname or "").endswith("api.openai.com"):  # also the regional ones
         return OpenAIResponsesModel(name, provider=provider, settings=settings)
     return OpenAIChatModel(name, provider=provider, profile=profile, settings=settings)
@@ -330,6 +333,11 @@ def explain(error: BaseException, choice: Choice) -> Trouble | None:
     """What went wrong with a model, in words that show no key and no text; None when not that."""
     from pydantic_ai import exceptions
 
+    cause: BaseException | None = error
+    while cause is not None:  # a library may have taken it for its own
+        if isinstance(cause, GaveUp):
+            return Trouble(f"{choice} {cause}", cause.hint, True)
+        cause = cause.__cause__ or cause.__context__
     for kind, line, hint, retry in _SAYINGS:
         if isinstance(error, getattr(exceptions, kind, ())):
             words = _words(error, choice)

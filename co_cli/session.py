@@ -28,7 +28,7 @@ from pydantic_ai.messages import (
     UserContent,
 )
 
-from co_cli import history, models, prompts
+from co_cli import bounds, history, models, prompts
 from co_cli.agent import LIMITS, get_agent, model_for
 from co_cli.approval import Approvals, Asker
 from co_cli.deps import CoDeps
@@ -135,9 +135,10 @@ class Session:
                 prompt, message_history=self.messages, deps=self.deps, usage_limits=LIMITS
             ) as events,
         ):
-            failed = False
+            failed, held = False, 0
             try:
                 async for event in events:
+                    held = bounds.held(held, event)
                     if (told := _tell(event)) is not None:
                         yield told
             except Exception:
@@ -179,7 +180,9 @@ class Session:
             return ""
         try:
             request = history.summary_request(older, self.budget // 2)
-            summary = (await Agent(self.agent.model).run(request, usage_limits=LIMITS)).output
+            patient = [bounds.Patience(self.deps.answer_seconds)]
+            writer = Agent(self.agent.model, capabilities=patient)
+            summary = (await writer.run(request, usage_limits=LIMITS)).output
             self.messages = history.with_summary(summary, recent, self.deps.external)
             told = (
                 f"Summarised {plural(len(older), 'message')}; the last ones are kept as they are."
@@ -212,10 +215,14 @@ def _is_ours(error: Exception) -> bool:
 
 
 def _until(failed: bool, messages: list[ModelMessage]) -> list[ModelMessage]:
-    """The messages without an answer that broke off, so that the question can be asked again."""
-    if failed and messages and isinstance(messages[-1], ModelResponse):
-        return messages[:-1]
-    return messages
+    """The messages without an answer that broke off, so that the question can be asked again.
+
+    As a list of their own: while it ends a run, the framework may still add what broke off.
+    """
+    if not failed:
+        return messages
+    broken = messages and isinstance(messages[-1], ModelResponse)
+    return messages[: len(messages) - bool(broken)]
 
 
 def _plain(messages: list[ModelMessage]) -> list[Any]:

@@ -49,6 +49,41 @@ REFUSALS: dict[str, tuple[int, dict[str, str], str, str | None, str]] = {
 }
 
 
+# What never ends: the type of the body, how it begins, and what then comes again and again. What
+# drips comes slowly; the rest as fast as it is taken.
+_LONG = "x" * 8192
+_CALL = {"index": 0, "id": "c1", "type": "function", "function": {"name": "recall_memory"}}
+
+
+def _delta(**delta: Any) -> str:
+    choice = {"index": 0, "delta": delta, "finish_reason": None}
+    chunk = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "m"}
+    return f"data: {json.dumps({**chunk, 'choices': [choice]})}\n\n"
+
+
+def _arguments(text: str) -> str:
+    return _delta(tool_calls=[{"index": 0, "function": {"arguments": text}}])
+
+
+ENDLESS: dict[str, tuple[str, str, str]] = {
+    "drip": ("text/event-stream", "", ":\n\n"),
+    "drip-line": ("text/event-stream", "data: ", "x"),
+    "drip-words": ("text/event-stream", "", _delta(content="a")),
+    "drip-body": ("application/json", "{", " "),
+    "drip-head": ("", "", "X-More: x\r\n"),
+    "drip-wait": ("", "", "HTTP/1.1 100 Continue\r\n\r\n"),
+    "endless-text": ("text/event-stream", "", _delta(content=_LONG)),
+    "endless-thought": ("text/event-stream", "", _delta(reasoning_content=_LONG)),
+    "endless-call": ("text/event-stream", _delta(tool_calls=[_CALL]), _arguments(_LONG)),
+    "endless-line": ("text/event-stream", "data: ", _LONG),
+    "endless-event": ("text/event-stream", "", f"data: {_LONG}\n"),
+    "endless-nothing": ("text/event-stream", "", f":{_LONG}\n\n"),
+    "endless-body": ("application/json", '{"choices": "', _LONG),
+    "endless-head": ("", "X-Long: ", _LONG),
+    "packed": ("application/json", "", _LONG),
+}
+
+
 class Call(NamedTuple):
     """A tool call: an id, a name, and arguments as they travel."""
 
@@ -404,6 +439,11 @@ class Answer(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """An answer, or what goes wrong in its place."""
         raw = self.rfile.read(int(self.headers["Content-Length"]))
+        named = re.search(r"/models/([\w-]+):", self.path)  # as Google's protocol has it
+        endless = (named[1] if named else json.loads(raw)["model"]).removeprefix("faulty-")
+        if endless.removeprefix("once-") in ENDLESS and (fault := self._fault(f"faulty-{endless}")):
+            self._go_on(fault)
+            return
         if self.path not in ("/v1/chat/completions", "/v1/responses"):
             self._send(404, {"error": {"message": "Not found"}})
             return
@@ -451,6 +491,25 @@ class Answer(BaseHTTPRequestHandler):
         if fault in ("cut", "short"):
             events = events[: len(events) // 2]
         self._stream(events, in_chat, fault)
+
+    def _go_on(self, fault: str) -> None:
+        """Send until whoever asked is gone."""
+        self.close_connection = True
+        kind, begin, again = ENDLESS[fault]
+        if kind:
+            self.send_response(200)
+            self.send_header("Content-Type", kind)
+            self.send_header("Connection", "close")
+            if fault == "packed":
+                self.send_header("Content-Encoding", "gzip")
+            self.end_headers()
+        elif fault != "drip-wait":
+            self.wfile.write(b"HTTP/1.1 200 OK\r\n")
+        slowly = Event()
+        with suppress(OSError):
+            self.wfile.write(begin.encode())
+            while not (fault.startswith("drip") and slowly.wait(0.01)):
+                self.wfile.write(again.encode())
 
     def _send(
         self, status: int, value: object, headers: dict[str, str] | None = None, cut: str = ""

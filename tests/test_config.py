@@ -74,6 +74,7 @@ def test_the_table_describes_itself() -> None:
         ("CO_CLI_EMBEDDER", "str", "wordllama"),
         ("CO_CLI_MODEL", "str", ""),
         ("CO_CLI_MODEL_BASE_URL", "str", ""),
+        ("CO_CLI_ANSWER_SECONDS", "float", 600.0),
         ("CO_CLI_PERSONALITY", "str", "finch"),
         ("CO_CLI_LOG_LEVEL", "str", "warning"),
     ]
@@ -387,6 +388,7 @@ SETTINGS = st.builds(
     embedder=st.just("wordllama"),
     model=st.just(""),
     model_base_url=st.just(""),
+    answer_seconds=st.just(600.0),
     personality=st.just("finch"),
     log_level=st.just("warning"),
     warnings=st.just(()),

@@ -29,6 +29,7 @@ ORDER = [
     "logs",
     "tools",
     "prompts",
+    "bounds",
     "models",
     "events",
     "phrases",

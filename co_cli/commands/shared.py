@@ -55,8 +55,9 @@ class Desk(NamedTuple, Generic[Book]):
 
         project, user = self.shelf.books()
         return CoDeps(
-            *project.policy, project=self.project, how=project.how, own=user.policy, gated=True
-        )
+            *project.policy, project=self.project, how=project.how, own=user.policy, gated=True,
+            answer_seconds=self.settings.answer_seconds,
+        )  # fmt: skip
 
     def claim(self, fresh: bool) -> None:
         """Remember that this folder's knowledge was begun here, by Co, on this machine."""
