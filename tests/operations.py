@@ -21,6 +21,7 @@ from co_cli.knowledge import intake
 from co_cli.knowledge.draft import Item
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.policy import Policy
+from co_cli.knowledge.purge import find_copies, purge
 
 EXPORT = "export.jsonl"
 NOON = datetime(2026, 2, 9, 12, 0, tzinfo=UTC)
@@ -53,6 +54,7 @@ class Operation:
     saves: str = ""
     policy: Policy = ROOMY
     plans: bool = True
+    purges: str = ""  # a word that is nowhere when it is done
 
 
 def _intake(book: Notebook) -> None:
@@ -102,6 +104,14 @@ def _merged(book: Notebook) -> None:
     book.merge([1, 3])
 
 
+def _in_many_places(book: Notebook) -> None:
+    """The first fact in its file, in the archive, and in a note that decay made."""
+    OPERATIONS["save"].prepare(book)
+    book.consolidate(1, FACTS[0], ["testing"])
+    _decay(Notebook(book.root, policy=_SMALL, clock=lambda: NOON))
+    book.restore(1)
+
+
 _SMALL = Policy(max_count=5, percentage=0.6)
 _CUT = Policy(max_count=5, percentage=0.6, strategy="cut")
 _NEW = "Releases are announced in the harbour channel"
@@ -135,6 +145,12 @@ OPERATIONS = {
         Operation("undo", lambda book: book.undo(), _merged),
         Operation("restore", lambda book: book.restore(2), _forgotten),
         Operation("merge", lambda book: book.merge([1, 3, 5])),
+        Operation(
+            "purge",
+            lambda book: purge(book, find_copies(book, 1)),
+            _in_many_places,
+            purges="unittest",
+        ),
         Operation("protect", lambda book: book.protect(2)),
         Operation("import", _intake),
         Operation("import a file", _import_file, _with_file),
@@ -216,7 +232,8 @@ def prepare(operation: Operation, work: str) -> Stage:
     book = stage.book(root)
 
     def after(_: int, call: Call) -> None:
-        if str(call) == "write archive/journal.jsonl" and book.journal.tail().state == "done":
+        ended = str(call) == "write archive/journal.jsonl" and book.journal.tail().state == "done"
+        if ended or (operation.purges and state(root) != stage.states[-1]):  # it goes bit by bit
             stage.states.append(state(root))
 
     with Shim(root, sync=False, after=after) as shim:

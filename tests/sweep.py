@@ -37,6 +37,7 @@ from operations import (
 from co_cli.errors import CoError, NotFound
 from co_cli.knowledge.doctor import diagnose
 from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.purge import find_copies, purge
 
 
 @dataclass(slots=True)
@@ -160,6 +161,8 @@ def inspect(stage: Stage, root: str, outcome: Outcome, report: Report) -> Iterat
     if fault.kind == "fail" and not fault.forever and book.journal.unreadable_lines():
         yield "a journal line is torn"
     yield from _check_numbers(book)
+    if stage.operation.purges:
+        yield from _check_purge(book, stage.operation.purges, acknowledged)
     if not acknowledged and started != stage.states[0] and fault.kind == "fail":
         report.unsure += 1
 
@@ -182,7 +185,10 @@ def _look(stage: Stage, book: Notebook, now: State, outcome: Outcome) -> Iterato
     if acknowledged and stage.operation.saves and stage.operation.saves not in bodies:
         yield "an acknowledged save is lost"
     kept = _kept(book)
+    purged = stage.operation.purges.encode()
     for path, raw in stage.originals.items():
+        if purged and purged in raw:
+            continue
         if stage.states[0][path] != now.get(path) and raw not in kept:
             yield f"the previous bytes of {path} are gone"
 
@@ -205,6 +211,27 @@ def _kept(book: Notebook) -> list[bytes]:
                     found.append(book.journal.kept(entry.n, file))
                 except CoError:
                     continue
+    return found
+
+
+def _check_purge(book: Notebook, word: str, acknowledged: bool) -> Iterator[str]:
+    """A purge is done, or says that it is not and can be repeated."""
+    done = any((entry.op, entry.state) == ("purge", "done") for entry in book.journal.entries())
+    if _traces(book.root, word) and (acknowledged or done):
+        yield "a purge that is not whole is journalled as done or acknowledged"
+    elif _traces(book.root, word):
+        purge(book, find_copies(book, 1))
+        yield from (f"a repeated purge leaves {path}" for path in _traces(book.root, word))
+
+
+def _traces(root: str, word: str) -> list[str]:
+    """Every file that holds the word, or has it in its name."""
+    found = []
+    for folder, _, names in os.walk(root):
+        for name in names:
+            path = os.path.join(folder, name)
+            with open(path, "rb") as file:
+                found += [path] * (word.encode() in path.encode() + file.read())
     return found
 
 
@@ -286,7 +313,8 @@ def _crashed(stage: Stage, at: int) -> Stage:
     root = stage.copy()
     with Shim(root, Fault("crash", at), sync=False), suppress(Crash):
         stage.operation.run(stage.book(root))
-    opening = Operation(f"recovery from {stage.operation.name}", refuse, plans=False)
+    purges = stage.operation.purges
+    opening = Operation(f"recovery from {stage.operation.name}", refuse, plans=False, purges=purges)
     return replace(stage, operation=opening, template=root, calls=1000, writes=1000)
 
 

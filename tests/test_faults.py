@@ -50,7 +50,7 @@ def test_a_fault_at_any_call_leaves_the_whole_change_or_none(name: str) -> None:
     assert report.total > (300 if name in WHOLE else 50)
 
 
-@pytest.mark.parametrize("name", ["merge", "decay (summarize)", "undo"])
+@pytest.mark.parametrize("name", ["merge", "decay (summarize)", "undo", "purge"])
 def test_a_fault_during_recovery_is_recovered_from_too(name: str) -> None:
     faults = [Fault("kill", 0), Fault("fail", 0, errno.EIO)]
     report = sweep_recovery([name], faults, step=20)
