@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 
 from co_cli.deps import CoDeps
 from co_cli.errors import Ambiguous, CoError, RefusedText
-from co_cli.knowledge import disk
+from co_cli.knowledge import Notebook, disk
+from co_cli.knowledge.draft import Saved
 from co_cli.knowledge.note import Note, parse
 from co_cli.knowledge.refuse import check_text, clean_tags
 from co_cli.knowledge.secrets import LEFT_OUT, without_secrets
+from co_cli.results import numbers_text, plural
 from co_cli.tools.memory import TOOLS
 
 SAVE, FORGET = "save_memory", "forget_memory"
@@ -47,7 +49,8 @@ class Wish:
 
     `seen` is a mark of what it collided with when it was shown: when that changes, the person is
     asked `again`. `refused` says why it cannot be done, `left_out` what its text held that will
-    not be stored: a secret, which is no more in it.
+    not be stored: a secret, which is no more in it. `moves` says which old memories leave because
+    it crosses the limit.
     """
 
     call: str
@@ -61,6 +64,7 @@ class Wish:
     twins: tuple[Twin, ...] = ()
     seen: str = ""
     elsewhere: str = ""
+    moves: str = ""
     refused: str = ""
     left_out: str = ""
     again: bool = False
@@ -138,6 +142,7 @@ def planned(deps: CoDeps, wish: Wish) -> Wish:
         wish, text=text, tags=tags, scope=scope, where=saved.note.path, action=saved.action,
         ref=saved.ref, twins=tuple(twins), seen=plan.seen, refused="",
         elsewhere=_elsewhere(deps, scope, text), left_out=left_out,
+        moves=_moves(book, saved),
     )  # fmt: skip
 
 
@@ -150,6 +155,20 @@ def _without_secret(text: str) -> tuple[str, str]:
         if not error.rule.startswith("secret:") or not kept.replace(LEFT_OUT, "").strip():
             raise
         return check_text(kept), str(error)
+
+
+def _moves(book: Notebook, saved: Saved) -> str:
+    """What this save would set in motion by crossing the limit, and how to take that back."""
+    if not saved.decayed:
+        return ""
+    numbers = [book.prefix + one for one in numbers_text(n.id for n in saved.decayed).split(", ")]
+    joined = book.policy.strategy == "summarize"
+    undo = "/undo -g" if book.scope == "user" else "/undo"
+    return (
+        f"This save crosses the limit of {book.policy.max_count} memories: "
+        f"{plural(len(saved.decayed), 'old memory')} ({', '.join(numbers)}) will be "
+        f"{'joined into one' if joined else 'moved to the archive'}. {undo} takes that back."
+    )
 
 
 def _elsewhere(deps: CoDeps, scope: str, text: str) -> str:
@@ -204,7 +223,7 @@ class Approvals:
             if wish.refused:
                 settled[number] = Answer(wish, "no", f"It cannot be done: {wish.refused}")
             elif wish.tool in self.always and not (
-                deps.external or wish.again or wish.collides or wish.left_out
+                deps.external or wish.again or wish.collides or wish.left_out or wish.moves
             ):
                 settled[number] = Answer(wish, "yes")
             elif self.ask is None:

@@ -170,6 +170,8 @@ class Screen:
             self._quote(", ".join(tags) or "none", "  Tags   ", "         ")
             place = f"{_PLACES[wish.scope]}: {_where(wish, wishes)}"
             self._quote(place, "  Where  ", "         ")
+            if wish.moves:
+                self._say(f"  {wish.moves}", "yellow")
             if wish.elsewhere:
                 self._say(
                     f"  Memory {wish.elsewhere} of your other notebook says the same.", "yellow"

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from co_cli import trust
-from co_cli.approval import DECLINED, STOPPED, Review, Reviewed, Wish, prepare
+from co_cli.approval import DECLINED, STOPPED, Approvals, Review, Reviewed, Wish, prepare
 from co_cli.asking import Screen
 from co_cli.deps import CoDeps
-from co_cli.knowledge import Notebook, folders
+from co_cli.errors import MovedOn
+from co_cli.knowledge import Notebook, Policy, folders
 
 NOTES = Path(".co-cli/knowledge")
 
@@ -313,3 +314,31 @@ def test_a_text_that_runs_to_the_left_leaves_the_bar_at_the_left() -> None:
     """G13. Red when a terminal that takes a row's direction from its text may turn the row."""
     one = Wish("c1", "save_memory", "שלום [y]es", (), "project", "/tmp/x.md", "created")
     assert "  │ \u200eשלום [y]es\n" in ask(Typist("n"), one)[1]
+
+
+def test_a_save_that_crosses_the_limit_says_which_memories_it_moves() -> None:
+    """Red when a yes moves old memories that the screen did not name."""
+    book = Notebook(NOTES)
+    for name in ("Ann", "Bob", "Cid", "Dot", "Eva"):
+        book.remember(f"{name} owns service {name * 3}")
+    trust.begun(os.getcwd(), "2026-01-01T00:00:00+00:00")
+    deps = CoDeps(memory_max_count=5, memory_decay_percentage=0.6)
+    one = prepare(deps, "c1", "save_memory", {"content": "We deploy on Tuesdays"})
+    _, shown = ask(Typist("n"), one)
+    said = (
+        "This save crosses the limit of 5 memories: 3 old memories (1-3) will be joined into one."
+    )
+    assert f"{said} /undo takes that back." in " ".join(shown.split())
+    always = Approvals(None, {"save_memory"})
+    assert not asyncio.run(always.decide(deps, [one]))[0].agreed
+
+
+def test_a_yes_given_below_the_limit_moves_nothing_later() -> None:
+    """Red when a save crosses the limit by the time it is done and nobody is asked again."""
+    book = Notebook(NOTES, policy=Policy(max_count=2))
+    book.remember("Ann owns service one")
+    plan = book.plan_remember("We deploy on Tuesdays")
+    book.remember("Bob runs the night shift")
+    with pytest.raises(MovedOn):
+        book.remember("We deploy on Tuesdays", seen=plan.seen)
+    assert len(book.notes()) == 2

@@ -64,7 +64,9 @@ class Plan(NamedTuple):
         met = [(edit.path, disk.digest(edit.before)) for edit in edits]
         met += [(note.name, disk.digest(note.raw)) for note, _ in self.saved.similar]
         where = os.path.dirname(self.saved.note.path)
-        return str(disk.digest(repr((where, same, met)).encode("utf-8", "backslashreplace")))
+        mark = str(disk.digest(repr((where, same, met)).encode("utf-8", "backslashreplace")))
+        moved = repr([note.name for note in self.saved.decayed]).encode("utf-8", "backslashreplace")
+        return f"{mark}+{disk.digest(moved)}" if self.saved.decayed else mark
 
 
 def protected(ref: str) -> Protected:
