@@ -385,6 +385,22 @@ def test_a_purge_removes_the_conversations_that_hold_the_memory() -> None:
     assert transcripts.recent(os.getcwd(), 5) == []
 
 
+def test_what_a_session_goes_without_is_named() -> None:
+    """Red when a broken memory, or a file that was cut, is found out only by `co status`."""
+    command("learn", "We deploy on Tuesdays")
+    (NOTES / "memories/002-broken.md").write_text("no header")
+    Path("AGENTS.md").write_text("be brief\n" * 5000)
+    command("trust", "--yes")
+    said = command("ask", "when do we deploy?").err
+    assert "memory skipped: " in said
+    assert "002-broken.md" in said
+    assert "bytes of AGENTS.md were left out" in said
+    with Talking() as chat:
+        chat.until("AGENTS.md were left out")
+        chat.until("memory skipped: ")
+        chat.leave()
+
+
 # Keys typed too early
 
 

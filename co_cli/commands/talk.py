@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +17,7 @@ from co_cli.commands.shared import Desk, assume_yes, open_desk
 from co_cli.display import notice, on_terminal, say
 from co_cli.errors import CoError
 from co_cli.events import Failed, Told, Used, Words
+from co_cli.knowledge import disk
 from co_cli.knowledge.context import Loaded
 from co_cli.knowledge.note import now
 from co_cli.knowledge.notebook import Notebook
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from co_cli.session import Session
 
 _MOST_INPUT = 256 * 1024
+_MOST_READ = 1000  # memories that are looked through before a session starts
 OUTSIDE = "Text from outside is in this conversation, so --yes does not apply."
 NO_YES = "co ask changes nothing unless it is called with --yes."
 
@@ -105,9 +108,27 @@ def _prompt(
     desk: Desk[Any], provider: str, personality: str, known: Loaded | None = None
 ) -> prompts.Prompt:
     usable, present = desk.trust.usable, desk.trust.present
-    return prompts.build(
+    prompt = prompts.build(
         provider, personality, project=desk.project, usable=usable, trusted=present, known=known
     )
+    if known is not None:  # told when the session began
+        return prompt
+    return prompt._replace(warnings=(*prompt.warnings, *_left_out(desk, prompt)))
+
+
+def _left_out(desk: Desk[Any], prompt: prompts.Prompt) -> Iterator[str]:
+    """What a session goes without, a line each: a long file's end, memories nobody can read."""
+    for file in prompt.files:
+        if file.bytes_cut:
+            yield f"WARNING: {file.bytes_cut:,} bytes of {file.relpath} were left out. Shorten it."
+    shelf = desk.shelf
+    for book in (shelf.user,) if desk.trust.foreign else shelf.books():
+        if len(disk.list_names(book.memories)) > _MOST_READ:
+            continue
+        book.notes()
+        for problem in book.problems:
+            line = f", line {problem.line}" if problem.line else ""
+            yield f"WARNING: memory skipped: {problem.path}{line}: {problem.reason}"
 
 
 @click.command("ask")
@@ -137,6 +158,8 @@ def ask_command(
     if not text:  # the question itself was piped
         text, piped = piped, ""
     prompt = _prompt(desk, choice.provider, desk.settings.personality)
+    for line in prompt.warnings:
+        notice(line)
     from co_cli.session import Session
 
     if not asyncio.run(_answer(Session(deps, choice, prompt, None, _by_rule(yes)), text, piped)):
