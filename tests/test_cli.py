@@ -1587,6 +1587,16 @@ def test_keys_typed_before_a_question_is_asked_again_do_not_answer_it() -> None:
     assert len(names()) == 1
 
 
+def test_doctor_does_not_call_it_well_above_a_problem() -> None:
+    """Red when the index is not in order and the first line says that all is well."""
+    ok("learn", "We deploy on Tuesdays")
+    ok("recall", "deploy")
+    next(Path(".co-cli").rglob("knowledge.db")).write_bytes(b"not an index")
+    done = co("knowledge", "doctor")
+    assert done.out == "Every file is readable; the search index is not in order:\n"
+    assert "knowledge.db: " in done.err
+
+
 WIDE = "👍🏽" * 90 + " ✓ Trusted. " + "Я" * 70 + " " + "e\u0301" * 80
 
 

@@ -16,6 +16,8 @@ from co_cli.knowledge.context import read_context
 from co_cli.knowledge.reader import Problem, Reader
 from co_cli.results import plural
 
+_SOUND = ("up to date", "not built yet", "not used: search_backend is grep")  # of an index
+
 
 @click.command("status")
 @click.option("--tools", is_flag=True, help="List what a model may use, and what of it asks first.")
@@ -124,6 +126,9 @@ def doctor_command(as_json: bool) -> None:
     indexes = [
         (book.finder, *book.finder.compare()) for book in desk.shelf.books() if book.exists()
     ]
+    behind = [pair for _, _, some in indexes for pair in some]
+    # What is not indexed yet is caught up with; what cannot be read stays so.
+    problems += [Problem(path, why) for path, why in behind if "indexed" not in why]
     if as_json:
         rows = [{"path": p.path, "line": p.line, "reason": p.reason} for p in problems]
         told = [
@@ -142,7 +147,9 @@ def doctor_command(as_json: bool) -> None:
         notice(f"\n{plural(len(problems), 'problem')}. Co changes none of these files by itself.")
     else:
         count = sum(len(book.notes()) for book in desk.shelf.books())
-        say(f"✓ All is well: {plural(count, 'memory')}, every file readable.")
+        sound = all(state in _SOUND for _, state, _ in indexes)
+        well = f"✓ All is well: {plural(count, 'memory')}, every file readable."
+        say(well if sound else "Every file is readable; the search index is not in order:")
     for finder, state, behind in indexes if not as_json else ():
         if state not in ("up to date", "not built yet"):
             notice(f"Index {finder.index_path}: {state}")
