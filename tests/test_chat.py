@@ -636,8 +636,11 @@ def test_a_secret_that_was_typed_is_not_in_the_transcript(tmp_path: Path) -> Non
     """Red when what Co refuses to store is stored beside."""
     with Talking() as chat:
         chat.say("remember that the key is AKIAIOSFODNN7EXAMPLA")
-        chat.until("looks like an AWS access key")
+        assert "looks like an AWS access key" in chat.until("[e]dit >")
+        chat.say("y")
+        chat.until("Saved as [1]")
         chat.leave()
+    assert bodies() == ["The key is [left out]"]
     kept = list((tmp_path / "home/.local/state/co-cli").rglob("*.jsonl"))
     assert kept
     assert "AKIAIOSFODNN7EXAMPLA" not in "".join(path.read_text() for path in kept)
