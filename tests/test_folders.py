@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import os
+import stat
 from pathlib import Path
 
 import pytest
+from cli import co
 
 from co_cli.errors import CoError
 from co_cli.knowledge import folders
@@ -94,6 +96,119 @@ def test_a_plain_file_by_the_marks_name_marks_nothing(tmp_path: Path) -> None:
     _make(tmp_path / "outer/.co-cli", tmp_path / "outer/inner")
     (tmp_path / "outer/inner/.co-cli").write_text("")
     assert Path(folders.project_folder(tmp_path / "outer/inner")) == tmp_path / "outer"
+
+
+OTHER = 12345  # a user that nobody is
+
+
+class _People:
+    """Lets folders belong to somebody else: root gives them away, others become somebody else."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.patch, self.is_root = monkeypatch, os.getuid() == 0
+
+    def give(self, *paths: Path) -> None:
+        """These are another's, who is not root; everything else is the person's."""
+        if self.is_root:
+            for path in paths:
+                os.chown(path, OTHER, OTHER, follow_symlinks=False)
+            return
+        real = {name: getattr(os, name) for name in ("stat", "lstat")}
+
+        def told(name: str) -> None:
+            def look(path: object, *args: object, **options: object) -> os.stat_result:
+                info = real[name](path, *args, **options)
+                if str(path) not in map(str, paths):
+                    return info  # type: ignore[no-any-return]
+                fields = list(info)
+                fields[stat.ST_UID] = OTHER
+                return os.stat_result(fields)
+
+            self.patch.setattr(os, name, look)
+
+        for name in real:
+            told(name)
+
+
+@pytest.fixture
+def people(monkeypatch: pytest.MonkeyPatch) -> _People:
+    return _People(monkeypatch)
+
+
+def _planted(tmp_path: Path, mark: str, mode: int) -> tuple[Path, Path]:
+    """A working folder below one with a mark, like one's own folder in /tmp."""
+    shared, here = tmp_path / "shared", tmp_path / "shared/mine/deep"
+    _make(here)
+    if mark == ".git file":
+        (shared / ".git").write_text("gitdir: elsewhere\n")
+    elif mark == "link":
+        (shared / ".git").symlink_to(tmp_path)
+    else:
+        _make(shared / mark)
+    shared.chmod(mode)
+    return shared, here
+
+
+MARKS = [".git", ".git file", "link", ".co-cli"]
+
+
+@pytest.mark.parametrize("mark", MARKS)
+@pytest.mark.parametrize("mode", [0o1777, 0o777, 0o775])
+def test_a_mark_that_another_put_into_a_shared_folder_catches_nothing(
+    tmp_path: Path, people: _People, mark: str, mode: int
+) -> None:
+    """G12. Red when /tmp/.git, planted by anybody, takes the notes of every folder below."""
+    shared, here = _planted(tmp_path, mark, mode)
+    people.give(shared / (".co-cli" if mark == ".co-cli" else ".git"))
+    assert Path(folders.project_folder(here)) == here
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_the_persons_own_mark_counts_in_a_shared_folder(tmp_path: Path, mark: str) -> None:
+    shared, here = _planted(tmp_path, mark, 0o1777)
+    assert Path(folders.project_folder(here)) == shared
+
+
+@pytest.mark.parametrize("mark", MARKS)
+@pytest.mark.parametrize("mode", [0o777, 0o775])
+def test_a_folder_of_anothers_that_others_may_write_catches_nothing(
+    tmp_path: Path, people: _People, mark: str, mode: int
+) -> None:
+    """Red when a shared folder counts although its owner may put anything in its place."""
+    shared, here = _planted(tmp_path, mark, mode)
+    people.give(shared)
+    assert Path(folders.project_folder(here)) == here
+
+
+def test_a_file_of_the_persons_linked_to_by_another_is_no_mark(tmp_path: Path) -> None:
+    """Red when a hard link, which keeps its owner, passes for the person's own mark."""
+    shared, here = _planted(tmp_path, ".git file", 0o1777)
+    os.link(shared / ".git", tmp_path / "notes.txt")
+    assert Path(folders.project_folder(here)) == here
+
+
+def test_a_mark_that_only_the_folders_owner_can_have_put_counts(
+    tmp_path: Path, people: _People
+) -> None:
+    """As in a container: the files are the host's, the process is root."""
+    shared, here = _planted(tmp_path, ".git", 0o755)
+    people.give(shared / ".git")
+    assert Path(folders.project_folder(here)) == shared
+    people.give(shared, shared / ".git")
+    assert Path(folders.project_folder(here)) == here
+    people.give(shared, shared / ".git", here)
+    assert Path(folders.project_folder(here)) == shared
+
+
+def test_notes_go_into_the_working_folder_and_not_where_another_planted_a_mark(
+    tmp_path: Path, people: _People, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared, here = _planted(tmp_path, ".git", 0o1777)
+    people.give(shared / ".git")
+    monkeypatch.chdir(here)
+    assert co("learn", "We deploy on Tuesdays").code == 0
+    assert (here / ".co-cli/knowledge/memories").is_dir()
+    assert sorted(path.name for path in shared.iterdir()) == [".git", "mine"]
 
 
 def test_home_is_a_project_only_for_who_starts_there(home: Path) -> None:

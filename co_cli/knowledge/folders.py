@@ -64,19 +64,53 @@ def project_folder(start: AnyPath | None = None) -> str:
     home = os.path.realpath(home_folder())
     folder, below = here, ""
     while folder not in (home, below):
-        if os.path.lexists(os.path.join(folder, ".git")) or _is_own(folder, folder == here):
+        if folder == here and _is_folder(os.path.join(folder, PROJECT_MARK)):
+            return folder
+        if any(_counts(folder, mark, here) for mark in (".git", PROJECT_MARK)):
             return folder
         folder, below = os.path.dirname(folder), folder
     return here
 
 
-def _is_own(folder: str, here: bool) -> bool:
-    """Whether this has a project's mark; above, in /tmp say, somebody else's does not count."""
+def _is_folder(path: str) -> bool:
     try:
-        info = os.stat(os.path.join(folder, PROJECT_MARK))
+        return stat.S_ISDIR(os.stat(path).st_mode)
     except OSError:
         return False
-    return stat.S_ISDIR(info.st_mode) and (here or info.st_uid == os.getuid())
+
+
+def _counts(folder: str, mark: str, here: str) -> bool:
+    """Whether a folder has this mark, and nobody else put it there to catch what is saved below.
+
+    The person's own and root's marks count; another's only in a folder where nobody but its owner
+    could have put it, and that owner is the person, root, or whose working folder it is.
+    """
+    path = os.path.join(folder, mark)
+    try:
+        found, around, start = os.lstat(path), os.stat(folder), os.stat(here)
+    except OSError:
+        return False
+    if mark == PROJECT_MARK and not _is_folder(path):
+        return False
+    mine = {os.getuid(), 0}
+    shared = bool(around.st_mode & 0o022)
+    if shared and around.st_uid not in mine:
+        return False
+    linked = not stat.S_ISDIR(found.st_mode) and found.st_nlink > 1  # perhaps to a file of mine
+    if found.st_uid in mine and not (shared and linked):
+        return True
+    return not shared and around.st_uid in {*mine, start.st_uid}
+
+
+def repository(project: AnyPath) -> str | None:
+    """The root of the repository that a project lies in; None when there is none for git."""
+    folder, below = os.path.realpath(project), ""
+    while folder != below:
+        mark = os.path.join(folder, ".git")
+        if os.path.isfile(mark) or os.path.lexists(os.path.join(mark, "HEAD")):
+            return folder
+        folder, below = os.path.dirname(folder), folder
+    return None
 
 
 def project_file(project: AnyPath, relpath: str) -> str:
