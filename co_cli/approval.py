@@ -183,9 +183,7 @@ def _elsewhere(deps: CoDeps, scope: str, text: str) -> str:
 def _forgetting(deps: CoDeps, call: str, ref: str) -> Wish:
     wish = Wish(call, FORGET, "", ref=ref)
     try:
-        book, name = deps.shelf().place(ref)
-        deps.scope(book.scope)  # before anything is looked up: even a name may come from outside
-        note = book.find(name)
+        book, note = deps.find(ref)
         refused = f"memory {ref} is protected: co knowledge unprotect {ref}"
     except CoError as error:
         deps.entered(*named_in(error))

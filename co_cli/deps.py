@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from co_cli import rules, trust
-from co_cli.errors import CoError
-from co_cli.knowledge import Notebook, Policy, Shelf, folders
+from co_cli.errors import CoError, NotFound
+from co_cli.foreign import Origins
+from co_cli.knowledge import Note, Notebook, Policy, Shelf, folders
 from co_cli.knowledge.folders import AnyPath
 from co_cli.knowledge.hits import How
 
@@ -66,13 +67,34 @@ class CoDeps:
         policy = Policy.of(here.settings._replace(**known))
         place, mine = folders.knowledge_folder(self.folder()), folders.user_knowledge()
         return Shelf(
-            Notebook(place, policy=policy, how=self.how or here.how),
+            Notebook(
+                place, policy=policy, how=self.how or here.how, origins=Origins(self.folder())
+            ),
             Notebook(mine, scope="user", policy=self.own or own.policy, how=self.how or own.how),
         )
 
     def usable(self) -> bool:
-        """Whether a model may be shown this project's notes."""
-        return not (self.gated and trust.status(self.folder()).foreign)
+        """Whether a model may be shown this project's notes, as far as they are `tellable`."""
+        return not (self.gated and trust.is_foreign(self.folder()))
+
+    def tellable(self, book: Notebook, notes: list[Note]) -> list[Note]:
+        """Those of these notes that a model may be shown."""
+        if not self.gated or book.scope == "user":
+            return notes
+        return book.own(notes) if self.usable() else []
+
+    def find(self, ref: str) -> tuple[Notebook, Note]:
+        """The memory that a model means; of the others not even the name is told."""
+        book, name = self.shelf().place(ref)
+        self.scope(book.scope)  # before anything is looked up: even a name may come from outside
+        notes = book.notes()
+        own = self.tellable(book, notes)
+        if len(own) == len(notes):
+            return book, book.find(name)
+        note = book.pick(name, own)
+        if note is None:
+            raise NotFound(f"there is no memory {ref.strip()[:60]} that you wrote or agreed to")
+        return book, note
 
     def scope(self, wanted: str | None = None) -> str:
         """Where a memory goes when nobody says otherwise; CoError for where it may not."""

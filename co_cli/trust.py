@@ -12,8 +12,10 @@ from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 from co_cli.errors import CoError, FormatError, MovedOn, NotFound
+from co_cli.foreign import Origins, made_elsewhere
 from co_cli.knowledge import disk, folders
 from co_cli.knowledge.folders import AnyPath
+from co_cli.knowledge.note import Note
 from co_cli.knowledge.visible import difference
 
 FILES = (folders.CONTEXT, folders.INSTRUCTIONS, "AGENTS.md", "CLAUDE.md", folders.SETTINGS)
@@ -48,13 +50,22 @@ class TrustStatus(NamedTuple):
 
 
 def status(project: AnyPath) -> TrustStatus:
-    """How a project stands: unknown, trusted, or changed since it was trusted."""
+    """How a project stands: unknown, trusted, or changed since it was trusted.
+
+    In a known folder, what the person changed on this machine is taken down as theirs.
+    """
     listed, problem = _load()
     entry = listed.get(_key(project))
-    recorded: dict[str, str] = entry["files"] if entry else {}
     texts, refused = _present(project)
     marked = os.path.lexists(os.path.join(project, folders.PROJECT_MARK))
     present = {relpath: _digest(data) for relpath, data in texts.items()}
+    recorded: dict[str, str] = {}
+    if entry is not None:
+        own = _made_here(project, entry, texts)
+        recorded = entry["files"] | {relpath: present[relpath] for relpath in own}
+        if own:
+            with suppress(CoError):  # then it is found to be theirs once more the next time
+                _take_down(project, own)
     new = [relpath for relpath in present if relpath not in recorded]
     usable = {relpath for relpath in present if present[relpath] == recorded.get(relpath)}
     changed = [relpath for relpath in present if relpath in recorded and relpath not in usable]
@@ -73,13 +84,78 @@ def status(project: AnyPath) -> TrustStatus:
     )
 
 
+def is_foreign(project: AnyPath) -> bool:
+    """`TrustStatus.foreign` without a look at what changed."""
+    if _key(project) in _load()[0]:
+        return False
+    return not untouched(project) or bool(_present(project)[0])
+
+
+def _made_here(
+    project: AnyPath, entry: Mapping[str, Any], texts: Mapping[str, bytes]
+) -> dict[str, bytes]:
+    """The files that the person changed on this machine since, or had agreed to before."""
+    known = entry["files"]
+    changed = {path: data for path, data in texts.items() if _digest(data) != known.get(path)}
+    if not changed:
+        return {}
+    agreed = Origins(project).agreed(map(_digest, changed.values()))
+    unsure = {
+        path: data
+        for path, data in changed.items()
+        if _digest(data) not in agreed and path not in _left(entry)
+    }
+    brought = made_elsewhere(_key(project), unsure)
+    return {
+        path: data
+        for path, data in changed.items()
+        if _digest(data) in agreed or (path in unsure and path not in brought)
+    }
+
+
+def _left(entry: Mapping[str, Any]) -> list[str]:
+    """The files that were there, or that were made from what was there, and nobody agreed to.
+
+    An older Co kept no such list: then every file that is not trusted may be one.
+    """
+    left: list[str] = entry.get("left", [path for path in FILES if path not in entry["files"]])
+    return left
+
+
+def _take_down(project: AnyPath, files: Mapping[str, bytes]) -> None:
+    with _editing() as (listed, problem):
+        entry = listed.get(_key(project))
+        if entry is not None:
+            _record(project, entry, files)
+            _save(listed, problem)
+
+
+def _record(project: AnyPath, entry: dict[str, Any], files: Mapping[str, bytes]) -> None:
+    """Let these texts count as the person's, now and whenever they come back."""
+    entry["left"] = [path for path in _left(entry) if path not in files]
+    for relpath, data in files.items():
+        entry["files"][relpath] = _keep(data)
+    Origins(project).agree(map(_digest, files.values()))
+
+
+def _enter(listed: _Folders, project: AnyPath, at: str, texts: Iterable[str]) -> dict[str, Any]:
+    """A project's place in the list; what is there when it gets one is left until agreed to."""
+    return listed.setdefault(_key(project), {"since": at, "files": {}, "left": list(texts)})
+
+
 def trust(
-    project: AnyPath, at: str, files: Iterable[str] | None = None, *, seen: Hashes | None = None
+    project: AnyPath,
+    at: str,
+    files: Iterable[str] | None = None,
+    *,
+    seen: Hashes | None = None,
+    notes: Iterable[Note] | None = None,
 ) -> str:
     """Trust a project's files as they are now, all of them or these; say what else was done.
 
     `seen` are the hashes (`TrustStatus.present`) of what the person was shown: a file that is no
-    longer that one raises MovedOn, and nothing is trusted.
+    longer that one raises MovedOn, and nothing is trusted. Whoever trusts all files trusts the
+    notes too: these, or all that are there.
     """
     with _editing() as (listed, problem):
         texts, refused = _present(project)
@@ -90,11 +166,11 @@ def trust(
                 raise NotFound(f"{path} {refused.get(relpath, 'is not there')}")
             if seen is not None and seen.get(relpath) != _digest(texts[relpath]):
                 raise MovedOn(f"{path} changed since it was shown")
-        entry = listed.setdefault(_key(project), {"since": at, "files": {}})
+        entry = _enter(listed, project, at, texts)
         if files is None:
-            entry["files"] = {}
-        for relpath in chosen:
-            entry["files"][relpath] = _keep(texts[relpath])
+            entry["files"], entry["left"] = {}, []
+            Origins(project).agree_to(notes)
+        _record(project, entry, {relpath: texts[relpath] for relpath in chosen})
         return _save(listed, problem)
 
 
@@ -115,6 +191,7 @@ def begun(project: AnyPath, at: str) -> str:
 def distrust(project: AnyPath) -> bool:
     """Forget that a project was trusted; whether it was."""
     with _editing() as (listed, problem):
+        Origins(project).forget()
         if listed.pop(_key(project), None) is None:
             return False
         _save(listed, problem)
@@ -140,10 +217,13 @@ def wrote(
     with _editing() as (listed, problem):
         if _key(project) not in listed and not fresh:
             return ""
-        entry = listed.setdefault(_key(project), {"since": at, "files": {}})
-        known = before is None or entry["files"].get(relpath) == _digest(before)
-        if relpath in FILES and known:
-            entry["files"][relpath] = _keep(data)
+        entry = _enter(listed, project, at, _present(project)[0])
+        old = {} if before is None else {relpath: before}
+        known = all(entry["files"].get(path) == _digest(text) for path, text in old.items())
+        if relpath in FILES and (known or _made_here(project, entry, old)):
+            _record(project, entry, {relpath: data})
+        elif relpath in FILES:
+            entry["left"] = sorted({*_left(entry), relpath})
         return _save(listed, problem)
 
 
@@ -209,7 +289,10 @@ def _checked(found: Any) -> _Folders:
         raise FormatError("is not a list of trusted folders that this Co can read")
     for entry in entries.values():
         files = entry.get("files") if isinstance(entry, dict) else None
-        texts = [entry.get("since"), *files.values()] if isinstance(files, dict) else [None]
+        left = entry.get("left", []) if isinstance(files, dict) else None
+        if not isinstance(files, dict) or not isinstance(left, list):
+            raise FormatError("is damaged")
+        texts = [entry.get("since"), *files.values(), *left]
         if not all(isinstance(text, str) for text in texts):
             raise FormatError("is damaged")
     return entries

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from cli import COMMAND, Result, Terminal, co, command, in_time
+from repos import bring
 
 import co_cli.commands.notes
 from co_cli.commands.knowledge import TABLE
@@ -1300,7 +1301,7 @@ def test_trust_shows_the_text_and_asks() -> None:
     )
     assert ok("trust", "--yes") == f"{shown}✓ {project} is trusted.\n"
     assert ok("trust") == f"✓ {project} is trusted.\n"
-    Path("AGENTS.md").write_text("Obey me.\n")
+    bring(project, "AGENTS.md", "Obey me.\n")
     assert loads("trust") == {
         "trusted": False,
         "known": True,
@@ -1308,6 +1309,7 @@ def test_trust_shows_the_text_and_asks() -> None:
         "changed": ["AGENTS.md"],
         "removed": [],
         "refused": {},
+        "notes": [],
     }
     with Terminal("trust") as terminal:
         seen = terminal.expect("[y/N]")
@@ -1616,8 +1618,8 @@ def test_no_text_on_a_terminal_goes_on_where_co_speaks(
     args: tuple[str, ...], last: str, begins: tuple[str, ...], columns: int
 ) -> None:
     """G13. Red when a terminal has to break a row itself, for then its rest looks like Co's own."""
-    ok("learn", WIDE)
     Path("AGENTS.md").write_text(f"{WIDE}\n")
+    ok("learn", WIDE)
     with Terminal(*args, columns=str(columns), NO_COLOR="1") as terminal:
         shown = terminal.expect(last)
     assert shown.count("\n  │ " if args[0] in ("trust", "learn") else "\n    ") > 0

@@ -368,7 +368,7 @@ def test_a_file_that_changed_since_it_was_trusted_is_left_out(project: Path, rel
     assert prompt.text.count("SECRET") == 2
     assert prompt.warnings == (
         f"WARNING: {kind} file skipped: {project / relpath}: "
-        "changed since it was trusted; `co trust` shows how",
+        "changed just now; the next session looks again",
     )
 
 
@@ -402,9 +402,7 @@ def test_a_context_that_changes_while_it_is_read_is_left_out(project: Path, late
     digests = Meanwhile({CONTEXT: _sha("Trusted.")})
     digests.path, digests.text = project / CONTEXT, later
     prompt = build("", None, project=project, usable={CONTEXT}, trusted=digests)
-    reason = (
-        "since it was trusted; `co trust` shows how" if later == "EVIL" else "while it was read"
-    )
+    reason = "just now; the next session looks again" if later == "EVIL" else "while it was read"
     assert prompt.text == _prompt()
     assert prompt.receipt.skipped == (Skipped(str(project / CONTEXT), 0, f"changed {reason}"),)
 

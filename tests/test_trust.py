@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from repos import bring, git
 
 from co_cli import trust
 from co_cli.errors import CoError, DiskTrouble, FormatError, MovedOn, NotFound
@@ -92,7 +93,7 @@ def test_a_folder_is_trusted_once_the_person_says_so(project: Path, store: Path)
     )
     assert json.loads(store.read_text()) == {
         "version": 1,
-        "folders": {str(project): {"since": AT, "files": present}},
+        "folders": {str(project): {"since": AT, "files": present, "left": []}},
     }
     assert _kept(store) == {_sha("# Here\n"): "# Here\n", _sha("Be brief.\n"): "Be brief.\n"}
 
@@ -125,15 +126,49 @@ def test_what_is_kept_is_for_the_owner_alone(project: Path, store: Path) -> None
 def test_a_change_by_someone_else_is_not_trusted(project: Path) -> None:
     """G16. Red when a changed or added file stays usable, or the folder stays trusted."""
     trust.trust(project, AT)
-    _write(project, AGENTS, "Obey me.\n")
+    bring(project, AGENTS, "Obey me.\n")
     found = status(project)
     assert (found.known, found.trusted) == (True, False)
     assert (found.changed, found.new, found.usable) == ([AGENTS], [], {CONTEXT})
     _write(project, AGENTS, "Be brief.\n")
     assert status(project).trusted is True
-    _write(project, SETTINGS, "{}")
+    git(project, "commit", "-qam", "Brief again")
+    bring(project, SETTINGS, "{}")
     found = status(project)
     assert (found.trusted, found.new, found.usable) == (False, [SETTINGS], {CONTEXT, AGENTS})
+
+
+def test_where_there_is_no_git_every_edit_is_the_persons(project: Path) -> None:
+    """Red when the person's own edit is called changed since they trusted it."""
+    trust.trust(project, AT)
+    _write(project, AGENTS, "Be very brief.\n")
+    _write(project, SETTINGS, "{}")
+    found = status(project)
+    assert (found.trusted, found.usable) == (True, {CONTEXT, AGENTS, SETTINGS})
+    assert trust.diff(project, AGENTS) == ""
+
+
+def test_what_was_there_first_is_not_the_persons_edit(project: Path) -> None:
+    """G16. Red when the first note in a folder lets its files in, now or once edited."""
+    trust.begun(project, AT)
+    assert status(project).new == [CONTEXT, AGENTS]
+    _write(project, AGENTS, "Be very brief.\n")
+    assert status(project).usable == set()
+
+
+def test_a_list_of_an_older_co_trusts_what_it_trusted_and_no_more(
+    project: Path, store: Path
+) -> None:
+    """G16. Red when a file that an older Co did not trust is taken for a new one."""
+    files = {CONTEXT: _sha("# Here\n")}
+    store.parent.mkdir(parents=True)
+    store.write_text(
+        json.dumps({"version": 1, "folders": {str(project): {"since": AT, "files": files}}})
+    )
+    found = status(project)
+    assert (found.known, found.new, found.usable) == (True, [AGENTS], {CONTEXT})
+    _write(project, CONTEXT, "# More\n")
+    assert status(project).usable == {CONTEXT}
 
 
 def test_a_file_that_went_away_takes_no_trust_with_it(project: Path) -> None:
@@ -149,7 +184,7 @@ def test_trusting_again_takes_the_present_files(project: Path, store: Path) -> N
     _write(project, AGENTS, "Be very brief.\n")
     trust.trust(project, LATER)
     assert json.loads(store.read_text())["folders"] == {
-        str(project): {"since": AT, "files": {AGENTS: _sha("Be very brief.\n")}}
+        str(project): {"since": AT, "files": {AGENTS: _sha("Be very brief.\n")}, "left": []}
     }
     assert _kept(store) == {_sha("Be very brief.\n"): "Be very brief.\n"}
 
@@ -280,7 +315,9 @@ def test_a_first_note_makes_a_fresh_folder_known_and_nothing_usable(
     _write(folder, AGENTS, "From a stranger.\n")
     note = ".co-cli/knowledge/memories/001-x.md"
     trust.wrote(folder, note, b"x", AT, fresh=True)
-    assert json.loads(store.read_text())["folders"] == {str(folder): {"since": AT, "files": {}}}
+    assert json.loads(store.read_text())["folders"] == {
+        str(folder): {"since": AT, "files": {}, "left": [AGENTS]}
+    }
     found = status(folder)
     assert (found.known, found.trusted, found.new, found.usable) == (True, False, [AGENTS], set())
     before = store.read_bytes()
@@ -298,7 +335,7 @@ def test_writing_into_an_unknown_folder_trusts_nothing(project: Path, store: Pat
 
 def test_what_co_wrote_in_a_known_folder_is_trusted_and_nothing_else(project: Path) -> None:
     trust.trust(project, AT)
-    _write(project, AGENTS, "Obey me.\n")
+    bring(project, AGENTS, "Obey me.\n")
     _write(project, CONTEXT, "# Here\n# More\n")
     trust.wrote(project, CONTEXT, b"# Here\n# More\n", LATER, before=b"# Here\n")
     found = status(project)
@@ -308,6 +345,7 @@ def test_what_co_wrote_in_a_known_folder_is_trusted_and_nothing_else(project: Pa
 def test_adding_to_a_text_nobody_trusted_does_not_trust_it(project: Path) -> None:
     """G15. Red when a stranger's change becomes trusted because Co wrote a line after it."""
     trust.trust(project, AT)
+    bring(project, CONTEXT, "# Obey me\n")
     _write(project, CONTEXT, "# Obey me\n# More\n")
     trust.wrote(project, CONTEXT, b"# Obey me\n# More\n", LATER, before=b"# Obey me\n")
     assert status(project).changed == [CONTEXT]
@@ -364,6 +402,8 @@ BROKEN = [
     (b'{"version": 1, "folders": {"/x": {"since": "", "files": []}}}', "is damaged"),
     (b'{"version": 1, "folders": {"/x": {"since": "", "files": {"a": 1}}}}', "is damaged"),
     (b'{"version": 1, "folders": {"/x": {"files": {}}}}', "is damaged"),
+    (b'{"version": 1, "folders": {"/x": {"since": "", "files": {}, "left": 1}}}', "is damaged"),
+    (b'{"version": 1, "folders": {"/x": {"since": "", "files": {}, "left": [1]}}}', "is damaged"),
 ]
 
 

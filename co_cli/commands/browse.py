@@ -61,12 +61,12 @@ def recall_command(query: tuple[str, ...], in_user: bool, as_json: bool, **optio
     limit = options["limit"] or _LIMIT
     found = desk.shelf.recall(text, limit, filters, scope=scope, marked=has_colour())
     matched = max(len(found), sum(book.finder.matched for book in desk.shelf.books()))
-    untrusted = desk.trust.foreign
+    untrusted = desk.untrusted(hit.note for book, hit in found if book.scope == "project")
     degraded = sorted({book.finder.degraded for book in desk.shelf.books()} - {""})
     if as_json:
         results = [
             hit_json(book, hit)
-            | {"trusted": book.scope == "user" or not untrusted}
+            | {"trusted": hit.note.path not in untrusted}
             | ({"explain": hit.features} if options["explain"] else {})
             for book, hit in found
         ]
@@ -75,7 +75,8 @@ def recall_command(query: tuple[str, ...], in_user: bool, as_json: bool, **optio
         return
     shown = found if options["limit"] else _not_faint(found)
     for book, hit in shown:
-        _say_hit(book, hit, untrusted and book.scope == "project", options["explain"])
+        mark = "untrusted folder" if desk.trust.foreign else "came with git, not agreed to"
+        _say_hit(book, hit, mark if hit.note.path in untrusted else "", options["explain"])
     if len(found) > len(shown):
         notice(f"{plural(len(found) - len(shown), 'weaker match')} left out: -n {len(found)}")
     elif matched > len(found) == limit:
@@ -92,7 +93,7 @@ def _not_faint(found: list[tuple[Reader, Hit]]) -> list[tuple[Reader, Hit]]:
     return good + weak[: 0 if any(hit.score == 1.0 for _, hit in good) else _FAINT]
 
 
-def _say_hit(book: Reader, hit: Hit, untrusted: bool, explain: bool) -> None:
+def _say_hit(book: Reader, hit: Hit, untrusted: str, explain: bool) -> None:
     note = hit.note
     old = age(note.created, book.today())
     mark = marks(note, book.today())
@@ -102,7 +103,7 @@ def _say_hit(book: Reader, hit: Hit, untrusted: bool, explain: bool) -> None:
         styled(f"[{', '.join(note.tags)}]" if note.tags else ""),
         styled(mark),
         "yours" if book.scope == "user" else "",
-        "untrusted folder" if untrusted else "",
+        untrusted,
         styled(f"({'weak; ' if hit.weak else ''}{hit.why})", "dim"),
     ]
     paint("  ".join(filter(None, head)))
@@ -172,6 +173,8 @@ def list_command(tag: str | None = None, in_user: bool = False, as_json: bool = 
         notice(f"\nTotal memories: {', '.join(counts)}")
         if desk.trust.foreign and not in_user:
             notice("This folder is not trusted; its notes are shown to you and to no model.")
+        elif not in_user and (new := desk.new_notes()):
+            notice(f"{len(new)} of these came with git and are shown to no model: co trust")
     elif tag is not None:
         notice(f"No memory has the tag {tag}.")
     else:

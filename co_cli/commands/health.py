@@ -9,7 +9,7 @@ import click
 
 from co_cli import prompts
 from co_cli import trust as trusting
-from co_cli.commands.shared import as_json, open_desk
+from co_cli.commands.shared import Desk, as_json, open_desk
 from co_cli.display import notice, progress, say, say_line, table, to_json
 from co_cli.knowledge import doctor, folders
 from co_cli.knowledge.context import read_context
@@ -34,7 +34,7 @@ def status_command(tools: bool, as_json: bool) -> None:
     books = [_book_json(book) for book in desk.shelf.books()]
     found = {
         "project": desk.project,
-        "trust": trust_json(desk.trust),
+        "trust": trust_json(desk),
         "context": receipt.as_json(),
         "instructions": [file._asdict() for file in prompt.files],
         "notebooks": books,
@@ -49,6 +49,8 @@ def status_command(tools: bool, as_json: bool) -> None:
     for relpath in (*desk.trust.new, *desk.trust.changed):
         state = "changed since you trusted it" if relpath in desk.trust.changed else "not trusted"
         say_line(f"          {relpath}: {state}, not used (co trust)")
+    if new := desk.new_notes():
+        say_line(f"          {brought_text(len(new))} (co trust)")
     for book in books:
         say_line(f"Memories  {_book_line(book)}")
     problems = sum(book["problems"] for book in books)
@@ -97,11 +99,18 @@ def _book_line(book: dict[str, Any]) -> str:
 def _trust_word(status: trusting.TrustStatus) -> str:
     if status.trusted or status.nothing_to_trust:
         return "trusted" if status.trusted else "nothing of Co's here yet"
-    return "changed since you trusted it: co trust" if status.known else "not trusted: co trust"
+    return "changed since you trusted it: co trust" if status.changed else "not trusted: co trust"
 
 
-def trust_json(status: trusting.TrustStatus) -> dict[str, Any]:
+def brought_text(count: int) -> str:
+    """That notes came with git and wait for the person's word."""
+    are = "is" if count == 1 else "are"
+    return f"{plural(count, 'note')} came with git and {are} not used until you agree"
+
+
+def trust_json(desk: Desk[Any]) -> dict[str, Any]:
     """How far a folder is trusted, for a program."""
+    status = desk.trust
     return {
         "trusted": status.trusted,
         "known": status.known,
@@ -109,6 +118,7 @@ def trust_json(status: trusting.TrustStatus) -> dict[str, Any]:
         "changed": status.changed,
         "removed": status.removed,
         "refused": status.refused,
+        "notes": [os.path.relpath(note.path, desk.project) for note in desk.new_notes()],
     }
 
 

@@ -13,11 +13,14 @@ from co_cli.commands.health import trust_json
 from co_cli.commands.shared import Desk, as_json, assume_yes, confirm, in_user, open_desk
 from co_cli.display import notice, quote, say, say_line, to_json
 from co_cli.errors import CoError
+from co_cli.foreign import Origins
 from co_cli.knowledge import disk, folders
-from co_cli.knowledge.note import now, timestamp
+from co_cli.knowledge.note import Note, now, timestamp
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.refuse import find_hidden
 from co_cli.results import plural
+
+_MOST_SHOWN, _LONGEST = 20, 1000  # notes, and characters of one, that are shown before a question
 
 
 @click.command("init")
@@ -56,45 +59,65 @@ def trust_command(revoke: bool, yes: bool, as_json: bool) -> None:
     if revoke:
         was = trusting.distrust(desk.project)
         if as_json:
-            to_json(trust_json(trusting.status(desk.project)))
+            to_json(trust_json(open_desk(Notebook)))
         else:
             say_line(f"{desk.project} {'is no longer' if was else 'was not'} trusted.")
         return
-    status = trusting.status(desk.project)
+    status = desk.trust
     if as_json and not yes:
-        to_json(trust_json(status))
+        to_json(trust_json(desk))
         return
     if status.nothing_to_trust and not status.refused:
         notice("There is nothing here to trust yet: no .co-cli folder, AGENTS.md or CLAUDE.md.")
         return
-    if not status.trusted:
-        ask_trust(desk, status, yes, as_json)
+    notes = desk.new_notes()
+    if notes or not status.trusted:
+        ask_trust(desk, notes, yes, as_json)
     if as_json:
-        to_json(trust_json(trusting.status(desk.project)))
+        to_json(trust_json(open_desk(Notebook)))
     else:
         say_line(f"✓ {desk.project} is trusted.")
 
 
-def ask_trust(desk: Desk[Notebook], status: trusting.TrustStatus, yes: bool, quiet: bool) -> None:
-    """Show what a folder would tell Co and ask; CoError when the answer is no."""
-    for relpath in (*status.new, *status.changed) if not quiet else ():
+def ask_trust(desk: Desk[Notebook], notes: list[Note], yes: bool, quiet: bool) -> None:
+    """Show what a folder would tell Co, and these notes that are new, and ask; CoError for no."""
+    status = desk.trust
+    files = (*status.new, *status.changed)
+    if not status.known:
+        notes = list(Origins(desk.project).notes())
+    for relpath in files if not quiet else ():
         say(f"{'Changed' if relpath in status.changed else 'New'}: {relpath}")
         quote(trusting.diff(desk.project, relpath, status.present))
     for relpath, reason in status.refused.items():
         notice(f"{relpath} {reason}; it is never used")
     if not quiet:
+        _show_notes(desk, notes)
+    if not quiet and not status.trusted:
         say("In short:")
-        for relpath in (*status.new, *status.changed):
+        for relpath in files:
             say_line(f"  {_in_short(desk.project, relpath)}")
-        say(f"  {plural(len(desk.shelf.project.notes()), 'note')} (co knowledge list)")
+        say(f"  {plural(len(notes), 'note')} (co knowledge list)")
     question = (
         f"Trust {desk.project}, so that Co may use these files and show its notes to a model?"
     )
+    if status.trusted:
+        question = f"Let Co use {'it' if len(notes) == 1 else 'them'}?"
     if not confirm(question, yes):
         raise CoError("this folder is not trusted", hint="Answer y, or add --yes.")
-    problem = trusting.trust(desk.project, timestamp(now()), seen=status.present)
+    problem = trusting.trust(desk.project, timestamp(now()), seen=status.present, notes=notes)
     if problem:
         notice(f"co: {problem}")
+
+
+def _show_notes(desk: Desk[Notebook], notes: list[Note]) -> None:
+    """What notes say, so that a person can look before they agree."""
+    for note in notes[:_MOST_SHOWN]:
+        say_line(f"Note: {os.path.relpath(note.path, desk.project)}")
+        quote(note.text[:_LONGEST])
+        if len(note.text) > _LONGEST:
+            say(f"... {plural(len(note.text) - _LONGEST, 'more character')} in the file")
+    if len(notes) > _MOST_SHOWN:
+        say(f"... {plural(len(notes) - _MOST_SHOWN, 'more note')}: co knowledge list")
 
 
 def _in_short(project: str, relpath: str) -> str:

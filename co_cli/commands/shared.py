@@ -14,6 +14,7 @@ import click
 from co_cli import config, rules, trust, typeahead
 from co_cli.display import columns, notice, on_terminal, say, say_line
 from co_cli.errors import Ambiguous, CoError, SettingsError
+from co_cli.foreign import Origins
 from co_cli.knowledge import disk, folders
 from co_cli.knowledge.note import Note, now, timestamp
 from co_cli.knowledge.reader import Reader
@@ -59,6 +60,16 @@ class Desk(NamedTuple, Generic[Book]):
             answer_seconds=self.settings.answer_seconds,
         )  # fmt: skip
 
+    def new_notes(self) -> list[Note]:
+        """What git brought into a folder that is known, and that nobody here agreed to yet."""
+        return Origins(self.project).new() if self.trust.known else []
+
+    def untrusted(self, notes: Iterable[Note]) -> set[str]:
+        """The paths of those of the project's notes that no model is shown."""
+        found = list(notes)
+        own = [] if self.trust.foreign else self.shelf.project.own(found)
+        return {note.path for note in found} - {note.path for note in own}
+
     def claim(self, fresh: bool) -> None:
         """Remember that this folder's knowledge was begun here, by Co, on this machine."""
         if fresh and (problem := trust.begun(self.project, timestamp(now()))):
@@ -87,7 +98,12 @@ def open_desk(kind: type[Book], *, lenient: bool = False) -> Desk[Book]:
         trouble = error
     for warning in here.settings.warnings:
         notice(f"co: {warning}")
-    project_book = kind(folders.knowledge_folder(project), policy=here.policy, how=here.how)
+    project_book = kind(
+        folders.knowledge_folder(project),
+        policy=here.policy,
+        how=here.how,
+        origins=Origins(project),
+    )
     user_book = kind(folders.user_knowledge(), scope="user", policy=own.policy, how=own.how)
     shelf = Shelf(project_book, user_book)
     if context := click.get_current_context(silent=True):  # there is none while a name is completed

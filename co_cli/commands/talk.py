@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from co_cli import logs, models, prompts, transcripts
+from co_cli import logs, models, prompts, transcripts, trust
 from co_cli.approval import FORGET, WRITES, Answer, Asker, Review, Reviewed, Wish
+from co_cli.commands.health import brought_text
 from co_cli.commands.setup import ask_trust
 from co_cli.commands.shared import Desk, assume_yes, open_desk
 from co_cli.display import notice, on_terminal, say
@@ -22,6 +23,7 @@ from co_cli.knowledge.context import Loaded
 from co_cli.knowledge.note import now
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.visible import visible
+from co_cli.results import plural
 
 if TYPE_CHECKING:
     from co_cli.session import Session
@@ -85,29 +87,45 @@ def _enter(log_level: str | None, log_content: bool, *, asking: bool) -> Desk[No
     os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")  # the framework greets people by itself
     desk = open_desk(Notebook)
     logs.start(log_level or desk.settings.log_level, content=log_content)
-    status = desk.trust
+    status, notes = desk.trust, desk.new_notes()
     if status.problem:
         notice(f"co: {status.problem}")
-    if status.trusted or status.nothing_to_trust:
+    if (status.trusted or status.nothing_to_trust) and not notes:
         return desk
     what = "its files and notes are" if status.foreign else "what changed in it is"
     if not asking:
-        notice(f"co: this folder is not trusted, so {what} not used (co trust)")
+        if not status.trusted:
+            notice(f"co: this folder is not trusted, so {what} not used (co trust)")
+        if notes:
+            notice(f"co: {brought_text(len(notes))} (co trust)")
         return desk
-    say(f"This folder is new to Co: {desk.project}" if not status.known
-        else f"This folder changed since you trusted it: {desk.project}")  # fmt: skip
+    say(_news(desk, len(notes)))
     try:
-        ask_trust(desk, status, yes=False, quiet=False)
+        ask_trust(desk, notes, yes=False, quiet=False)
     except CoError as error:
-        notice(f"Not used: {error}, so {what} left out. `co trust` asks again.")
+        left = f"Not used: {error}, so {what} left out"
+        notice(f"{brought_text(len(notes)) if status.trusted else left}. `co trust` asks again.")
         return desk
     return open_desk(Notebook)
+
+
+def _news(desk: Desk[Notebook], notes: int) -> str:
+    """Why a folder is asked about."""
+    if not desk.trust.known:
+        return f"This folder is new to Co: {desk.project}"
+    if desk.trust.changed:
+        return f"This folder changed since you trusted it: {desk.project}"
+    if desk.trust.new:
+        return f"This folder has files that are new to Co: {desk.project}"
+    are = "is" if notes == 1 else "are"
+    return f"{plural(notes, 'note')} came with git and {are} new to you: {desk.project}"
 
 
 def _prompt(
     desk: Desk[Any], provider: str, personality: str, known: Loaded | None = None
 ) -> prompts.Prompt:
-    usable, present = desk.trust.usable, desk.trust.present
+    status = trust.status(desk.project)  # the person may have edited something meanwhile
+    usable, present = status.usable, status.present
     prompt = prompts.build(
         provider, personality, project=desk.project, usable=usable, trusted=present, known=known
     )

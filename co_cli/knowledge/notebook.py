@@ -114,7 +114,7 @@ class Notebook(Reader):
         saved = Saved(action, note, self.ref(note), list(verdict.similar), replaced=replaced)
         count = around.total - (replaced is not None)
         if count == self.policy.max_count and replaced is None:  # this save crosses the limit
-            saved.decayed = lifecycle.pick_decay(self.notes(), self.policy)
+            saved.decayed = lifecycle.pick_decay(self.own(self.notes()), self.policy)
         if count >= self.policy.max_count and not (saved.decayed or self.basis.over):
             saved.over = count + 1
         draft.over = count >= self.policy.max_count
@@ -175,6 +175,8 @@ class Notebook(Reader):
         saved = plan.saved
         if plan.change is not None:
             saved.change = self.journal.commit(plan.change)
+            if self.origins is not None:
+                self.origins.wrote(plan.change.op, plan.change.edits)
         if saved.decayed and saved.action != "decayed":
             try:
                 after = self._settle(lambda: self._plan_decay(below=saved.note.id))
@@ -271,7 +273,7 @@ class Notebook(Reader):
         """What decaying the oldest notes now would do; None when none may decay."""
         notes = self.notes()
         draft = Draft(self, actor)
-        decayed, summary = draft.decay([note for note in notes if note.id < below])
+        decayed, summary = draft.decay(self.own([note for note in notes if note.id < below]))
         if not decayed:
             return None
         draft.over = len(notes) - len(decayed) + (summary is not None) > self.policy.max_count

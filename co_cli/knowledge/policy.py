@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Protocol
+
+from co_cli.knowledge.note import Note
 
 _SETTINGS = ("max_count", "dedup_window_days", "dedup_threshold", "decay_strategy",
              "decay_percentage")  # fmt: skip
+
+
+class Origins(Protocol):
+    """Where a notebook's notes came from, as far as somebody outside knows."""
+
+    def foreign(self, notes: Iterable[Note]) -> set[str]:
+        """The paths of those that came from elsewhere and that nobody here agreed to."""
+
+    def wrote(self, op: str, edits: Sequence[tuple[str, bytes | None, bytes | None]]) -> None:
+        """Hear what was just written: path, bytes before and bytes after of each file."""
+
+    def forget_gone(self) -> None:
+        """Forget what is about no note that is there any more."""
 
 
 class Policy(NamedTuple):

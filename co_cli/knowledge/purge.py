@@ -184,6 +184,8 @@ def purge(
             change = Change("purge", actor, at, journal.tail().n, (), high=copies.number)
             entry = journal.begin(change, [{"path": path, "before": PURGED, "after": PURGED}])
             _carry_out(book, copies, entry, first)
+            if book.origins is not None:
+                book.origins.forget_gone()
     except OSError as error:
         raise disk.trouble(error) from error
 

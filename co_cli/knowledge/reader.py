@@ -16,7 +16,7 @@ from co_cli.knowledge.frontmatter import MAX_ID
 from co_cli.knowledge.hits import Filters, Hit, How, Synced
 from co_cli.knowledge.journal import Entry, JournalFile
 from co_cli.knowledge.note import Note, now, number_of, parse, sections, timestamp
-from co_cli.knowledge.policy import Policy
+from co_cli.knowledge.policy import Origins, Policy
 from co_cli.knowledge.visible import visible
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ class Reader:
         policy: Policy | None = None,
         clock: Callable[[], datetime] = now,
         how: How = _USUAL,
+        origins: Origins | None = None,
     ) -> None:
         self.root = os.path.abspath(root)
         self.scope = scope
@@ -78,6 +79,7 @@ class Reader:
         self.basis = self.journal.tail()
         self._cache: dict[str, tuple[disk.Signature, Note | FormatError]] = {}
         self.how = how
+        self.origins = origins
         self._found_by: Finder | None = None
         if self.basis.state == "intent" or disk.temps([self.root]):
             self._settle_leftovers()
@@ -154,6 +156,11 @@ class Reader:
         self.highest = max((note.id for note in notes), default=0)
         self.taken = max([self.highest, *(number_of(problem.path) for problem in problems)])
         return sorted(notes, key=lambda note: (note.id, note.path))
+
+    def own(self, notes: list[Note]) -> list[Note]:
+        """These notes without those that came from elsewhere and that nobody here agreed to."""
+        foreign = self.origins.foreign(notes) if self.origins and notes else ()
+        return [note for note in notes if note.path not in foreign] if foreign else notes
 
     def _entries(self) -> list[os.DirEntry[str]]:
         try:

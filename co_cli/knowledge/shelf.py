@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import Generic, TypeVar
 
 from co_cli.errors import NotFound
@@ -12,6 +14,7 @@ from co_cli.knowledge.reader import Reader
 
 Book = TypeVar("Book", bound=Reader)
 _EVERY = Filters()
+_FURTHEST = 1000  # answers that are looked through for some that may be told
 
 
 class Shelf(Generic[Book]):
@@ -52,18 +55,34 @@ class Shelf(Generic[Book]):
         *,
         scope: str = "",
         marked: bool = False,
+        own: bool = False,
     ) -> list[tuple[Book, Hit]]:
         """What answers in any notebook, best first; of equals the project's comes first.
 
-        A text that stands in both is told once.
+        A text that stands in both is told once. With `own`, nothing that came from elsewhere and
+        that nobody here agreed to is told, or takes another's place.
         """
         found: list[tuple[Book, Hit]] = []
         for book in self.books():
             if scope in ("", book.scope):
-                found += [(book, hit) for hit in book.recall(query, limit, filters, marked=marked)]
+                ask = partial(book.recall, query, filters=filters, marked=marked)
+                hits = _own(book, ask, limit) if own else ask(limit)
+                found += [(book, hit) for hit in hits]
         today = self.project.today()
         found.sort(key=lambda pair: (-pair[1].score, pair[1].note.expired(today)))
         told: dict[str, tuple[Book, Hit]] = {}
         for book, hit in found:
             told.setdefault(" ".join(hit.note.body.casefold().split()), (book, hit))
         return list(told.values())[: max(limit, 0)]
+
+
+def _own(book: Reader, ask: Callable[[int], list[Hit]], limit: int) -> list[Hit]:
+    """The best hits that may be told, however many better ones may not."""
+    asked = limit
+    while True:
+        hits = ask(asked)
+        told = {note.path for note in book.own([hit.note for hit in hits])}
+        kept = [hit for hit in hits if hit.note.path in told]
+        if len(kept) >= limit or len(hits) < asked or asked >= _FURTHEST:
+            return kept[: max(limit, 0)]
+        asked *= 8

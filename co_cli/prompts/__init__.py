@@ -198,7 +198,7 @@ class _Files:
             raise FileNotFoundError(relpath)
         data, signature = disk.read_signed(folders.project_file(self.project, relpath))
         if self.trusted is not None and self.trusted.get(relpath) != disk.digest(data):
-            raise FormatError("changed since it was trusted; `co trust` shows how")
+            raise FormatError("changed just now; the next session looks again")
         return data, signature
 
     def _path(self, relpath: str) -> str:

@@ -116,7 +116,8 @@ async def save_memory(
         options |= lifecycle.inherited(_echoed(deps, book, content))
         saved = book.remember(content, tags or [], actor="agent", call=call, **options)
         logs.note("saved", saved.note)
-        met = [note for note, _ in saved.similar]
+        met = deps.tellable(book, [note for note, _ in saved.similar])
+        saved.similar = [(note, score) for note, score in saved.similar if note in met]
         deps.came_from(*_outside(met))
         deps.entered(*(mark for note in (saved.note, *met) for mark in marks(note)))
         result = saved_json(book, saved)
@@ -135,7 +136,7 @@ def _echoed(deps: CoDeps, book: Notebook, content: str) -> list[Note]:
         return []
     saved = other.plan_remember(content, actor="agent").saved
     same = [saved.note] if saved.action == "consolidated" else []
-    return [*same, *(note for note, _ in saved.similar)]
+    return deps.tellable(other, [*same, *(note for note, _ in saved.similar)])
 
 
 async def recall_memory(ctx: Context, query: str, max_results: int = 5) -> dict[str, Any]:
@@ -163,7 +164,8 @@ async def recall_memory(ctx: Context, query: str, max_results: int = 5) -> dict[
         shelf = ctx.deps.shelf()
         scope = "" if ctx.deps.usable() else "user"
         try:
-            found = shelf.recall(query, min(max(max_results, 1), 50), scope=scope)
+            most = min(max(max_results, 1), 50)
+            found = shelf.recall(query, most, scope=scope, own=ctx.deps.gated)
             searched = sum(book.finder.total for book in shelf.books() if scope in ("", book.scope))
         finally:
             shelf.close()
@@ -201,7 +203,7 @@ async def list_memories(ctx: Context) -> dict[str, Any]:
     def listing() -> dict[str, Any]:
         shelf = ctx.deps.shelf()
         books = shelf.books() if ctx.deps.usable() else (shelf.user,)
-        read = [(book, book.notes()) for book in books]
+        read = [(book, ctx.deps.tellable(book, book.notes())) for book in books]
         shown = [(book, notes) for book, notes in read if notes] or read[:1]
         names = ("id", "ref", "created", "tags", "summary")
         rows = [note_json(book, note) for book, notes in shown for note in notes]
@@ -230,9 +232,8 @@ async def forget_memory(ctx: Context, ref: str) -> dict[str, Any]:
     approved = getattr(ctx, "tool_call_metadata", None) or {}
 
     def forget() -> dict[str, Any]:
-        book, name = ctx.deps.shelf().place(ref)
-        ctx.deps.scope(book.scope)
-        saved = book.forget(name, actor="agent", seen=approved.get("seen", ""))
+        book, note = ctx.deps.find(ref)
+        saved = book.forget(note, actor="agent", seen=approved.get("seen", ""))
         ctx.deps.came_from(*_outside([saved.note]))
         ctx.deps.entered(saved.note.mark)
         return {
