@@ -117,8 +117,10 @@ def test_a_skipped_test_fails(tmp_path: Path) -> None:
     """Red when a guarantee's test may be skipped and CI stays green."""
     case = tmp_path / "test_case.py"
     case.write_text("import pytest\n\ndef test_it():\n    pytest.skip('not here')\n")
+    # Its own folders: it must neither tidy up after other runs nor leave a cache in /dev.
+    apart = ["-p", "no:cacheprovider", "--basetemp", str(tmp_path / "temp"), "-c", os.devnull]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "conftest", "-c", os.devnull, str(case)],
+        [sys.executable, "-m", "pytest", "-q", "-p", "conftest", *apart, str(case)],
         env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)},
         cwd=tmp_path,
         capture_output=True,
