@@ -19,7 +19,7 @@ export PIP_USER := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help chat test check fix bench bench-big torture docs lock clean python
+.PHONY: help chat test check fix bench bench-big torture mutants docs lock clean python
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -51,6 +51,9 @@ bench-big: $(READY) ## measure 100,000 notes, 1,000 broken indexes and 20,000 st
 
 torture: $(READY) ## kill writers at every point and look for lost notes
 	@$(BIN)/python bench/torture.py
+
+mutants: $(READY) ## break single lines of the core and see whether a test notices (SEED=1)
+	@$(BIN)/python bench/mutants.py --seed $(or $(SEED),1)
 
 docs: $(READY) ## write the generated pages
 	@$(BIN)/python scripts/docs.py
