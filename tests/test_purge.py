@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -159,6 +160,29 @@ def test_a_shared_uid_is_no_link(large: bool, monkeypatch: pytest.MonkeyPatch) -
     saved = book.remember("The project uses PostgreSQL 16", similar="update")
     assert (saved.action, saved.note.meta["supersedes"]) == ("updated", [note.uid])
     assert len(book.notes()) == 2
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_a_save_looks_as_often_however_many_notes_are_like_it(
+    large: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Red when the folder or the index is asked once for every related note."""
+    monkeypatch.setattr("co_cli.knowledge.reader._FEW", 0 if large else 200)
+    book = Notebook(KNOWLEDGE)
+
+    def looks(text: str) -> tuple[int, int]:
+        with Shim(book.root) as shim:
+            saved = book.remember(text)
+        calls = Counter(call.name for call in shim.calls)
+        return len(saved.note.meta.get("related", ())), calls["scandir"] + calls["listdir"]
+
+    for part in ("north", "south", "east", "west"):
+        book.remember(f"The {part} gate of the main building is painted green")
+    book.remember("Zebras graze quietly beyond Timbuktu")
+    none, alone = looks("Pianos are tuned twice a year")
+    many, among = looks("The fourth gate of the main building is painted green")
+    assert (none, many) == (0, 4)
+    assert among <= alone + 2 * large  # the index is asked once, for all of them
 
 
 def test_a_draft_of_another_note_of_the_same_number_stays(

@@ -45,18 +45,15 @@ def _twins(book: Reader, notes: list[Note]) -> list[Problem]:
 
 def _copied(book: Reader, notes: list[Note]) -> list[Problem]:
     """Files that have another one's uid, as one has that was made by copying."""
-    by_uid: dict[str, list[Note]] = defaultdict(list)
-    for note in notes:
-        by_uid[note.meta.get("uid") or note.path].append(note)
-    shared = [note for some in by_uid.values() if len(some) > 1 for note in some]
+    copies = book.copies(notes)
     return [
         Problem(
             note.path,
             f"has a `uid` that belongs to another file ({note.uid}); it gets one of its own when "
             "Co next changes it, and you may delete that line",
         )
-        for note in shared
-        if not book.owns_uid(note)
+        for note in notes
+        if note.path in copies
     ]
 
 

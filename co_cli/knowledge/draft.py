@@ -124,7 +124,7 @@ class Draft:
         """
         if "consolidation_reason" in note.meta:
             changes = changes | {"consolidation_reason": None}
-        if not self.book.owns_uid(note):
+        if note.path in self.book.copies([note]):
             changes = changes | {"uid": new_uid()}
         try:
             raw = _fitting(rewrite(note.raw, changes, text))

@@ -396,9 +396,9 @@ class Finder:
 
         return self._use(act)
 
-    def sharing(self, uid: str) -> list[Note] | None:
-        """The memories that have this uid; None when the index cannot say."""
-        found = self._use(lambda index, synced: None if synced.missing else index.sharing(uid))
+    def having(self, uids: set[str]) -> list[Note] | None:
+        """The memories that have one of these uids; None when the index cannot say."""
+        found = self._use(lambda index, synced: None if synced.missing else index.having(uids))
         return None if found is None else [n for n in self._notes(found) if n.kind == "memory"]
 
     def _notes(self, names: Iterable[str]) -> list[Note]:

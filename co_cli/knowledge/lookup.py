@@ -96,9 +96,10 @@ class Lookup:
         query = "SELECT name FROM file WHERE created >= ? ORDER BY number DESC, name LIMIT ?"
         return [name for (name,) in self._get(query, since, limit)]
 
-    def sharing(self, uid: str) -> list[str]:
-        """The files that have this uid."""
-        return [name for (name,) in self._get("SELECT name FROM file WHERE uid=?", uid)]
+    def having(self, uids: set[str]) -> list[str]:
+        """The files that have one of these uids."""
+        rows = (self._get("SELECT name FROM file WHERE uid=?", uid) for uid in sorted(uids))
+        return [name for found in rows for (name,) in found]
 
     def speaks(self, name: str) -> bool:
         """Whether some note says that this person said it."""

@@ -105,10 +105,10 @@ class Notebook(Reader):
             replaced = verdict.similar[0][0]
             echoed.append(replaced)
             draft.remove(replaced)
-            links["supersedes"] = [self.link(replaced)]
+            links["supersedes"] = self.links([replaced])
             action = "updated"
         elif verdict.similar:
-            links["related"] = [self.link(note) for note, _ in verdict.similar]
+            links["related"] = self.links(note for note, _ in verdict.similar)
             action = "related"
         note = draft.add(text, tags, {**fields, **lifecycle.inherited(echoed), **links})
         saved = Saved(action, note, self.ref(note), list(verdict.similar), replaced=replaced)
@@ -255,7 +255,7 @@ class Notebook(Reader):
             links = known if isinstance(known, list) else [known] if known else []
             changes: dict[str, Any] = {
                 "tags": lifecycle.union(first.tags, (tag for note in others for tag in note.tags)),
-                "supersedes": lifecycle.union(links, map(self.link, others)),
+                "supersedes": lifecycle.union(links, self.links(others)),
                 "updated": timestamp(self.clock()),
             }
             changes |= lifecycle.inherited(notes)

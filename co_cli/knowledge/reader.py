@@ -78,6 +78,7 @@ class Reader:
         self._leftover: list[Problem] = []
         self.basis = self.journal.tail()
         self._cache: dict[str, tuple[disk.Signature, Note | FormatError]] = {}
+        self._seen: list[Note] | None = None  # all notes, if they were read since `_begin`
         self.how = how
         self.origins = origins
         self._found_by: Finder | None = None
@@ -128,6 +129,7 @@ class Reader:
 
     def _begin(self) -> None:
         """See to it that no change is half done, before anything is read."""
+        self._seen = None
         self.basis = self.journal.tail()
         if self.basis.state == "intent":  # by a writer that is busy, or dead
             self._settle_leftovers()
@@ -155,7 +157,8 @@ class Reader:
         notes = [found for _, found in cache.values() if isinstance(found, Note)]
         self.highest = max((note.id for note in notes), default=0)
         self.taken = max([self.highest, *(number_of(problem.path) for problem in problems)])
-        return sorted(notes, key=lambda note: (note.id, note.path))
+        self._seen = sorted(notes, key=lambda note: (note.id, note.path))
+        return list(self._seen)
 
     def own(self, notes: list[Note]) -> list[Note]:
         """These notes without those that came from elsewhere and that nobody here agreed to."""
@@ -220,34 +223,44 @@ class Reader:
             hint = f"It was archived; `co knowledge restore {self.prefix}{name}` brings it back."
         raise NotFound(f"there is no memory {self.prefix}{str(name)[:60]}", hint=hint)
 
-    def link(self, note: Note) -> str:
-        """What another note's header calls this one: its uid, if no other note has it by right."""
-        return note.uid if self.owns_uid(note) else str(note.id)
+    def links(self, notes: Iterable[Note]) -> list[str]:
+        """What another note's header calls these: a uid, if no other note has it by right."""
+        notes = list(notes)
+        copies = self.copies(notes)
+        return [str(note.id) if note.path in copies else note.uid for note in notes]
 
-    def owns_uid(self, note: Note) -> bool:
-        """Whether a note may keep its uid: of files that share one, the one that Co made first.
+    def copies(self, notes: Iterable[Note]) -> set[str]:
+        """The paths of the notes that have the uid of one of these and no right to it.
 
-        Whoever copies a file by hand copies its uid. The journal knows which of them Co wrote;
-        where it knows of none, the lowest number is the oldest.
+        Whoever copies a file by hand copies its uid. Of files that share one, the one that Co made
+        first may keep it. The journal knows which of them Co wrote; where it knows of none, the
+        lowest number is the oldest.
         """
-        uid = note.meta.get("uid")
-        sharing = self._sharing(str(uid)) if uid else []
-        if len(sharing) < 2:
-            return True
+        uids = {str(uid) for note in notes if (uid := note.meta.get("uid"))}
+        sharing: dict[str, list[Note]] = {}
+        for note in self._having(uids) if uids else ():
+            sharing.setdefault(str(note.meta.get("uid")), []).append(note)
+        if all(len(twins) < 2 for twins in sharing.values()):
+            return set()
         made: dict[str, int] = {}
         for entry in self.journal.entries():
             for file in entry.files if entry.state == "done" else ():
                 if file["before"] is None:
                     made.setdefault(file["path"], entry.n)
-        never = self.basis.n + 1
-        first = min(
-            sharing, key=lambda one: (made.get(f"memories/{one.name}", never), one.id, one.name)
-        )
-        return first.path == note.path
 
-    def _sharing(self, uid: str) -> list[Note]:
-        found = self.finder.sharing(uid) if self.is_large else None
-        return [n for n in self.notes() if n.meta.get("uid") == uid] if found is None else found
+        def age(note: Note) -> tuple[int, int, str]:
+            return made.get(f"memories/{note.name}", self.basis.n + 1), note.id, note.name
+
+        return {note.path for twins in sharing.values() for note in sorted(twins, key=age)[1:]}
+
+    def _having(self, uids: set[str]) -> list[Note]:
+        """The notes with these uids, by what was read last; nothing is read twice for them."""
+        found = self._seen
+        if found is None and self.is_large:
+            found = self.finder.having(uids)
+        if found is None:
+            found = self.notes()
+        return [note for note in found if str(note.meta.get("uid")) in uids]
 
     @property
     def is_large(self) -> bool:
