@@ -502,10 +502,10 @@ def test_a_text_of_7_mb_is_compared_in_time(verb: str) -> None:
 
 def test_long_texts_are_compared_in_time() -> None:
     """G10. Red when similarity is computed in full for texts that cannot be similar."""
-    numbers = " ".join(str(number) for number in range(700_000))
+    words = " ".join(f"word{number}" for number in range(700_000))
     for number in range(50, 60):
-        (MEMORIES / f"{number:03d}-long.md").write_text(note(number, numbers[: 4 * BIG]))
-    calm(co("learn", numbers[: 14 * 1024], limit=10), 0)
+        (MEMORIES / f"{number:03d}-long.md").write_text(note(number, words[: 4 * BIG]))
+    calm(co("learn", words[: 14 * 1024], limit=10), 0)
 
 
 # What lies beside the notes
