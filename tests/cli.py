@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import pty
@@ -110,7 +111,7 @@ class Terminal:
 
     def __init__(self, *args: str, columns: str = "100", **env: str) -> None:
         self.shown = ""
-        self._rest = b""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._master, slave = pty.openpty()
         termios.tcsetwinsize(slave, (24, int(columns)))
         self.process = subprocess.Popen(
@@ -147,7 +148,8 @@ class Terminal:
             data = os.read(self._master, 65536)
         except OSError:  # Linux says EIO when the other side has closed
             data = b""
-        self.shown += data.decode("utf-8", "replace").replace("\r\n", "\n")
+        # A piece may end in the middle of a character, or of a line's end.
+        self.shown = (self.shown + self._decoder.decode(data)).replace("\r\n", "\n")
         return bool(data)
 
     def expect(self, text: str) -> str:
