@@ -7,7 +7,7 @@ import unicodedata
 
 import pytest
 
-from co_cli.knowledge.visible import MOST_DIFF_LINES, difference, visible
+from co_cli.knowledge.visible import MOST_DIFF_LINES, difference, rows, visible
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,19 @@ def test_every_control_and_format_character_is_shown() -> None:
         if unicodedata.category(character) in hidden and visible(character, keep="") == character
     }
     assert left <= set(DRAWN)
+
+
+def test_no_row_of_a_text_is_blank_where_the_text_is_not() -> None:
+    """Red when a blank that no longer fits gets a row of its own: it looks like the text's end."""
+    found = rows(f"{'x' * 17}, {'y' * 30}", 21, "> ")
+    assert all(row.removeprefix("> ").strip() for row in found)
+    assert "".join(row.removeprefix("> ") for row in found) == f"{'x' * 17}, {'y' * 30}"
+
+
+def test_what_is_spelled_out_turns_no_row() -> None:
+    """Red when a row gets a mark of direction for a character that is shown as its number."""
+    assert rows("x\u061cy non\ufdd0char", 60, "> ") == ["> x<U+061C>y non<U+FDD0>char"]
+    assert rows("\u05e9\u05dc\u05d5\u05dd", 60, "> ")[0].startswith("> \u200e")
 
 
 def test_a_difference_shows_what_changed() -> None:

@@ -68,10 +68,10 @@ def rows(
 
     Nothing is left out. What terminals would not draw, or draw onto something else, is spelled out.
     """
-    turned = _LEFT_TO_RIGHT if _RUNS_LEFT.search(text) else ""
+    shown = visible(text, keep=keep).expandtabs()
+    turned = _LEFT_TO_RIGHT if _RUNS_LEFT.search(shown) else ""
     starts = first + turned, (first if then is None else then) + turned
     room = max(columns - 1 - max(map(widest, starts)), 16)
-    shown = visible(text, keep=keep).expandtabs()
     found = [row for line in shown.split("\n") for row in _fold(line, room)]
     return [starts[number > 0] + row for number, row in enumerate(found)]
 
@@ -117,7 +117,7 @@ def _fold(line: str, room: int) -> Iterator[str]:
             width = widest(row)
         row += piece
         width += widest(piece)
-        if piece == " ":
+        if piece == " " and not row.isspace():  # a row of blanks would look like the text's end
             blank = len(row)
     yield row
 
