@@ -605,6 +605,13 @@ def test_the_time_grows_with_the_text_and_no_faster() -> None:
     assert time.process_time() - begin < 5
 
 
+def test_two_megabytes_of_the_worst_are_scanned_in_about_a_second() -> None:
+    """Goes red when one of these takes twice as long again: they take a second where this was
+    written, and a slow or busy machine has its due."""
+    for piece in ("1. word\n", "clave de ", "pin is ", "--password "):
+        assert spent(find_secret, (piece * 2_000_000)[:2_000_000]) < 2, piece
+
+
 def spent(act: Callable[[str], object], text: str) -> float:
     """The seconds of processor time that this takes."""
     begin = time.process_time()

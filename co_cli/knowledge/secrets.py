@@ -145,8 +145,8 @@ seed-phrase: the seed phrase of a wallet
     seed - /(?<![a-z]{3} )(?<![\w'-])(?P<value>(?:[a-z]{3,8}[ \t,]{1,3}){11,23}[a-z]{3,8})
         (?![\w'-])/
     seed - /(?<!.)(?P<value>(?:[a-z]{3,8}\r?\n){11,23}[a-z]{3,8})(?!.)/
-    seed - /\b(?P<value>(?:\d{1,2}[.):]?[ \t]{0,3}[a-z]{3,8}[\s,]{1,3}){11,23}\d\d[.):]?
-        [ \t]{0,3}[a-z]{3,8})(?![\w'-])/
+    seed - /\b(?=0?1\D)(?P<value>(?:\d{1,2}[.):]?[ \t]{0,3}[a-z]{3,8}[\s,]{1,3}(?!0?1[.): \t]))
+        {11,23}\d\d[.):]?[ \t]{0,3}[a-z]{3,8})(?![\w'-])/
 card-number: a card number
     card 3|4|5|6 [3-6]\d{3}(?<![\w.#/-]....)(?:(?:[ -]\d{4}){3}|\d{9,12}
         |[ -]\d{6}[ -]\d{5})(?![\w-])
@@ -212,8 +212,8 @@ _PIECES = {
     "<KEY40>": r"(?:[ _.-]?(?:access|key|is)){0,4}[\"'`*]{0,3}[ \t]{0,3}(?:=>|:=|[:=])?\s{0,3}"
     r"[\"'`*]{0,3}(?P<value>[a-z0-9/+]{40})(?![a-z0-9/+])",
     # From a name to its value: an equals sign, a colon, "is"; "for the staging box" may be between.
-    "<LINK>": r"[\"'`*_)\]]{0,3}(?:<GAP>)?(?:[ \t]{0,5}(?:={1,3}>?|:=?|->|[→：＝>]|(?<=[\"']),)"
-    r"|[ \t]value=|,?<IS>:?)[*_]{0,2}",
+    "<LINK>": r"[\"'`*_)\]]{0,3}(?:<GAP>)?(?:[ \t]{0,5}(?=[=:→：＝>,-])(?:={1,3}>?|:=?|->|[→：＝>]"
+    r"|(?<=[\"']),)|[ \t]value=|,?<IS>:?)[*_]{0,2}",
     "<GAP>": r",?[ \t](?:(?:we|i|you|they|which|that|by|for|of|on|to|at|from|in|fürs?|vom|von|zum"
     r"|zur|der|des|du|de|del|da|do|pour|para|per|voor|van|wi-?fi|wlan|api|admin|root|user"
     r"|d['’]\w{1,12}|\([^()\n]{1,30}\))(?!\w)(?:[ \t][^\s:=;]{1,24}){0,5}?)",
