@@ -152,10 +152,10 @@ class Terminal:
         self.shown = (self.shown + self._decoder.decode(data)).replace("\r\n", "\n")
         return bool(data)
 
-    def expect(self, text: str) -> str:
-        """Wait until this text is on the screen, and return all that is."""
+    def expect(self, text: str, times: int = 1) -> str:
+        """Wait until this text is on the screen, or so many times, and return all that is."""
         deadline = time.monotonic() + PATIENCE
-        while text not in self.shown:
+        while self.shown.count(text) < times:
             assert self._read(deadline), f"{text!r} never came; the screen shows:\n{self.shown}"
         return self.shown
 

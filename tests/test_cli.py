@@ -222,7 +222,8 @@ def test_a_note_with_a_secret_that_the_person_cancels_is_refused() -> None:
         terminal.type("w\n")
         terminal.expect("It is in")
         terminal.type("my head: pw Som" + "mer#2025\n")
-        terminal.expect("[in my head: pw [left out]")
+        terminal.expect("[c]ancel", times=2)
+        assert "[in my head: pw [left out]" in terminal.shown
         terminal.type("c\n")
         code, shown = terminal.end()[:2]
     assert code == 1
@@ -1567,6 +1568,7 @@ def test_keys_typed_before_a_question_do_not_answer_it(
     """Red when a command is agreed to by what was typed before its question was there."""
     ok("learn", "We deploy on Tuesdays")
     ok("learn", "Dana owns billing")
+    ok("trust", "--revoke")
     Path("AGENTS.md").write_text("Be brief.")
     with Terminal(*args) as terminal:
         terminal.type("y\nu\nls")
@@ -1589,14 +1591,32 @@ def test_keys_typed_before_a_question_is_asked_again_do_not_answer_it() -> None:
     assert len(names()) == 1
 
 
+def test_keys_typed_before_the_question_where_a_secret_is_kept_do_not_answer_it() -> None:
+    """Red when the second line of a burst, or an empty one, is taken for the place."""
+    with Terminal("learn", "the root pass" + "word is Win" + "ter2026!") as terminal:
+        terminal.expect("[c]ancel")
+        terminal.type("w\nls -l\n")
+        terminal.expect("this is no answer to it: ls -l")
+        terminal.expect("It is in")
+        terminal.type("\n")
+        terminal.expect("It is in", times=2)
+        terminal.type("1Password\n")
+        assert terminal.end().code == 0
+    assert loads("knowledge", "show", "1")["content"] == "the root password is [in 1Password]"
+
+
 def test_doctor_does_not_call_it_well_above_a_problem() -> None:
-    """Red when the index is not in order and the first line says that all is well."""
+    """Red when the index is not in order and the first line, or JSON, says that all is well."""
     ok("learn", "We deploy on Tuesdays")
     ok("recall", "deploy")
+    ok("learn", "Dana owns billing")
+    assert "✓ All is well" in ok("knowledge", "doctor")  # recall catches up with that one
+    assert loads("knowledge", "doctor")["healthy"] is True
     next(Path(".co-cli").rglob("knowledge.db")).write_bytes(b"not an index")
     done = co("knowledge", "doctor")
     assert done.out == "Every file is readable; the search index is not in order:\n"
     assert "knowledge.db: " in done.err
+    assert loads("knowledge", "doctor")["healthy"] is False
 
 
 WIDE = "👍🏽" * 90 + " ✓ Trusted. " + "Я" * 70 + " " + "e\u0301" * 80

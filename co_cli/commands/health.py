@@ -139,6 +139,7 @@ def doctor_command(as_json: bool) -> None:
     behind = [pair for _, _, some in indexes for pair in some]
     # What is not indexed yet is caught up with; what cannot be read stays so.
     problems += [Problem(path, why) for path, why in behind if "indexed" not in why]
+    sound = all(state in _SOUND or late for _, state, late in indexes)
     if as_json:
         rows = [{"path": p.path, "line": p.line, "reason": p.reason} for p in problems]
         told = [
@@ -149,7 +150,7 @@ def doctor_command(as_json: bool) -> None:
             }
             for finder, state, behind in indexes
         ]
-        to_json({"healthy": not rows, "problems": rows, "indexes": told})
+        to_json({"healthy": sound and not rows, "problems": rows, "indexes": told})
     elif problems:
         for problem in problems:
             where = f"{problem.path}:{problem.line}" if problem.line else problem.path
@@ -157,7 +158,6 @@ def doctor_command(as_json: bool) -> None:
         notice(f"\n{plural(len(problems), 'problem')}. Co changes none of these files by itself.")
     else:
         count = sum(len(book.notes()) for book in desk.shelf.books())
-        sound = all(state in _SOUND for _, state, _ in indexes)
         well = f"✓ All is well: {plural(count, 'memory')}, every file readable."
         say(well if sound else "Every file is readable; the search index is not in order:")
     for finder, state, behind in indexes if not as_json else ():

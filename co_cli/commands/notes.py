@@ -21,6 +21,7 @@ from co_cli.commands.shared import (
     is_ref,
     open_desk,
     read_text,
+    typed,
 )
 from co_cli.display import notice, on_terminal, quote, say, to_json
 from co_cli.errors import Ambiguous, CoError, MovedOn, NotFound, RefusedText
@@ -119,7 +120,10 @@ def _without_secret(content: str, error: RefusedText) -> str | None:
         case "k":
             return kept
         case "w":
-            return kept.replace(LEFT_OUT, f"[in {click.prompt('It is in').strip()}]")
+            place = ""
+            while not place:
+                place = typed("It is in")
+            return kept.replace(LEFT_OUT, f"[in {place}]")
     return None
 
 

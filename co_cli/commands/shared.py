@@ -161,13 +161,18 @@ def choosing(
         return act(book, notes[int(picked) - 1])
 
 
+def typed(question: str) -> str:
+    """What a person types once the question is there; what came before it is told and dropped."""
+    shown = "\n".join(hanging(question, columns(), keep=""))
+    if early := " ".join(typeahead.set_aside().split()):
+        notice(f"co: typed before the question, so this is no answer to it: {early}")
+    return str(click.prompt(shown, default="", show_default=False)).strip()
+
+
 def answer(question: str, answers: Container[str]) -> str:
     """One of these answers, typed after the question was there; asked until it is one."""
-    shown = "\n".join(hanging(question, columns(), keep=""))
     while True:
-        if early := " ".join(typeahead.set_aside().split()):
-            notice(f"co: typed before the question, so this is no answer to it: {early}")
-        said = str(click.prompt(shown, default="", show_default=False)).strip().lower()
+        said = typed(question).lower()
         if said in answers:
             return said
         notice(f"{said!r} is none of the answers.")
