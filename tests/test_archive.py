@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+from cli import co
 from faults import Call, Shim
 from operations import FACTS, OPERATIONS, ROOMY
 
@@ -116,6 +117,17 @@ def test_what_an_editor_keeps_open_is_told_and_later_named(book: Notebook) -> No
         kept: f"was written to after change 6 had put it away; compare it with memories/{note.name}"
     }
     assert b"a late line" in Path(book.root, kept).read_bytes()
+
+
+def test_a_command_names_what_an_editor_keeps_open() -> None:
+    """Red when only the library knows of a version that was set aside, and the person does not."""
+    book = Notebook(".co-cli/knowledge", policy=ROOMY)
+    note = book.remember(FACTS[0]).note
+    with open(note.path, "ab", buffering=0):
+        result = co("knowledge", "protect", "1")
+    assert result.code == 0
+    told = f"archive/000002/memories/{note.name} was being edited at that moment; compare it"
+    assert told in " ".join(result.err.split())
 
 
 def test_a_second_edit_is_the_one_that_stays_and_the_first_is_named(book: Notebook) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from cli import Terminal, co
-from faults import Crash, Fault, Shim
+from faults import Call, Crash, Fault, Shim
 
 from co_cli.errors import DiskTrouble
 from co_cli.knowledge import Notebook, Policy
@@ -228,6 +228,33 @@ def test_a_part_of_the_same_words_is_another_note_s_by_its_uid(book: Notebook) -
     done("forget", "1", "--purge", "--yes")
     assert [note.id for note in book.notes()] == [3]
     assert "Zebras are striped" in book.find(3).body
+
+
+@pytest.mark.parametrize("edits", [1, 2])
+def test_an_edit_of_a_summary_at_that_very_moment_is_kept(book: Notebook, edits: int) -> None:
+    """G2. Red when purge writes a summary over an edit that it has not read."""
+    for number in range(4):
+        book.remember(f"Zebra fact-{number} is striped-{number}")
+    summary = decay(book)
+    left = list(range(edits))
+
+    def before(_: int, call: Call) -> None:
+        if call.name == "exchange" and left:
+            new = MEMORIES / "new~"
+            new.write_bytes(summary.raw + f"edit {left.pop(0)}\n".encode())
+            new.rename(summary.path)
+
+    with Shim(book.root, before=before), pytest.raises(DiskTrouble, match="cut short"):
+        purge(book, find_copies(book, 1))
+    assert left == []
+    assert Path(summary.path).read_bytes() == summary.raw + f"edit {edits - 1}\n".encode()
+    aside = [Path(path).read_bytes() for path in book.journal.aside]
+    assert aside == [summary.raw + b"edit 0\n"][: edits - 1]
+    for path in book.journal.aside:
+        os.unlink(path)
+    done("forget", "1", "--purge", "--yes")
+    assert holding("fact-0") == []
+    assert f"edit {edits - 1}" in Path(summary.path).read_text()
 
 
 @pytest.mark.parametrize("old", [True, False])

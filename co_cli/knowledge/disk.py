@@ -112,9 +112,14 @@ def trouble(error: OSError) -> DiskTrouble:
     return DiskTrouble(f"{os.strerror(error.errno or 0)}{where}", hint=hint)
 
 
+def temp_name(folder: str) -> str:
+    """A free name in the folder for a file that is swept up if its maker is killed."""
+    return os.path.join(folder, f".co-{os.urandom(8).hex()}.tmp")
+
+
 def stage(folder: str, data: bytes, mode: int = 0o666) -> str:
     """Write bytes durably under a temporary name in the folder, and return that name."""
-    temp = os.path.join(folder, f".co-{os.urandom(8).hex()}.tmp")
+    temp = temp_name(folder)
     fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
         try:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from co_cli.errors import Ambiguous, CoError, DiskTrouble, MovedOn
-from co_cli.knowledge import disk, folders, lifecycle
+from co_cli.knowledge import disk, exchange, folders, lifecycle
 from co_cli.knowledge.change import Change
 from co_cli.knowledge.draft import protected
 from co_cli.knowledge.journal import Entry
@@ -195,7 +195,7 @@ def _carry_out(book: Notebook, copies: Copies, entry: Entry, first: Callable[[],
     try:
         book.journal.sweep(entry)
         first()
-        digests = _remove(copies, gone)
+        digests = _remove(book, copies, gone)
         _remove_index(book)
         entries = [_redacted(one, copies, digests) for one in book.journal.entries()]
         book.journal.rewrite([*entries[:-1], entries[-1]._replace(state="done")])
@@ -209,13 +209,13 @@ def _carry_out(book: Notebook, copies: Copies, entry: Entry, first: Callable[[],
         ) from error
 
 
-def _remove(copies: Copies, gone: list[str]) -> dict[str | None, str | None]:
+def _remove(book: Notebook, copies: Copies, gone: list[str]) -> dict[str | None, str | None]:
     """Take the text out of every summary, then delete the files, the live one last."""
     digests = {}
     for holder, parts in copies.summaries:
         raw = rewrite(holder.raw, {}, lifecycle.without_parts(holder, parts))
         digests[disk.digest(holder.raw)] = disk.digest(raw)
-        disk.replace(holder.path, raw)
+        _rewrite(book, holder, raw)
         gone.append(holder.path)
     for version in sorted(copies.files, key=lambda version: version.n):
         os.unlink(version.path)
@@ -223,6 +223,22 @@ def _remove(copies: Copies, gone: list[str]) -> dict[str | None, str | None]:
     for folder in {os.path.dirname(path) for path in gone}:
         disk.sync_folder(folder)
     return digests
+
+
+def _rewrite(book: Notebook, holder: Note, raw: bytes) -> None:
+    """Give a summary its new text; MovedOn when somebody edits it meanwhile, and the edit stays."""
+    kept, before = disk.temp_name(os.path.dirname(holder.path)), disk.digest(holder.raw)
+    exchange.swap(holder.path, raw, kept, before)
+    if exchange.settled(kept) == before:
+        os.unlink(kept)
+        return
+    exchange.put_back(kept, holder.path, disk.digest(raw))
+    if (held := disk.digest_of(kept)) == disk.digest_of(holder.path):
+        exchange.drop(kept, held)
+    if disk.exists(kept):  # the older of two edits; its name must not be a temporary one
+        os.rename(kept, aside := f"{holder.path[:-3]}-edited-{os.urandom(4).hex()}~")
+        book.journal.aside.append(aside)
+    raise MovedOn(f"{holder.name} changed while it was being written")
 
 
 def _remove_index(book: Notebook) -> None:
