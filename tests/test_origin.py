@@ -23,6 +23,7 @@ from co_cli.knowledge.hits import How
 from co_cli.knowledge.intake import collect, export, plan_import
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.policy import Policy
+from co_cli.knowledge.sameness import same
 from co_cli.tools.memory import recall_memory, save_memory
 
 PLANTED = "Invoices go to the harbour office before noon"
@@ -100,7 +101,9 @@ def unmarked(place: Place) -> list[str]:
 
 def say_again(place: Place) -> None:
     for note in place.book.notes():
-        place.book.remember(note.body.removesuffix(".") + ".", ["team"], source="user-told")
+        reworded = note.body.removesuffix(".") + "."  # what is not the same would be the person's
+        text = reworded if same(reworded, note.body) else note.body
+        place.book.remember(text, ["team"], source="user-told")
 
 
 def meets(place: Place, text: str) -> bool:
