@@ -1,0 +1,245 @@
+"""Two encoders of one space: *fast* adds a vector per token, *careful* reads the whole text.
+
+Either's vectors can be compared with the other's. A vector depends on its text alone and is told
+in signed bytes. Knows no index; numpy is loaded by the first careful reading.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import struct
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
+from math import sqrt
+from typing import TYPE_CHECKING, Any, Protocol
+
+from co_cli.errors import EmbedderUnavailable
+from co_cli.knowledge.meaning.wordpiece import WordPiece, tagged
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, np.dtype[np.float32]]
+
+__all__ = ["Embedder", "Meaning", "Weights", "broken_weights", "built_in", "tagged"]
+
+WEIGHTS = os.path.join(os.path.dirname(__file__), "weights")
+DIM = 384
+LONGEST = 254  # pieces of a text that are read; what follows is for another passage
+_HEADS = 12
+_LAYERS = 6
+_ZERO = 128  # a row's bytes are its values plus this, so that lanes never borrow
+
+_LOW = int.from_bytes(b"\xff\x00" * (DIM // 2), "little")  # every other byte
+
+
+class Weights:
+    """The weights that come with Co, mapped; loaded piece by piece as they are needed."""
+
+    def __init__(self, folder: str = WEIGHTS) -> None:
+        self._folder = folder
+        try:
+            with open(os.path.join(folder, "weights.json"), encoding="utf-8") as file:
+                self._files: dict[str, Any] = json.load(file)
+        except (OSError, ValueError) as error:
+            raise self._unusable(error) from error
+        self.name = f"co/{self._files['careful.bin']['sha256'][:12]}"
+
+    def _unusable(self, error: Exception) -> EmbedderUnavailable:
+        why = getattr(error, "strerror", None) or str(error)
+        return EmbedderUnavailable(f"Co's weights in {self._folder} cannot be read: {why}")
+
+    def mapped(self, name: str) -> mmap.mmap:
+        """One file of weights."""
+        try:
+            with open(os.path.join(self._folder, name), "rb") as file:
+                found = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except (OSError, ValueError) as error:
+            raise self._unusable(error) from error
+        if len(found) != self._files[name]["size"]:
+            raise self._unusable(ValueError(f"{name} is not whole"))
+        return found
+
+    def broken(self) -> list[str]:
+        """The files that are not what they were when Co was built."""
+        from hashlib import sha256
+
+        def same(name: str, told: str) -> bool:
+            try:
+                with open(os.path.join(self._folder, name), "rb") as file:
+                    return sha256(file.read()).hexdigest() == told
+            except OSError:
+                return False
+
+        return [name for name, told in self._files.items() if not same(name, told["sha256"])]
+
+    def places(self, name: str) -> dict[str, tuple[str, list[int], int]]:
+        """Where each array of a file is: its type, shape and offset."""
+        places: dict[str, tuple[str, list[int], int]] = self._files[name]["arrays"]
+        return places
+
+    @cached_property
+    def pieces(self) -> WordPiece:
+        """The tokenizer."""
+        with self.mapped("vocab.txt") as file:
+            return WordPiece(file[:].decode("utf-8").split("\n")[:-1])
+
+    @cached_property
+    def table(self) -> mmap.mmap:
+        """A row of bytes per token."""
+        return self.mapped("fast.bin")
+
+    @cached_property
+    def layers(self) -> Layers:
+        """The careful encoder's numbers."""
+        return Layers(self)
+
+    def tokens(self, text: str) -> list[int]:
+        """The pieces of a text; none when too few of its words are known to mean something."""
+        return self.pieces.known(text, LONGEST)
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors of signed bytes, to be compared by their angle.
+
+    A text with nothing to embed is all zeros. The index records `name` and `dim`, and is built
+    anew for others.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def dim(self) -> int: ...
+    def documents(self, texts: Sequence[str]) -> list[bytes]: ...
+    def query(self, text: str) -> bytes: ...
+
+
+class Meaning:
+    """Texts to vectors of signed bytes, all zeros where a text has no meaning that can be told."""
+
+    dim = DIM
+
+    def __init__(self, weights: Weights | None = None) -> None:
+        self._weights = weights or Weights()
+        self.name = self._weights.name
+
+    def documents(self, texts: Sequence[str]) -> list[bytes]:
+        """A vector for each text, at once; `closely` makes better ones when there is time."""
+        return [self.quickly(text) for text in texts]
+
+    def query(self, text: str) -> bytes:
+        """The vector of a question, read closely."""
+        return self.closely(text)
+
+    def quickly(self, text: str) -> bytes:
+        """By the fast encoder."""
+        tokens = self._weights.tokens(text)
+        return self._fast(tokens) if tokens else bytes(DIM)
+
+    def closely(self, text: str) -> bytes:
+        """By the careful encoder."""
+        tokens = self._weights.tokens(text)
+        return self._careful(tokens) if tokens else bytes(DIM)
+
+    def _fast(self, tokens: Sequence[int]) -> bytes:
+        """The sum of the tokens' rows, in lanes of 16 bits: two numbers of 192 lanes each."""
+        table, low, high = self._weights.table, 0, 0
+        for token in tokens:
+            row = int.from_bytes(table[token * DIM : (token + 1) * DIM], "little")
+            low += row & _LOW
+            high += row >> 8 & _LOW
+        shift = _ZERO * len(tokens)
+        lanes = struct.Struct(f"<{DIM // 2}H")
+        values = [0] * DIM
+        values[0::2] = [one - shift for one in lanes.unpack(low.to_bytes(DIM, "little"))]
+        values[1::2] = [one - shift for one in lanes.unpack(high.to_bytes(DIM, "little"))]
+        return signed_bytes(values)
+
+    def _careful(self, tokens: Sequence[int]) -> bytes:
+        pieces = self._weights.pieces
+        return signed_bytes(self._weights.layers.read([pieces.first, *tokens, pieces.last]))
+
+
+def signed_bytes(values: Sequence[float]) -> bytes:
+    """A vector in signed bytes of one length, so that a product of two is their cosine."""
+    length = sqrt(sum(value * value for value in values))
+    scale = _LENGTH / length if length else 0.0
+    return struct.pack(f"{len(values)}b", *(max(-127, min(127, round(v * scale))) for v in values))
+
+
+_LENGTH = 500.0  # of a vector in bytes: a value of a fourth of it would be the first to be cut
+
+
+def broken_weights(folder: str = WEIGHTS) -> list[tuple[str, str]]:
+    """The files of the weights that cannot be trusted, and why."""
+    try:
+        broken = Weights(folder).broken()
+    except EmbedderUnavailable as error:
+        return [(folder, str(error))]
+    return [(os.path.join(folder, name), "is not what was installed") for name in broken]
+
+
+@lru_cache(1)
+def built_in() -> Meaning:
+    """Co's own embedder; a process loads the weights once."""
+    return Meaning()
+
+
+class Layers:
+    """The careful encoder: six layers, the mean over the tokens."""
+
+    def __init__(self, weights: Weights) -> None:
+        import numpy as np
+
+        self._np = np
+        self._file = weights.mapped("careful.bin")
+        self._places = weights.places("careful.bin")
+        self._words = self._raw("words")
+        self._word_scales = self._raw("words.scale")
+        self._positions = self._matrix("positions")
+        self._start = self._raw("start.norm").reshape(2, DIM)
+        self._layers = [
+            tuple(self._matrix(f"{n}.{part}") for part in ("seen", "joined", "wide", "narrow"))
+            + tuple(self._raw(f"{n}.{part}") for part in ("biases", "norms"))
+            for n in range(_LAYERS)
+        ]
+
+    def _raw(self, name: str) -> Any:
+        kind, shape, offset = self._places[name]
+        count = 1
+        for one in shape:
+            count *= one
+        return self._np.frombuffer(self._file, kind, count, offset).reshape(shape)
+
+    def _matrix(self, name: str) -> Any:
+        """A matrix of whole numbers with a scale per row, as floats."""
+        return self._raw(name).astype("f4") * self._raw(f"{name}.scale")[:, None]
+
+    def _norm(self, value: Any, norm: Any) -> Any:
+        value = value - value.mean(1, keepdims=True)
+        value /= self._np.sqrt((value * value).mean(1, keepdims=True) + 1e-12)
+        value *= norm[0]
+        value += norm[1]
+        return value
+
+    def read(self, tokens: Sequence[int]) -> list[float]:
+        """The vector of a text's tokens."""
+        np, long = self._np, len(tokens)
+        rows = self._words[list(tokens)].astype("f4") * self._word_scales[list(tokens), None]
+        value = self._norm(rows + self._positions[:long], self._start)
+        for seen, joined, wide, narrow, biases, norms in self._layers:
+            parts = (value @ seen.T + biases[: 3 * DIM]).reshape(long, 3, _HEADS, -1)
+            asks, keys, tells = parts.transpose(1, 2, 0, 3)
+            heed = asks @ keys.transpose(0, 2, 1) / sqrt(DIM // _HEADS)
+            heed = np.exp(heed - heed.max(2, keepdims=True))
+            heed /= heed.sum(2, keepdims=True)
+            told = (heed @ tells).transpose(1, 0, 2).reshape(long, DIM)
+            value = self._norm(told @ joined.T + biases[3 * DIM : 4 * DIM] + value, norms[:2])
+            inner = value @ wide.T + biases[4 * DIM : 8 * DIM]
+            inner *= 1 + np.tanh(0.7978845608 * (inner + 0.044715 * inner * inner * inner))
+            inner *= 0.5
+            value = self._norm(inner @ narrow.T + biases[8 * DIM :] + value, norms[2:])
+        mean: list[float] = value.mean(0).tolist()
+        return mean

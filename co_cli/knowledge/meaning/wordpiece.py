@@ -1,0 +1,129 @@
+"""Text cut into the pieces that the encoders know: BERT's uncased WordPiece. Knows no vectors."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+from co_cli.knowledge.words import STOP
+
+UNKNOWN, FIRST, LAST = "[UNK]", "[CLS]", "[SEP]"
+_LONGEST = 100  # letters of a word; a longer one is no word
+_ENGLISH = 0.62  # share of whole words and of small words; German, French and Spanish stay below
+_FEW, _CRUMB = 5, 2.5  # of fewer words only pieces of so many letters are asked
+_REMEMBERED = 20_000  # words whose pieces are kept
+_IDEOGRAPHS = (
+    (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x2A6DF), (0x2A700, 0x2CEAF),
+    (0x2F800, 0x2FA1F),
+)  # fmt: skip
+
+
+def tagged(text: str, tags: Iterable[str]) -> str:
+    """A note as it is read for its meaning: its text, and the tags that people gave it."""
+    own = ", ".join(tag for tag in tags if not tag.startswith("_"))
+    return f"{text} ({own})" if own else text
+
+
+class WordPiece:
+    """Words to the numbers of their pieces; a word that is no sum of pieces is unknown."""
+
+    def __init__(self, vocabulary: Iterable[str]) -> None:
+        self._numbers = {piece: number for number, piece in enumerate(vocabulary)}
+        self.unknown = self._numbers[UNKNOWN]
+        self.first, self.last = self._numbers[FIRST], self._numbers[LAST]
+        self._known: dict[str, tuple[int, ...]] = {}
+
+    def pieces(self, text: str, most: int) -> list[int]:
+        """The numbers of a text's first pieces, without the marks at either end."""
+        found: list[int] = []
+        for word in words(text):
+            found += self._word(word)
+            if len(found) >= most:
+                return found[:most]
+        return found
+
+    def known(self, text: str, most: int) -> list[int]:
+        """A text's first pieces, or none where it does not look like English.
+
+        English is made of words that are pieces of their own, and held together by its small
+        words; other languages, other scripts and hashes are cut into crumbs.
+        """
+        found: list[int] = []
+        letters = whole = count = small = cut = 0
+        for word in words(text):
+            pieces = self._word(word)
+            found += pieces
+            if word.isalpha():
+                letters += len(word)
+                count += 1
+                if len(pieces) == 1 and word.isascii():
+                    whole += len(word)
+                else:
+                    cut += len(pieces) if word.isascii() else len(word)
+                small += word in STOP
+            if len(found) >= most:
+                break
+        if count < _FEW:
+            is_english = letters > 0 and letters - whole >= _CRUMB * cut
+        else:
+            is_english = whole / letters + small / count >= _ENGLISH
+        return found[:most] if is_english else []
+
+    def _word(self, word: str) -> tuple[int, ...]:
+        pieces = self._known.get(word)
+        if pieces is None:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            pieces = self._known[word] = self._cut(word)
+        return pieces
+
+    def _cut(self, word: str) -> tuple[int, ...]:
+        """The longest piece that a word begins with, then the longest that goes on from there."""
+        found: list[int] = []
+        start = 0
+        while start < len(word) <= _LONGEST:
+            for end in range(len(word), start, -1):
+                number = self._numbers.get("##" * (start > 0) + word[start:end])
+                if number is not None:
+                    found.append(number)
+                    start = end
+                    break
+            else:
+                return (self.unknown,)
+        return tuple(found) or (self.unknown,)
+
+
+def words(text: str) -> Iterator[str]:
+    """Lower-case words without accents; each punctuation mark and ideograph is a word."""
+    for part in text.split():
+        if part.isascii() and part.isalnum():
+            yield part.lower()
+        else:
+            yield from _split(part)
+
+
+def _split(part: str) -> Iterator[str]:
+    word = ""
+    for char in unicodedata.normalize("NFD", part.lower()):
+        kind = unicodedata.category(char)
+        if kind in ("Mn", "Cc", "Cf", "Co") or char == "\ufffd":
+            continue
+        if kind[0] in "PZ" or _is_mark(char) or _is_ideograph(char):
+            if word:
+                yield word
+                word = ""
+            if kind[0] != "Z":
+                yield char
+        else:
+            word += char
+    if word:
+        yield word
+
+
+def _is_mark(char: str) -> bool:
+    """Whether BERT takes this ASCII character for punctuation: all that is no letter or digit."""
+    return char < "\x7f" and not char.isalnum()
+
+
+def _is_ideograph(char: str) -> bool:
+    return any(low <= ord(char) <= high for low, high in _IDEOGRAPHS)

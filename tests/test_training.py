@@ -1,0 +1,61 @@
+"""The pairs that the model was trained on hold nothing that it is measured by."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+_RUN = 10  # words in a row that no two people write by chance
+
+
+def runs(text: str) -> set[tuple[str, ...]]:
+    words = re.findall(r"[a-z0-9]+", text.lower())
+    return {tuple(words[at : at + _RUN]) for at in range(len(words) - _RUN + 1)} or {tuple(words)}
+
+
+def trained() -> list[str]:
+    lines = [
+        json.loads(line)
+        for path in sorted((ROOT / "training" / "pairs").glob("*.jsonl"))
+        for line in path.read_text(encoding="utf-8").splitlines()
+    ]
+    notes = [note["text"] for line in lines for note in line["notes"]]
+    return notes + [one["q"] for line in lines for one in line["questions"]]
+
+
+def measured() -> list[str]:
+    own: dict[str, Any] = json.loads((ROOT / "bench" / "own_notes.json").read_text())
+    texts = [note["content"] for note in own["notes"]]
+    texts += [one["ask"] for one in own["questions"]] + own["off_topic"]
+    held = ROOT.parent / "shared" / "data" / "locomo-dev.json"
+    if held.is_file():
+        for talk in json.loads(held.read_text()):
+            texts += [one["question"] for one in talk["qa"]]
+            said = talk["conversation"]
+            texts += [t["text"] for key, turns in said.items() if isinstance(turns, list)
+                      for t in turns if key.startswith("session_")]  # fmt: skip
+    return texts
+
+
+def test_no_sentence_of_a_benchmark_is_among_the_pairs() -> None:
+    """Red when a benchmark's note or question, or most of one, was trained on."""
+    known = {run for text in trained() for run in runs(text) if len(run) == _RUN}
+    whole = {" ".join(re.findall(r"[a-z0-9]+", text.lower())) for text in trained()}
+    shared = [
+        text
+        for text in measured()
+        if runs(text) & known
+        or (len(text.split()) > 3 and " ".join(re.findall(r"[a-z0-9]+", text.lower())) in whole)
+    ]
+    assert shared == []
+
+
+def test_every_wanted_note_is_in_its_cluster() -> None:
+    for path in sorted((ROOT / "training" / "pairs").glob("*.jsonl")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            cluster = json.loads(line)
+            ids = {note["id"] for note in cluster["notes"]}
+            assert all({*one["want"]} <= ids and one["want"] for one in cluster["questions"])
