@@ -160,17 +160,17 @@ def quality(talks: list[Talk], folder: Path, quick: bool) -> int:
         spread = f"{min(by):.3f} to {max(by):.3f}, sd {statistics.pstdev(by):.3f}"
         print(f"  conversations, top {(5, 10)[at]}: mean {statistics.fmean(by):.3f}, {spread}")
     (at5, at10), (free5, free10) = means(scores), means(found[FREE])
-    missed = tell("recall at 5", at5, 0.70, least=True)
+    missed = tell("recall at 5", at5, 0.71, least=True)
     missed += tell("recall at 10", at10, 0.78, least=True)
     return missed + tell("what the miss rule costs it", max(free5 - at5, free10 - at10), 0.02)
 
 
 def shares(answers: list[list[Hit]]) -> tuple[float, str]:
-    """How many came back empty; and with weak hits only, or with an answer, in words."""
+    """How many came back empty or weak; and which of the two, or with an answer, in words."""
     empty = sum(not hits for hits in answers) / len(answers)
     weak = sum(bool(hits) and all(hit.weak for hit in hits) for hits in answers) / len(answers)
     told = f"empty {empty:.3f}, weak {weak:.3f}, answered {1 - empty - weak:.3f}"
-    return empty, f"{told}   {len(answers):5} questions"
+    return empty + weak, f"{told}   {len(answers):5} questions"
 
 
 def honesty(talks: list[Talk], folder: Path, most: int) -> int:
@@ -189,7 +189,7 @@ def honesty(talks: list[Talk], folder: Path, most: int) -> int:
         strange += here
     print(f"  asked in another's notebook:       {shares(strange)[1]}")
     print(f"  false premises (category 5):       {shares(false)[1]}")
-    return tell("empty in another's notebook", shares(strange)[0], 0.9, least=True)
+    return tell("empty or weak in another's notebook", shares(strange)[0], 0.9, least=True)
 
 
 def main() -> int:
@@ -204,6 +204,8 @@ def main() -> int:
     with scratch() as folder:
         for talk in talks:
             write_notebook(folder / talk.name, talk.facts)
+            with Notebook.open(folder / talk.name) as book:
+                book.sync(closely=True)
         missed = quality(talks, folder, quick)
         missed += honesty(talks, folder, 100 if quick else 600)
     return 1 if missed else 0

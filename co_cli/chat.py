@@ -10,7 +10,7 @@ import os
 import signal
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from threading import Thread
+from threading import Thread, get_native_id
 from typing import TYPE_CHECKING, Any
 
 from prompt_toolkit import PromptSession
@@ -78,6 +78,7 @@ class Chat:
         self.speech = Speech(self.console)
         self.screen = Screen(self.console, Reader())
         self.warming: Thread | None = None
+        self.reading: Thread | None = None
         self.talk: Session | None = None
         self.failed = False
         self.done = False
@@ -114,6 +115,7 @@ class Chat:
         """What the person says next; it begins with what they typed while something was asked."""
         if self.failed:
             set_aside(editor)  # an Enter means yes here, and must mean it
+        self._read_closely()
         again = "Enter tries again > " if self.failed else "> "
         return (await editor.prompt_async(again, default=typeahead.take())).strip()
 
@@ -159,6 +161,22 @@ class Chat:
         if self.warming is None:
             self.warming = Thread(target=load, daemon=True)
             self.warming.start()
+
+    def _read_closely(self) -> None:
+        """While the person thinks, read for their meaning the notes that were only skimmed."""
+
+        def read() -> None:
+            if self.warming is not None:
+                self.warming.join()
+            with suppress(Exception):  # the next prompt, or `reindex`, tries again
+                os.setpriority(os.PRIO_PROCESS, get_native_id(), 10)
+                for book in self.shelf().books():
+                    with Notebook(book.root, scope=book.scope, how=book.how) as own:
+                        own.finder.read_closely()
+
+        if self.reading is None or not self.reading.is_alive():
+            self.reading = Thread(target=read, daemon=True)
+            self.reading.start()
 
     def _session(self) -> Session:
         from co_cli.session import Session

@@ -25,6 +25,9 @@ _USER_ONLY = frozenset(
 )
 
 
+OWN_EMBEDDER = ("", "co", "wordllama", "minilm")  # the last two are what older settings say
+
+
 class Settings(NamedTuple):
     """What a person can set; `warnings` says what was found and not used."""
 
@@ -35,7 +38,7 @@ class Settings(NamedTuple):
     memory_decay_percentage: float = 0.2
     search_backend: str = "auto"
     search_fusion: str = "blend"
-    embedder: str = "wordllama"
+    embedder: str = "co"
     model: str = ""
     model_base_url: str = ""
     answer_seconds: float = 600.0
@@ -129,7 +132,7 @@ TABLE = (
         choices=("blend", "rrf"),
     ),
     Setting(
-        "embedder", str, '"wordllama", "minilm", "sentence-transformers:MODEL" or "PROVIDER:MODEL"',
+        "embedder", str, '"co", "sentence-transformers:MODEL" or "PROVIDER:MODEL"',
         "What search by meaning reads texts with; a provider's model is sent your notes.",
         project_may_set=False,
     ),

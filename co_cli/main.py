@@ -50,6 +50,8 @@ def run(arguments: list[str] | None = None) -> NoReturn:
     """Run a command and leave with its exit code: 0, 1 expected, 2 usage, 3 bug, 130 stopped."""
     if arguments is None:  # the process is ours, and what is loaded by now is never garbage
         gc.freeze()
+        for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+            os.environ.setdefault(threads, "1")  # more of them start slowly and gain nothing
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by whoever started us
             setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115

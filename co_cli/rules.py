@@ -11,7 +11,7 @@ from co_cli.knowledge.policy import Policy
 from co_cli.trust import TrustStatus
 
 if TYPE_CHECKING:
-    from co_cli.knowledge.embed import Embedder
+    from co_cli.knowledge.meaning.encoders import Embedder
 
 
 class Rules(NamedTuple):
@@ -33,7 +33,7 @@ class Rules(NamedTuple):
 
             return choose(self.settings.embedder)
 
-        own = self.settings.embedder in ("", "wordllama")
+        own = self.settings.embedder in config.OWN_EMBEDDER
         return How(
             self.settings.search_backend, self.settings.search_fusion, None if own else chosen
         )

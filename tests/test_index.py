@@ -294,7 +294,7 @@ def test_a_file_is_read_again_until_its_times_can_tell_an_edit(
 def test_a_sync_without_edits_reads_and_writes_nothing(root: str) -> None:
     """Red when an unchanged file is read again, or the index is written for nothing."""
     write(root, 5)
-    put_article(root, "x.md", "Horses", "About horses")
+    put_article(root, "x.md", "Mortgages", "About mortgages")
     with opened(root) as book:
         book.sync()
     before = held(root), Path(root, "knowledge.db").stat()
@@ -366,7 +366,7 @@ def test_a_folder_that_returns_is_not_read_again(then: str, root: str, book: Not
     """Red when a folder that is away for a while costs its rows, or nobody is told."""
     write(root, 20)
     if then == "articles":
-        put_article(root, "x.md", "Horses", "About horses")
+        put_article(root, "x.md", "Mortgages", "About mortgages")
     book.sync()
     memories = os.path.join(root, "memories")
     os.rename(memories, memories + "-away")
@@ -538,9 +538,9 @@ def test_a_vector_is_made_once_for_a_text(root: str) -> None:
         os.utime(path, (1, 1))
         assert asked() == []
         put(root, 1, f"{own(1)} is a fact about a zebra", "tagged")
-        assert asked() == []
+        assert asked() == [f"{own(1)} is a fact about a zebra (tagged)"]
         Path(path).write_text(page(4, "\n\n".join(["Another beginning", *PARAGRAPHS[1:]])))
-        assert asked() == [f"Another beginning\n\n{PARAGRAPHS[1]}"]
+        assert asked() == ["Another beginning"]
         os.rename(path, os.path.join(root, "memories", "004-renamed.md"))
         assert asked() == []
 
@@ -635,7 +635,7 @@ def forged(root: str, kind: str) -> bytes:
             db.pragma("journal_mode", "wal")
         db.execute("DELETE FROM terms; DELETE FROM letters; DELETE FROM bits; DELETE FROM vector")
         if kind == "journal":
-            db.execute("BEGIN; INSERT INTO word VALUES('forged', NULL); DELETE FROM file")
+            db.execute("BEGIN; INSERT INTO word VALUES('forged'); DELETE FROM file")
         data = Path(f"{path}-{kind}").read_bytes()
         db.close()
     assert len(data) > 4096
@@ -682,7 +682,7 @@ def test_no_link_in_the_place_of_the_index_is_followed(
 ) -> None:
     """G12. Red when an index, a seal or a log is opened through a link."""
     outside = tmp_path / "outside"
-    write(str(outside), 2, "horse")
+    write(str(outside), 2, "mortgage")
     opened(outside).sync()
     (outside / "file").write_text("mine")
     targets = {"file": "file", "index": "knowledge.db", "nowhere": "none", "folder": "memories"}
@@ -703,7 +703,11 @@ def test_no_link_in_the_place_of_the_index_is_followed(
         def act(say: Say) -> None:
             signal.alarm(6)  # a pipe must not hang the whole suite
             with opened(root) as book, listening(outside) as heard:
-                found = len(names(book, "zebra")), names(book, "horse"), len(names(book, "zebra"))
+                found = (
+                    len(names(book, "zebra")),
+                    names(book, "mortgage"),
+                    len(names(book, "zebra")),
+                )
                 say(repr((found, heard, book.finder.degraded[:16])))
 
         ended = in_child(act)
@@ -892,7 +896,7 @@ def test_a_writer_that_dies_inside_a_write_leaves_the_next_recall_right(
     opened(root).sync()
     size = os.path.getsize(os.path.join(root, "knowledge.db"))
     for step in range(4):
-        body = " ".join(f"word{step}n{number} about a zebra" for number in range(800))
+        body = " ".join(f"word{step}n{number} about a zebra" for number in range(3000))
         put(root, 21, body)
 
         def act(_: Say, limit: int = size + 4096 * (step + 1) * 3) -> None:

@@ -13,6 +13,7 @@ from co_cli.commands.shared import Desk, as_json, open_desk
 from co_cli.display import notice, progress, say, say_line, table, to_json
 from co_cli.knowledge import doctor, folders
 from co_cli.knowledge.context import read_context
+from co_cli.knowledge.meaning.encoders import broken_weights
 from co_cli.knowledge.reader import Problem, Reader
 from co_cli.results import plural
 
@@ -53,6 +54,10 @@ def status_command(tools: bool, as_json: bool) -> None:
         say_line(f"          {brought_text(len(new))} (co trust)")
     for book in books:
         say_line(f"Memories  {_book_line(book)}")
+        if book["closely"] and book["closely"][1]:
+            closely, total = book["closely"]
+            hint = "" if closely == total else " (co knowledge reindex reads the rest)"
+            say_line(f"          meaning: {closely} of {total} notes read closely{hint}")
     problems = sum(book["problems"] for book in books)
     if problems:
         say(f"Health    {plural(problems, 'problem')}: co knowledge doctor")
@@ -85,6 +90,7 @@ def _book_json(book: Reader) -> dict[str, Any]:
         "expired": sum(note.expired(today) for note in notes),
         "archived": len(book.archived()),
         "problems": len(doctor.diagnose(book)),
+        "closely": list(book.finder.closely()) if os.path.lexists(book.finder.index_path) else None,
     }
 
 
@@ -133,6 +139,7 @@ def doctor_command(as_json: bool) -> None:
     problems += [Problem(str(one.path), one.reason, one.line) for one in skipped]
     if desk.trouble is not None:
         problems.append(Problem("settings", str(desk.trouble)))
+    problems += [Problem(path, f"{why}; install Co again") for path, why in broken_weights()]
     indexes = [
         (book.finder, *book.finder.compare()) for book in desk.shelf.books() if book.exists()
     ]
@@ -174,7 +181,8 @@ def doctor_command(as_json: bool) -> None:
 def reindex_command(as_json: bool) -> None:
     """Build the search index anew from the files, here and in your own notebook.
 
-    Co keeps it up to date by itself; this also confirms that notes which vanished are gone.
+    Co keeps it up to date by itself. This also reads every note closely for its meaning, and
+    confirms that notes which vanished are gone.
     """
     desk = open_desk(Reader)
     done: list[dict[str, Any]] = []
@@ -184,6 +192,9 @@ def reindex_command(as_json: bool) -> None:
         with progress(f"Indexing {book.scope}") as step:
             synced = book.sync(anew=True, progress=step)
         finder = book.finder
+        with progress(f"Reading {book.scope} closely") as step:
+            finder.read_closely(step)
+        closely, with_meaning = finder.closely()
         done.append(
             {
                 "scope": book.scope,
@@ -191,6 +202,8 @@ def reindex_command(as_json: bool) -> None:
                 "notes": finder.total,
                 "unread": len(finder.problems),
                 "rebuilt": synced.rebuilt,
+                "closely": closely,
+                "with_meaning": with_meaning,
                 "degraded": finder.degraded,
             }
         )

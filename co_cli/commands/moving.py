@@ -10,7 +10,7 @@ import click
 
 from co_cli import trust
 from co_cli.commands.shared import Desk, as_json, assume_yes, confirm, in_user, open_desk
-from co_cli.display import notice, quote, say, say_line, to_json
+from co_cli.display import notice, progress, quote, say, say_line, to_json
 from co_cli.errors import CoError
 from co_cli.knowledge import folders
 from co_cli.knowledge import intake as moving
@@ -39,6 +39,8 @@ def import_command(path: Path, in_user: bool, yes: bool, as_json: bool) -> None:
     if intake.change is not None and confirm("Do it?", yes, quiet=as_json):
         _carry_out(desk, book, intake, shown=not as_json)
         report["done"] = True
+        with progress("Reading closely") as step:
+            book.sync(closely=True, progress=step)
     if as_json:
         to_json(report)
     elif report["done"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from datetime import date
 from typing import Any
@@ -36,6 +37,8 @@ from co_cli.knowledge.scan import holds
 from co_cli.knowledge.secrets import LEFT_OUT, without_secrets
 from co_cli.knowledge.visible import difference
 from co_cli.results import saved_json, saved_text
+
+_OF_ONE = 4  # passages of a new memory that are read closely before the command ends
 
 
 @click.command("learn")
@@ -84,6 +87,8 @@ def learn_command(
         to_json(saved_json(book, saved))
     else:
         say(saved_text(book, saved))
+    sys.stdout.flush()  # the person knows; now there is time to read it closely
+    book.finder.read_closely(most=_OF_ONE)
 
 
 def _remember(

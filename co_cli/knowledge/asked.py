@@ -42,10 +42,6 @@ class Asked:
         for word in question.words:
             self._ask(word)
 
-    def worth(self, stem: str) -> float:
-        """How rare a stem is, by its share in its word."""
-        return self.idf[stem] * self.stems[stem][1]
-
     def met(self, key: int, stems: Iterable[str]) -> dict[str, float]:
         """How well each word is met by a passage that has these stems of it."""
         found: dict[str, float] = {}
@@ -119,7 +115,8 @@ class Asked:
             low = word.casefold()
             if len(low) >= 4 and low.isalpha():
                 for other in self.index.of_length(len(low) - 1, len(low) + 1):
-                    known += self._want(word, other, _SLIP) if words.slip(low, other) else 0
+                    near = words.slip(low, other) or words.slip(low, other.removesuffix("s"))
+                    known += self._want(word, other, _SLIP) if near else 0
         return known > 0
 
     def weigh(self) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 MOST = 4095  # passages of one note
-_WHOLE = 1500  # a text up to this many characters is not split
-_SIZE = 1000
+_WHOLE = 1000  # a text up to this many characters is not split
+_SIZE = 500
 _BREAK = re.compile(r"\n[ \t]*\n|\n(?=#{1,6} )")
 
 

@@ -13,16 +13,18 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from co_cli.errors import CoError, EmbedderUnavailable, FormatError
-from co_cli.knowledge import disk, embed, folders, words
+from co_cli.knowledge import disk, folders, words
 from co_cli.knowledge.chunk import passages
 from co_cli.knowledge.frontmatter import split
 from co_cli.knowledge.hits import Around, Filters, Hit, How, Synced
-from co_cli.knowledge.index import Index, Loaded, settled, sign, vec_path
+from co_cli.knowledge.index import Index, Loaded, as_read, hashed, settled, sign, vec_path
 from co_cli.knowledge.lookup import Row
+from co_cli.knowledge.meaning.encoders import Meaning, built_in
 from co_cli.knowledge.note import Note, decode, parse, parse_article
 from co_cli.knowledge.question import Question
 from co_cli.knowledge.scan import scan
 from co_cli.knowledge.search import Found, Search, answers
+from co_cli.knowledge.vectors import Vectors
 
 if TYPE_CHECKING:
     from co_cli.knowledge.watch import Watcher
@@ -31,6 +33,7 @@ ARTICLES = "articles"
 _SOON = "the next recall takes it in"
 _MEMORY_NOTES = 20_000  # an index in memory is built for no more
 _NEIGHBOURS = 10
+_PAID = 32  # passages that are read closely between two looks at the index
 _TEXTS, _SHORT = 8192, 2000  # texts that a process remembers, and their length
 _START = 400  # characters of a passage that stand together in any note that says the same
 _T = TypeVar("_T")
@@ -278,19 +281,14 @@ class Finder:
 
     def _made(self, *, kept: bool) -> Index:
         self._lacking = ""
-        embedder = speller = None
+        embedder = None
         if self.how.backend != "fts5":
             try:
                 vec_path()  # without it no vector can be compared
-                speller = embed.built_in()
+                embedder = self.how.embedder() if self.how.embedder else built_in()
             except EmbedderUnavailable as error:
                 self._lacking = str(error)
-            try:
-                vec_path()
-                embedder = self.how.embedder() if self.how.embedder else speller
-            except EmbedderUnavailable as error:
-                self._lacking = str(error)
-        return Index(self.root, embedder, speller, kept=kept)
+        return Index(self.root, embedder, kept=kept)
 
     def _say(self, index: Index, trouble: Exception | None) -> None:
         if index.kept:
@@ -301,6 +299,70 @@ class Finder:
         if index.trouble or (self.how.backend != "fts5" and index.embedder is None):
             self.degraded = f"searched by words alone: {index.trouble or self._lacking}"
         index.trouble = ""
+
+    # Reading closely
+
+    def read_closely(
+        self, progress: Callable[[int, int], None] | None = None, most: int = 0
+    ) -> int:
+        """Read the passages that were only skimmed, newest first, all or so many; how many were.
+
+        The index is not held meanwhile, and what was read is kept whatever happens next.
+        """
+        done, tried = 0, set[bytes]()
+        while found := self._use(lambda index, _: index.skimmed(len(tried) + _PAID)):
+            few = min(_PAID, most - done) if most else _PAID
+            waiting = [one for one in found if one[0] not in tried][:few]
+            if not waiting:
+                break
+            tried.update(key for key, _, _ in waiting)
+            vectors = self._read(waiting)
+            self._use(lambda index, _, vectors=vectors: index.take_closely(vectors))  # type: ignore[misc]
+            done += len(waiting)
+            if progress:
+                left = self._use(lambda index, _: index.closely()) or (done, done)
+                progress(left[0], left[1])
+        return done
+
+    def _read(self, waiting: Iterable[tuple[bytes, int, Row]]) -> dict[bytes, bytes]:
+        """The vectors of these passages, also put beside the index; none for one that changed."""
+        index = self._index
+        if index is None or index.vectors is None or not isinstance(index.embedder, Meaning):
+            return {}
+        found: dict[bytes, bytes] = {}
+        for key, at, row in waiting:
+            note = self.note(row.name)
+            parts = passages(note.text) if note else []
+            if note and at - row.id < len(parts):
+                text = as_read(parts[at - row.id], note.tags)
+                if hashed(text.encode("utf-8", "replace")) == key:
+                    found[key] = index.embedder.closely(text)
+        if index.kept:
+            with suppress(OSError):  # a folder that takes no file
+                index.vectors.add(found)
+        return found
+
+    def tidy_vectors(self) -> None:
+        """Forget the close readings of what is no longer a note's text; for a purge, of all."""
+        path = f"{self.index_path}-vectors"
+        loaded = (self._load(name) for name in self._listed())
+        notes = [one.found for one in loaded if one and isinstance(one.found, Note)]
+        keys = [
+            hashed(as_read(part, note.tags).encode("utf-8", "replace"))
+            for note in notes
+            for part in passages(note.text)
+        ]
+        try:
+            meaning = built_in()
+        except EmbedderUnavailable:
+            with suppress(FileNotFoundError):
+                os.unlink(path)
+            return
+        Vectors(path, meaning.name, meaning.dim).keep(keys)
+
+    def closely(self) -> tuple[int, int]:
+        """How many notes with a meaning were read closely, and how many there are."""
+        return self._use(lambda index, _: index.closely()) or (0, 0)
 
     def compare(self) -> tuple[str, list[tuple[str, str]]]:
         """How the index stands to the files, and each file that is not in it as it is, with why."""
@@ -341,7 +403,7 @@ class Finder:
         def act(index: Index, _: Synced) -> list[Hit]:
             search = Search(
                 index, question, self._text, allowed=index.allowed(filters),
-                fusion=self.how.fusion, today=today, limit=limit,
+                fusion=self.how.fusion, limit=limit,
             )  # fmt: skip
             found = search.found()
             told = answers(found) if strict else [(one, False) for one in found]
@@ -385,7 +447,7 @@ class Finder:
             if synced.missing:
                 return None
             same = {row.name for row in map(index.file, index.holding(*rare)) if row.number}
-            found = Search(index, Question(text), self._text).found()[:_NEIGHBOURS]
+            found = Search(index, Question(text), self._text, quick=True).found()[:_NEIGHBOURS]
             near = [one.row.name for one in found if one.row.number]
             return Around(
                 self._notes(sorted(same)),

@@ -9,16 +9,19 @@ from typing import TypeVar
 from co_cli.knowledge import words
 from co_cli.knowledge.lookup import Row
 
+# Meaning is the cosine, `near` the share of the question's words that stand there, by rarity.
+# `who`, `asks` and `reply` speak only where notes begin with a speaker's name or ask something.
 WEIGHTS = {
-    "words": 0.1, "meaning": 6.0, "near": 4.0, "who": 3.0, "when": 0.8, "capital": 2.0,
-    "month": 3.5, "day": 3.5, "asks": -2.6, "reply": 0.5, "expired": -1.5,
+    "meaning": 10.0, "near": 4.0, "month": 3.5, "day": 3.5, "expired": -1.5,
+    "who": 3.0, "asks": -2.6, "reply": 0.5,
 }  # fmt: skip
 
-_LEAN = 0.5  # what nearness in meaning counts beside the words when it is asked: is this a miss?
-_LOW, _HIGH, _BASE, _SLOPE = 0.26, 0.485, 0.16, 0.0515  # the floor by the logarithm of the notes
-_WEAK, _FAINT = 0.15, -0.25  # the strength below which a hit is weak, or not told
+_COVERED = 0.4  # what the words that stand there count beside the meaning: is this a miss?
+_LOW, _HIGH, _BASE, _SLOPE = 0.35, 0.5, -0.17, 0.1  # the floor by the logarithm of the passages
+_MISS, _FAINT = -0.15, -0.25  # the best must reach this, any other that; below 0 a hit is weak
+_LOST = 0.2  # what a hit needs more to be sure when all that was asked for stands nowhere
 _TOP = 5
-_NEAR = 0.2  # meaning from here on is worth telling
+_NEAR = 0.3  # meaning from here on is worth telling
 _REPLIES = 3.0  # and so is that it answers a question that is this near
 _REASONS = {"month": "date", "who": "person"}
 
@@ -30,8 +33,8 @@ class Found:
     """A passage that may answer, and what speaks for it."""
 
     __slots__ = (
-        "cover", "exact", "features", "floor", "in_text", "key", "likened", "met", "only", "row",
-        "said", "score", "speaker", "tags", "text",
+        "cover", "exact", "features", "floor", "in_text", "key", "lost", "met", "only", "row",
+        "score", "speaker", "tags", "text",
     )  # fmt: skip
 
     def __init__(self, key: int, row: Row, text: str, meaning: float) -> None:
@@ -39,10 +42,9 @@ class Found:
         self.speaker, _ = words.spoken(text)
         self.features = {"meaning": meaning}
         self.met: dict[str, float] = {}  # how well each word is met
-        self.said: set[str] = set()
         self.tags: list[str] = []
         self.score = self.cover = self.floor = 0.0
-        self.likened = 0.0  # how much of what was asked for is there by other words
+        self.lost = 0.0  # the share of what was asked for that are names which stand nowhere
         self.exact = self.only = 0
         self.in_text = False
 
@@ -56,7 +58,8 @@ class Found:
         """How sure it is that this is about what was asked; below 0 it is about something else."""
         if self.exact:
             return 2.0
-        return self.cover + _LEAN * max(0.0, self.features["meaning"]) - self.floor
+        meaning = self.features["meaning"]
+        return max(self.cover, meaning + _COVERED * self.cover) - self.floor
 
     @property
     def parts(self) -> dict[str, float]:
@@ -78,22 +81,22 @@ class Found:
         parts += [why for name, why in _REASONS.items() if features.get(name, 0.0) > 0]
         if features.get("reply", 0.0) > _REPLIES:
             parts.append("answers a question")
-        if not parts or (self.likened >= _NEAR and not self.exact):
+        if not parts or (features["meaning"] >= _NEAR and not self.exact):
             parts.append("meaning")
         return "; ".join(parts)
 
 
 def floor(size: int) -> float:
-    """What a passage must reach to be an answer; few notes know few words, and need less."""
+    """What a passage must reach to be an answer: among many notes, one is near by chance."""
     return min(_HIGH, max(_LOW, _BASE + _SLOPE * math.log(size or 1)))
 
 
 def answers(found: list[Found]) -> list[tuple[Found, bool]]:
     """What to tell, and whether it is weak; nothing when even the best is about something else."""
-    if max((one.strength for one in found[:_TOP]), default=-1.0) < 0:
+    if max((one.strength for one in found[:_TOP]), default=-1.0) < _MISS:
         return []
-    least = _WEAK if found[0].exact else _FAINT
-    return [(one, one.strength < _WEAK) for one in found if one.strength >= least]
+    least = 0.0 if found[0].exact else _FAINT
+    return [(one, one.strength < _LOST * one.lost) for one in found if one.strength >= least]
 
 
 def rank_by_places(
@@ -128,4 +131,4 @@ def in_order(found: Iterable[Found]) -> list[Found]:
 def _place(one: Found) -> tuple[float, ...]:
     if one.exact:
         return -one.exact, float("expired" in one.features)
-    return 0, -one.only, -one.score
+    return 0, -one.score

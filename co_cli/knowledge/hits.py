@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from co_cli.knowledge.note import Note
 
 if TYPE_CHECKING:
-    from co_cli.knowledge.embed import Embedder
+    from co_cli.knowledge.meaning.encoders import Embedder
 
 
 class How(NamedTuple):

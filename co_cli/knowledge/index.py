@@ -21,15 +21,15 @@ import apsw
 from co_cli.errors import EmbedderUnavailable, FormatError
 from co_cli.knowledge import disk, folders, words
 from co_cli.knowledge.chunk import passages
-from co_cli.knowledge.embed import Embedder, Static
 from co_cli.knowledge.hits import Synced
 from co_cli.knowledge.lookup import Lookup
+from co_cli.knowledge.meaning.encoders import Embedder, Meaning, tagged
 from co_cli.knowledge.note import Note, number_of
+from co_cli.knowledge.vectors import Vectors
 
-SCHEMA = "co 6"
+SCHEMA = "co 7"
 PATIENCE = 10.0
 _BATCH = 1000
-_LARGE = 2000  # notes from which on a question must not wait for the embedder's vocabulary
 _MANY = 9  # files that may vanish at once without a question
 _COARSE = 2_100_000_000  # a file system may keep whole seconds only, two at a time
 _FINE = 100_000_000
@@ -47,9 +47,9 @@ CREATE INDEX unread ON file(name) WHERE why IS NOT NULL;
 CREATE INDEX numbers ON file(number);
 CREATE INDEX uids ON file(uid) WHERE uid IS NOT NULL;
 CREATE INDEX speakers ON file(speaker) WHERE speaker IS NOT NULL;
-CREATE TABLE word(word TEXT PRIMARY KEY, b BLOB) WITHOUT ROWID;
-CREATE TABLE piece(piece TEXT PRIMARY KEY, id INTEGER) WITHOUT ROWID;
-CREATE TABLE vector(id INTEGER PRIMARY KEY, hash BLOB, v BLOB);
+CREATE TABLE word(word TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE vector(id INTEGER PRIMARY KEY, hash BLOB, v BLOB, closely INTEGER);
+CREATE INDEX skimmed ON vector(id) WHERE NOT closely;
 CREATE TABLE bits(id INTEGER PRIMARY KEY, b BLOB);
 CREATE VIRTUAL TABLE terms USING fts5(
     body, title, tags, date, content='', contentless_delete=1,
@@ -92,14 +92,17 @@ class Index(Lookup):
         self,
         root: str,
         embedder: Embedder | None = None,
-        speller: Static | None = None,
         *,
         kept: bool = True,
     ) -> None:
         super().__init__()
         self.path = os.path.join(root, folders.INDEX)
-        self.embedder = embedder  # of passages
-        self.speller = speller  # of single words
+        self.embedder = embedder
+        self.vectors = (
+            Vectors(f"{self.path}-vectors", embedder.name, embedder.dim)
+            if isinstance(embedder, Meaning)
+            else None
+        )
         self.kept = kept
         self.trouble = ""
         self._learnt: set[str] = set()  # words of an index that is being built
@@ -114,15 +117,9 @@ class Index(Lookup):
         with disk.locked(self._seal, PATIENCE):
             yield
 
-    def _piece(self, part: str) -> int | None:
-        found: int | None = self._get("SELECT id FROM piece WHERE piece=?", part).get
-        return found
-
     def close(self) -> None:
         """Let go of the database."""
         if self._db is not None:
-            if self.speller:
-                self.speller.lend(None)
             self._stem = None
             self._db.close()
             self._db = None
@@ -140,8 +137,8 @@ class Index(Lookup):
         return b""
 
     def _stamp(self) -> str:
-        names = [one.name for one in (self.embedder, self.speller) if one]
-        return f"{SCHEMA} {apsw.sqlite_lib_version()} {names}"
+        name = self.embedder.name if self.embedder else ""
+        return f"{SCHEMA} {apsw.sqlite_lib_version()} {name}"
 
     def trusted(self) -> bool:
         """Whether the file is as Co left it, and open."""
@@ -156,8 +153,6 @@ class Index(Lookup):
         if self._db is None or self._inode != inode:
             self.close()
             self._db, self._inode = self._open(self.path), inode
-            if self.speller and self._get("SELECT 1 FROM piece LIMIT 1").get:
-                self.speller.lend(self._piece)
         return True
 
     def intact(self) -> bool:
@@ -187,7 +182,7 @@ class Index(Lookup):
         db.pragma("journal_mode", "memory")
         db.pragma("synchronous", "off")
         db.pragma("temp_store", "memory")
-        if self.embedder or self.speller:
+        if self.embedder:
             _load(db, vec_path())
         return db
 
@@ -297,7 +292,7 @@ class Index(Lookup):
         return int(self._get(query, _key(name), name).get or 0)
 
     def _drop(self, names: Iterable[str]) -> dict[bytes, bytes]:
-        """Remove the rows of these files; their vectors are handed back, by the text's hash."""
+        """Remove the rows of these files; a provider's vectors are handed back, by their hash."""
         kept: dict[bytes, bytes] = {}
         for name in names:
             row = self.db.execute(
@@ -306,7 +301,7 @@ class Index(Lookup):
             if row is None:
                 continue
             rows = [(at,) for at in range(row[0], row[0] + row[1])]
-            if self.embedder:
+            if self.embedder and self.vectors is None:
                 for one in rows:
                     kept.update(self.db.execute("SELECT hash, v FROM vector WHERE id=?", one))
             for table in ("terms", "letters"):
@@ -380,7 +375,7 @@ class Index(Lookup):
                 vocabulary.update(said.split())
                 terms.append((at, said, *around))
                 letters.append((at, f"{words.folded(part)}\n{lower}"))
-                texts.append((at, words.spoken(part)[1]))
+                texts.append((at, as_read(part, found.tags)))
             vocabulary.update(around[0].split(), around[1].split())
             expires = str(found.meta.get("expires") or "")[:10]
             head = found.id, found.created, expires, tags + "\n"
@@ -401,7 +396,7 @@ class Index(Lookup):
         db.executemany("INSERT INTO file VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", files)
 
     def _learn(self, db: apsw.Connection, vocabulary: set[str]) -> None:
-        """Keep the words that are new, for beginnings, slips and likeness."""
+        """Keep the words that are new, for beginnings and slips."""
         new = sorted(word for word in vocabulary if (2 if word.isascii() else 1) < len(word) < 40)
         if db is self._db:
             known = "SELECT 1 FROM word WHERE word=?"
@@ -409,15 +404,7 @@ class Index(Lookup):
         else:  # a new index holds just what it was taught
             new = [word for word in new if word not in self._learnt]
             self._learnt.update(new)
-        if self.speller:
-            try:
-                signs = zip(new, self.speller.signs(new), strict=True)
-                query = "INSERT INTO word VALUES(?, vec_quantize_binary(vec_int8(?)))"
-                db.executemany(query, signs)
-                return
-            except EmbedderUnavailable as error:
-                self.trouble = str(error)
-        db.executemany("INSERT INTO word VALUES(?, NULL)", [(word,) for word in new])
+        db.executemany("INSERT INTO word VALUES(?)", [(word,) for word in new])
 
     def _embed(
         self,
@@ -426,22 +413,37 @@ class Index(Lookup):
         texts: list[tuple[int, str]],
         known: Mapping[bytes, bytes],
     ) -> None:
-        if embedder is self.speller:  # so cheap that nothing is worth keeping
-            made = embedder.documents([text for _, text in texts])
-            rows: list[tuple[int, bytes | None, bytes]] = [
-                (at, None, vector) for (at, _), vector in zip(texts, made, strict=True)
-            ]
-        else:
-            keyed = [(at, hashed(text.encode()), text) for at, text in texts]
-            wanted = {key: text for _, key, text in keyed if key not in known}
-            vectors = dict(zip(wanted, embedder.documents(list(wanted.values())), strict=True))
-            rows = [(at, key, known.get(key) or vectors[key]) for at, key, _ in keyed]
-        rows = [row for row in rows if any(row[2])]
-        db.executemany("INSERT INTO vector VALUES(?,?,?)", rows)
+        keyed = [(at, hashed(text.encode("utf-8", "replace")), text) for at, text in texts]
+        if self.vectors is not None:
+            known = self.vectors.find(key for _, key, _ in keyed)
+        wanted = {key: text for _, key, text in keyed if key not in known}
+        made = dict(zip(wanted, embedder.documents(list(wanted.values())), strict=True))
+        closely = self.vectors is None  # another embedder has one way to read
+        rows = [
+            (at, key, known.get(key) or made[key], closely or key in known) for at, key, _ in keyed
+        ]
+        self._put(db, [row for row in rows if any(row[2])])
+
+    def _put(self, db: apsw.Connection, rows: list[tuple[int, bytes, bytes, bool]]) -> None:
+        db.executemany("INSERT OR REPLACE INTO vector VALUES(?,?,?,?)", rows)
         db.executemany(
-            "INSERT INTO bits VALUES(?, vec_quantize_binary(vec_int8(?)))",
-            [(at, vector) for at, _, vector in rows],
+            "INSERT OR REPLACE INTO bits VALUES(?, vec_quantize_binary(vec_int8(?)))",
+            [(at, vector) for at, _, vector, _ in rows],
         )
+
+    def take_closely(self, vectors: Mapping[bytes, bytes]) -> None:
+        """Put the vectors of passages that were read closely in the place of the quick ones."""
+        query = "SELECT id FROM vector WHERE hash=? AND NOT closely"
+        rows = [
+            (id, key, vector, True)
+            for key, vector in vectors.items()
+            for (id,) in self._get(query, key).fetchall()
+        ]
+        if rows:
+            self._break_seal()
+            with self.db:
+                self._put(self.db, rows)
+            self._seal_it()
 
     def _rebuild(
         self,
@@ -492,10 +494,6 @@ class Index(Lookup):
             if progress:
                 progress(min(start + _BATCH, len(names)), len(names))
         self._learnt = set()
-        if self.speller and len(names) >= _LARGE:
-            pieces = sorted(self.speller.plain().items())
-            with db:
-                db.executemany("INSERT INTO piece VALUES(?,?)", pieces)
         self._remember(db, _summed(seen))
         return db
 
@@ -510,6 +508,11 @@ def _summed(seen: Mapping[str, int]) -> str:
     """One text for a folder as it is; another order of the same files may give another."""
     names = zlib.crc32("\n".join(seen).encode("utf-8", "surrogateescape"))
     return f"{len(seen)} {sum(seen.values())} {names}"
+
+
+def as_read(passage: str, tags: Iterable[str]) -> str:
+    """A passage as an embedder reads it: what is said, without who says it, and the tags."""
+    return tagged(words.spoken(passage)[1], tags)
 
 
 def hashed(data: bytes) -> bytes:

@@ -18,7 +18,6 @@ from co_cli.errors import FormatError
 from co_cli.knowledge.hits import Filters
 
 _NEEDLE = 16  # of a longer text, triples side by side tell enough
-_SIGNS = 100_000  # words whose signs are remembered
 _ROW = "id, name, sign, number, created, expires, tags"
 _NEAREST = 120
 TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2", "tokenchars", "_./#+:@-'")
@@ -42,7 +41,6 @@ class Lookup:
     def __init__(self) -> None:
         self.absent: set[int] = set()  # the rows of files that vanished together
         self._missing: list[str] = []  # their names
-        self._signs: dict[str, int] = {}
         self._db: apsw.Connection | None = None
         self._stem: apsw.FTS5Tokenizer | None = None
 
@@ -165,21 +163,18 @@ class Lookup:
                    WHERE id IN (SELECT value FROM json_each(?))"""
         return list(self._get(query, vector, json.dumps(list(rows))))
 
-    def signs(self, some: Iterable[str]) -> dict[str, int]:
-        """The signs of the vectors of these words as bits, of those that the notes hold."""
-        wanted = list(some)
-        new = [word for word in wanted if word not in self._signs]
-        if len(self._signs) + len(new) > _SIGNS:
-            self._signs, new = {}, wanted
-        query = "SELECT word, b FROM word WHERE word IN (SELECT value FROM json_each(?))"
-        for word, b in self._get(query, json.dumps(new)) if new else ():
-            self._signs[word] = int.from_bytes(b or b"", "little")
-        return {word: self._signs.get(word, 0) for word in wanted}
+    def skimmed(self, limit: int) -> list[tuple[bytes, int, Row]]:
+        """Passages that wait to be read closely: the text's hash, the passage, its file."""
+        query = "SELECT hash, id FROM vector WHERE NOT closely ORDER BY id DESC LIMIT ?"
+        found = self._get(query, limit).fetchall()
+        return [(key, id, self.file(id)) for key, id in found]
 
-    def sign_of(self, vector: bytes) -> int:
-        """The signs of a vector as bits."""
-        bits = self._get("SELECT vec_quantize_binary(vec_int8(?))", vector).get
-        return int.from_bytes(bits, "little") if any(vector) else 0
+    def closely(self) -> tuple[int, int]:
+        """How many files with a meaning were read closely, and how many there are."""
+        of_file = "SELECT 1 FROM vector WHERE vector.id BETWEEN file.id AND file.id + passages - 1"
+        query = f"SELECT count(*), sum(EXISTS({of_file} AND NOT closely)) FROM file"
+        total, waiting = self._get(f"{query} WHERE EXISTS({of_file})").get
+        return total - (waiting or 0), total
 
     def dated(self, like: str) -> list[int]:
         """The first passages of the notes whose date looks like this."""

@@ -245,11 +245,12 @@ def _remove_index(book: Notebook) -> None:
     """The index holds words and letters of every note; the next recall builds it anew."""
     book.close()
     index = os.path.join(book.root, folders.INDEX)
+    book.finder.tidy_vectors()
     if not os.path.lexists(index):
         return
     with disk.locked(f"{index}-seal"):
         for name in disk.list_names(book.root):
-            if name.startswith(folders.INDEX) and not name.endswith("-seal"):
+            if name.startswith(folders.INDEX) and not name.endswith(("-seal", "-vectors")):
                 os.unlink(os.path.join(book.root, name))
 
 

@@ -29,11 +29,6 @@ _NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
 _LENGTHS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _ISO = r"\b(\d{4})-(\d\d)(?:-(\d\d))?\b"
 _IN = r"(?i)\b(?:in|of|during|since|until|by|before|after|mid|late|early|last|this|next) \Z"
-_WHEN = r"(?i)\s*(?:when|how long|since when|(?:what|which) (?:date|year|month|day|time))\b"
-_NAMING = (
-    r"(?i)\b(?:who|whom|where|which|what (?:city|country|state|place|company|team|book|movie|game|"
-    r"song|band|author|brand)s?)\b"
-)
 
 
 class Day(NamedTuple):
@@ -86,15 +81,13 @@ class Question:
 
     def __init__(self, text: str, today: str = "") -> None:
         text = text[:MOST].encode("utf-8", "replace").decode()
-        self.text = text
+        self.text, self.today = text, today
         self.needle = words.folded(text)
         self.days, rest = _days(text, today)
         asked = words.WORD.findall(rest)
         told = [word for word in asked if word.casefold() not in _ASKING]
         self.words = list(dict.fromkeys(told if any(map(words.terms, told)) else asked))[:_TERMS]
         self.names = named(rest)
-        self.when = bool(re.match(_WHEN, text))
-        self.naming = bool(re.search(_NAMING, text))  # whether a name would answer it
 
 
 def named(text: str) -> set[str]:

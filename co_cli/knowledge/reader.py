@@ -20,8 +20,8 @@ from co_cli.knowledge.policy import Origins, Policy
 from co_cli.knowledge.visible import visible
 
 if TYPE_CHECKING:
-    from co_cli.knowledge.embed import Embedder
     from co_cli.knowledge.finder import Finder
+    from co_cli.knowledge.meaning.encoders import Embedder
 
 Ref = str | int | Note
 
@@ -321,11 +321,23 @@ class Reader:
         return hits[:limit]
 
     def sync(
-        self, *, anew: bool = False, progress: Callable[[int, int], None] | None = None
+        self,
+        *,
+        anew: bool = False,
+        closely: bool = False,
+        progress: Callable[[int, int], None] | None = None,
     ) -> Synced:
-        """Bring the index up to date now, or build it anew; recall does so by itself."""
+        """Bring the index up to date now, or build it anew; recall does so by itself.
+
+        With `closely` every note that was only skimmed is read for its meaning, which takes time.
+        """
         self._begin()
-        return self.finder.sync(anew=anew, progress=progress)
+        synced = self.finder.sync(anew=anew, progress=progress)
+        if anew and synced.rebuilt:
+            self.finder.tidy_vectors()
+        if closely:
+            self.finder.read_closely(progress)
+        return synced
 
     def exists(self) -> bool:
         """Whether there is a notebook at all; looking for one makes none."""

@@ -6,7 +6,6 @@ left out once, and checked on notes as Co keeps them (bench/).
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable
 
@@ -14,38 +13,25 @@ from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge import words
 from co_cli.knowledge.asked import FEW, Asked
 from co_cli.knowledge.chunk import passages
-from co_cli.knowledge.embed import Static
 from co_cli.knowledge.found import WEIGHTS, Found, answers, floor, in_order, newest, rank_by_places
 from co_cli.knowledge.index import Index
 from co_cli.knowledge.lookup import Row
+from co_cli.knowledge.meaning.encoders import Meaning
 from co_cli.knowledge.question import Question, Span
 
 __all__ = ["Found", "Search", "answers"]
 
-_KEPT = 0.25  # a note that alone has a word is told of when it covers so much
 _FIRST = 50  # candidates of each kind, at least
-_CLOSER = 40  # candidates that are looked at closely
-_LIKENED = 20  # of them, those whose words are compared by meaning
+_CLOSER = 60  # candidates that are looked at closely
 _MANY = 1000  # what so many passages have tells none of them apart
 _DATED = 50
 _OF_ONE = 3  # passages of one note
 _COLUMNS = "1.0, 2.0, 1.0, 0.5"  # body, title, tags, date
-_K1, _B, _TYPICAL = 0.9, 0.3, 12.0
 _BREATH = 60  # seconds within which one note answers another
 _PERSON, _DAY = 3.0, 2.0  # what a person and a day weigh beside the words
 
-_CORE = ("words", "meaning", "near")
-
-_DAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
-_TIME = (
-    r"(?i)\b(?:yesterday|today|tonight|tomorrow|ago|(?:last|next|this|past) (?:week|weekend|month|"
-    rf"year|night|few|summer|winter|spring|fall|{_DAYS})\w*|{_DAYS}|(?:19|20)\d\d|"
-    + "|".join(month for month in words.MONTHS if month != "may")
-    + r"|(?:in|since|for) (?:a|two|three|four|five|\d+) (?:days?|weeks?|months?|years?))\b"
-)
-_NAME = r"[^.!?:\"\[(\s] ([A-Z][\w-]+)"  # inside a sentence
+_CORE = ("meaning", "near")
 _SENTENCE = r"(?<=[.!?])\s+|\n+"
-_PIECES = 0.6  # of the likeness of a word that the embedder knows only in pieces
 
 
 class Search:
@@ -59,8 +45,8 @@ class Search:
         *,
         allowed: set[int] | None = None,
         fusion: str = "blend",
-        today: str = "",
         limit: int = 10,
+        quick: bool = False,
     ) -> None:
         self.index = index
         self.question = question
@@ -70,24 +56,24 @@ class Search:
         self.read = read
         self.allowed = allowed
         self.fusion = fusion
-        self.today = today
         self.first = max(_FIRST, limit)  # candidates of each kind
         self.closer = max(_CLOSER, limit)
         self._texts: dict[str, list[str]] = {}
         self.asked = Asked(index, question, self._holds)
         self.floor = floor(self.asked.size)
-        self.vector = self._embedded()
+        self.quick = quick  # whether the question is only skimmed, too
+        self.vector = b""
         self._meaning: dict[int, float] = {}
-        self._own: dict[str, tuple[int, float]] = {}
-        self._signs: dict[str, int] = {}
 
     def _embedded(self) -> bytes:
-        """The question as a vector, without the people; nothing when no embedder answers."""
-        if not self.index.embedder:
+        """The question as a vector; nothing when no embedder answers."""
+        embedder, text = self.index.embedder, self.question.text
+        if not embedder:
             return b""
-        said = [word for word in self.question.words if word.casefold() not in self.asked.people]
+        if self.quick and isinstance(embedder, Meaning):
+            return embedder.quickly(text)
         try:
-            return self.index.embedder.query(" ".join(said))
+            return embedder.query(text)
         except EmbedderUnavailable as error:
             self.index.trouble = str(error)
             return b""
@@ -97,17 +83,16 @@ class Search:
         keyword = self._by_words()
         exact = self._by_letters()
         needle = self.question.needle
-        if not keyword and not any(self._holds(row, needle) for row in exact) and self.asked.mend():
+        stands = any(self._holds(row, needle) for row in exact)
+        if not keyword and not stands and self.asked.mend():
             keyword = self._by_words()
+        self.quick = self.quick or stands  # what stands there as it was asked needs no reading
+        self.vector = self._embedded()
         nearest = self._by_meaning()
         self.asked.weigh()
         picked = self._pick(keyword, exact, nearest)
         for found in picked.values():
             self._weigh(found, found.key in exact)
-        likened = in_order(picked.values())[:_LIKENED]
-        self._learn_signs(word for found in likened for word in found.said)
-        for found in likened:
-            self._liken(found)
         if self.fusion == "rrf":
             rank_by_places(picked, keyword, nearest)
         else:
@@ -248,32 +233,21 @@ class Search:
 
     def _weigh(self, found: Found, letters: bool) -> None:
         question, text, features = self.question, found.text, found.features
-        analysed = words.analysed(f"{text}{found.row.tags}")
-        found.said = set(analysed.split())
-        stems = self.index.stems(analysed)
-        norm = _K1 * (1 - _B + _B * len(stems) / _TYPICAL)
-        times = {stem: count for stem in self.asked.stems if (count := stems.count(stem))}
-        found.met = self.asked.met(found.key, times)
-        found.only = self.asked.rarities(found.key, times)
+        said = {*self.index.stems(words.analysed(f"{text}{found.row.tags}"))}
+        stems = [stem for stem in self.asked.stems if stem in said]
+        found.met = self.asked.met(found.key, stems)
+        found.only = self.asked.rarities(found.key, stems)
         found.tags = self._tags(found.row.tags)
-        features["words"] = sum(
-            self.asked.worth(stem) * count * (_K1 + 1) / (count + norm)
-            for stem, count in times.items()
-        )
         if people := self.asked.people:
             first = found.speaker == people[0]
             features["who"] = float(first) if len(people) == 1 else 0.5 * first
-        if question.when:
-            features["when"] = float(bool(re.search(_TIME, text)))
-        if question.naming:
-            features["capital"] = float(self._names(text))
         for day in question.days:
             month, near_day = day.fits(found.row.created)
             features["month"] = max(features.get("month", 0.0), month)
             features["day"] = max(features.get("day", 0.0), near_day)
         if "?" in text:
             features["asks"] = _asking(text)
-        if found.row.expires and found.row.expires < self.today:
+        if found.row.expires and found.row.expires < self.question.today:
             features["expired"] = 1.0
         if letters or len(found.met) == len(self.asked.weight) or len(question.needle) < 3:
             found.exact = self._exact(found)
@@ -286,9 +260,7 @@ class Search:
         found.features["near"] = near / (self.asked.whole or 1.0)
         found.score = sum(WEIGHTS[name] * value for name, value in found.features.items())
         found.cover = self._cover(found, near)
-        found.floor = self.floor
-        if found.only and self.asked.large and not self.asked.lost and found.cover > _KEPT:
-            found.floor = min(self.floor, found.cover)
+        found.floor, found.lost = self.floor, self.asked.lost / (self.asked.whole or 1.0)
 
     def _tags(self, tags: str) -> list[str]:
         """How to tell which tags are asked for."""
@@ -296,47 +268,6 @@ class Search:
         found = [tag for tag in tags.split("\n") if tag]
         exact = [f"tag {tag}" for tag in found if tag in asked]
         return exact or [f"tag {tag}" for tag in found if self.asked.has(tag)]
-
-    def _names(self, text: str) -> bool:
-        """Whether something is called by its name there."""
-        return any(
-            name.casefold() not in words.STOP and not self.index.speaks(name.casefold())
-            for name in re.findall(_NAME, text)
-        )
-
-    def _liken(self, found: Found) -> None:
-        """A word that is missing counts as far as one there is near in meaning; a name does not."""
-        names, weight = self.question.names, self.asked.weight
-        rest = [word for word in weight if word not in found.met and word not in names]
-        others = [sign for word in found.said if (sign := self._sign(word))] if rest else []
-        if not others or not self.index.speller:
-            return
-        covered = near = self._covered(found)
-        for word in rest:
-            own, trust = self._trusted(self.index.speller, word)
-            if own:
-                apart = min((own ^ other).bit_count() for other in others)
-                like = max(0.0, math.cos(math.pi * apart / self.index.speller.dim))
-                near += weight[word] * trust * like
-        found.likened = (near - covered) / self.asked.whole
-        self._sum(found, near)
-
-    def _trusted(self, speller: Static, word: str) -> tuple[int, float]:
-        """The signs of a word, and how far to trust them: less when it is made of pieces."""
-        if word not in self._own:
-            term = words.terms(word)[0]
-            sign = self.index.sign_of(speller.signs([term])[0])
-            self._own[word] = sign, 1.0 if len(speller.tokens(term)) == 1 else _PIECES
-        return self._own[word]
-
-    def _sign(self, word: str) -> int:
-        if word not in self._signs:
-            self._learn_signs([word])
-        return self._signs[word]
-
-    def _learn_signs(self, some: Iterable[str]) -> None:
-        """Look the signs of these words up, all at once."""
-        self._signs.update(self.index.signs({word for word in some if word not in self._signs}))
 
     def _cover(self, found: Found, near: float) -> float:
         """How much of what was asked for this passage covers, from 0 to 1."""
@@ -387,7 +318,6 @@ class Search:
                     continue
                 picked[key] = answer
                 self._weigh(answer, False)
-                self._liken(answer)
             core = sum(WEIGHTS[name] * question.features[name] for name in _CORE)
             answer.features["reply"] = core
             answer.score += WEIGHTS["reply"] * core
