@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import apsw
 
+from co_cli.knowledge.meaning.encoders import WEIGHTS
 from co_cli.knowledge.note import file_name, render
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -105,15 +106,23 @@ class RawIndex:
 # Made-up text
 
 
+def english() -> list[str]:
+    """Words that the model of meaning knows, the frequent ones first."""
+    pieces = Path(WEIGHTS, "vocab.txt").read_text(encoding="utf-8").split("\n")
+    return [piece for piece in pieces if len(piece) > 2 and piece.isascii() and piece.isalpha()]
+
+
 class Prose:
     """Notes of pronounceable words, as often as words come in English; same seed, same text.
 
-    The few most frequent words are English ones; the rest exist in no language.
+    The few most frequent words are English ones; the rest exist in no language, unless others are
+    given: what is not English is not read for its meaning.
     """
 
-    def __init__(self, seed: int = 7) -> None:
+    def __init__(self, seed: int = 7, words: Sequence[str] = ()) -> None:
         self.chance = random.Random(seed)
-        self.vocabulary = list(dict.fromkeys([*STOP, *self._invented(VOCABULARY)]))
+        invented = self._invented(VOCABULARY - len(words))
+        self.vocabulary = list(dict.fromkeys([*STOP, *words, *invented]))
         ranks = range(1, len(self.vocabulary) + 1)
         self._weights = list(accumulate((rank + 2.7) ** -1.05 for rank in ranks))
 
@@ -150,6 +159,12 @@ class Prose:
         for number in range(count):
             day = f"202{4 + number % 3}-{1 + number % 12:02d}-{1 + number % 28:02d}T10:00:00+00:00"
             yield Fact(self.text(), self.chance.sample(TAGS, 1 + number % 2), day)
+
+    def phrase(self, text: str, count: int = 4) -> str:
+        """Some words of a text as they stand in it."""
+        words = self.chance.choice(text.split(". ")).rstrip(".").split()
+        at = self.chance.randrange(max(1, len(words) - count))
+        return " ".join(words[at : at + count])
 
     def query(self, text: str, count: int) -> str:
         """Some words of a text, without the ones everybody says."""

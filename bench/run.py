@@ -27,8 +27,17 @@ WORDS = [
     for ending in ("", "s", "ed", "ing", "er", "-first", "-only")
 ]
 Figure = tuple[str, float, float]
-OTHERS = ("locomo.py", "own.py", "speed.py", "exact.py", "durability.py --quick", "fuzz.py --quick")
-BIG = ("speed.py --big", "durability.py", "fuzz.py")
+OTHERS = (
+    "locomo.py",
+    "own.py",
+    "languages.py",
+    "cold.py",
+    "speed.py",
+    "exact.py",
+    "durability.py --quick",
+    "fuzz.py --quick",
+)
+BIG = ("speed.py --big", "cold.py --big", "durability.py", "fuzz.py")
 
 
 def write_notes(folder: Path, count: int) -> None:
@@ -86,9 +95,6 @@ def start_up(folder: Path) -> Iterator[Figure]:
     yield "co --help / import click", child_cpu(lambda _: [co, "--help"], project) / floor, 1.5
     listed = child_cpu(lambda _: [co, "knowledge", "list"], project)
     yield "co knowledge list, 1,000 notes / import click", listed / floor, 3.0
-    new = "An unheard-of fact, number {}, about pelicans"
-    learned = child_cpu(lambda number: [co, "learn", new.format(number * 7919)], project)
-    yield "co learn, 1,000 notes / import click", learned / floor, 3.0
 
 
 def reading(folder: Path) -> Iterator[Figure]:
