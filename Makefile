@@ -19,12 +19,12 @@ export PIP_USER := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help chat test check fix bench bench-big torture mutants docs lock clean python
+.PHONY: help chat test check fix bench bench-big bench-peers torture mutants docs lock clean python
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
 help: ## list what make can do
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' Makefile
 
 chat: $(READY) ## talk with Co
 	@exec $(BIN)/co chat
@@ -49,6 +49,9 @@ bench: $(READY) ## measure speed and what recall finds
 bench-big: $(READY) ## measure 100,000 notes, 1,000 broken indexes and 20,000 strange queries
 	@$(BIN)/python bench/run.py --big
 
+bench-peers: $(READY) ## put the same questions to others, in environments of their own
+	@$(BIN)/python bench/peers.py
+
 torture: $(READY) ## kill writers at every point and look for lost notes
 	@$(BIN)/python bench/torture.py
 
@@ -66,7 +69,7 @@ lock: python ## pin the packages again (UPGRADE=1 takes the newest releases)
 	@rm -rf $(LOCKER)
 
 clean: ## remove the environment and everything the tools left behind
-	@rm -rf $(VENV) $(LOCKER) .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
+	@rm -rf $(VENV) $(LOCKER) .bench-peers .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
 	@find co_cli tests scripts bench -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 python:
