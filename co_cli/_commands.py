@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from co_cli.approval import tools_json
 from co_cli.errors import CoError, nearest
 from co_cli.knowledge import Note, Notebook, Shelf
-from co_cli.results import marks, recall_text, span
+from co_cli.results import marks, recall_text, replaced_text, span
 
 Answer = str | Awaitable[str]
 
@@ -126,7 +126,10 @@ def _recall(shelf: Shelf[Notebook], argument: str) -> str:
         shelf.close()
     if not found:
         return recall_text(argument, [], searched)
-    rows = [f"{_row(book, hit.note, hit.why)}\n{_indented(hit.note.body)}" for book, hit in found]
+    rows = []
+    for book, hit in found:
+        why = "; ".join(filter(None, [hit.why, replaced_text(book, hit)]))
+        rows.append(f"{_row(book, hit.note, why)}\n{_indented(hit.note.body)}")
     return "\n".join(rows)
 
 

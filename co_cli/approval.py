@@ -41,6 +41,7 @@ class Twin(NamedTuple):
     text: str
     score: float
     protected: bool
+    same_matter: bool = False  # it collides by its meaning, not by its words
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,11 @@ def planned(deps: CoDeps, wish: Wish) -> Wish:
         twins = [Twin(saved.ref, old.body, 100.0, old.protected)]
         tags = tuple(saved.note.tags)
     else:
-        twins = [Twin(book.ref(n), n.body, score, n.protected) for n, score in saved.similar]
+        least = book.policy.threshold
+        twins = [
+            Twin(book.ref(n), n.body, score, n.protected, score < least)
+            for n, score in saved.similar
+        ]
     return replace(
         wish, text=text, tags=tags, scope=scope, where=saved.note.path, action=saved.action,
         ref=saved.ref, twins=tuple(twins), seen=plan.seen, refused="",

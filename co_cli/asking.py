@@ -24,7 +24,7 @@ from co_cli.approval import DECLINED, FORGET, STOPPED, Answer, Review, Reviewed,
 from co_cli.deps import CoDeps
 from co_cli.knowledge.folders import short
 from co_cli.knowledge.visible import BAR, difference, hanging, rows
-from co_cli.results import plural
+from co_cli.results import SAME_MATTER, plural
 
 Read = Callable[[str, str], Awaitable[str]]
 _PLACES = {"project": "this project", "user": "your own notebook, everywhere"}
@@ -181,7 +181,8 @@ class Screen:
                 self._quote(wish.twins[0].text)
             for twin in wish.twins if wish.collides else ():
                 lock = ", protected" if twin.protected else ""
-                self._say(f"  Similar to memory {twin.ref} ({twin.score:.0f}%{lock}):", "yellow")
+                close = SAME_MATTER if twin.same_matter else f"{twin.score:.0f}%"
+                self._say(f"  Similar to memory {twin.ref} ({close}{lock}):", "yellow")
                 self._quote(_changes(twin.text, wish.text))
         if external:
             self._say("This conversation holds text from outside, so each write is asked about.",

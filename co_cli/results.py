@@ -14,6 +14,8 @@ from co_cli.knowledge.visible import visible
 if TYPE_CHECKING:  # what only read something never loads what writes
     from co_cli.knowledge.draft import Saved
 
+SAME_MATTER = "the same matter?"
+
 
 def plural(count: int, noun: str) -> str:
     """A count with its noun: 1 memory, 2 memories."""
@@ -94,6 +96,7 @@ def hit_json(book: Reader, hit: Hit) -> dict[str, Any]:
         "why": hit.why,
         "weak": hit.weak,
         "passage": hit.passage or hit.note.body,
+        "replaced_by": book.ref(hit.replaced_by) if hit.replaced_by else None,
     }
 
 
@@ -139,7 +142,7 @@ def saved_text(book: Reader, saved: Saved) -> str:
     elif saved.similar:
         twin, score = saved.similar[0]
         other = book.ref(twin)
-        lines.append(f"Similar to memory {other} ({score:.0f}%): {twin.summary}")
+        lines.append(f"Similar to memory {other} ({closeness(book, score)}): {twin.summary}")
         lines.append(f"Both are kept. To let the new one replace it: "
                      f"co knowledge merge {ref} {other} --keep-first")  # fmt: skip
     if saved.decayed:
@@ -149,6 +152,16 @@ def saved_text(book: Reader, saved: Saved) -> str:
         lines.append(f"This notebook holds {saved.over} memories, over its limit of {limit}.")
         lines.append("`co knowledge decay` shortens it; memory_max_count raises the limit.")
     return "\n".join(lines)
+
+
+def closeness(book: Reader, score: float) -> str:
+    """Why a note collides: how much the words agree, or that it is about the same."""
+    return f"{score:.0f}%" if score >= book.policy.threshold else SAME_MATTER
+
+
+def replaced_text(book: Reader, hit: Hit) -> str:
+    """Which newer hit may hold instead."""
+    return f"replaced by {book.ref(hit.replaced_by)}?" if hit.replaced_by else ""
 
 
 def aside_text(book: Reader) -> list[str]:
@@ -191,8 +204,9 @@ def recall_text(query: str, found: Sequence[tuple[Reader, Hit]], searched: int) 
     lines = [f"Found {plural(len(found), 'memory')} matching '{query}':", ""]
     for book, hit in found:
         note = hit.note
-        weak = ", weak match" if hit.weak else ""
-        lines.append(f"**Memory {book.ref(note)}** (created {note.created[:10]}{weak})")
+        told = [f"created {note.created[:10]}", "weak match" if hit.weak else ""]
+        told = [*filter(None, [*told, replaced_text(book, hit)])]
+        lines.append(f"**Memory {book.ref(note)}** ({', '.join(told)})")
         if note.tags:
             lines.append(f"Tags: {', '.join(note.tags)}")
         lines += [note.body, ""]

@@ -69,6 +69,7 @@ CORE_ORDER = [
     "note",
     "policy",
     "hits",
+    "replacement",
     "secret_values",
     "secrets",
     "vectors",

@@ -24,7 +24,7 @@ from co_cli.knowledge.hits import Filters, Hit
 from co_cli.knowledge.note import Note
 from co_cli.knowledge.reader import Reader
 from co_cli.knowledge.visible import visible
-from co_cli.results import age, hit_json, marks, note_json, plural, span
+from co_cli.results import age, hit_json, marks, note_json, plural, replaced_text, span
 
 _SCOPES = ("all", "project", "user")
 _LIMIT, _FAINT = 10, 3  # answers that are shown at most, and weak ones beside better
@@ -104,6 +104,7 @@ def _say_hit(book: Reader, hit: Hit, untrusted: str, explain: bool) -> None:
         styled(mark),
         "yours" if book.scope == "user" else "",
         untrusted,
+        styled(replaced_text(book, hit)),
         styled(f"({'weak; ' if hit.weak else ''}{hit.why})", "dim"),
     ]
     paint("  ".join(filter(None, head)))

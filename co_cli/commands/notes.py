@@ -36,7 +36,7 @@ from co_cli.knowledge.reader import named
 from co_cli.knowledge.scan import holds
 from co_cli.knowledge.secrets import LEFT_OUT, without_secrets
 from co_cli.knowledge.visible import difference
-from co_cli.results import saved_json, saved_text
+from co_cli.results import closeness, saved_json, saved_text
 
 _OF_ONE = 4  # passages of a new memory that are read closely before the command ends
 
@@ -152,7 +152,7 @@ def _remember_asking(
 
 def _ask_about(book: Notebook, saved: Saved, content: str) -> str | None:
     for old, score in saved.similar:
-        say(f"This is close to memory {book.ref(old)} ({score:.0f}%):")
+        say(f"This is close to memory {book.ref(old)} ({closeness(book, score)}):")
         diff = difference(old.body.encode() + b"\n", content.strip().encode() + b"\n", "")
         quote("\n".join(diff.split("\n")[3:]))  # without the names and places of two files
     first = book.ref(saved.similar[0][0])

@@ -64,6 +64,7 @@ class Hit(NamedTuple):
     passage: str = ""  # the part of it that answers best
     marks: Sequence[tuple[int, int]] = ()  # where in the passage the words stand
     features: Mapping[str, float] = {}  # what spoke for it, and how much
+    replaced_by: Note | None = None  # another hit that may say what holds now
 
 
 class Around(NamedTuple):

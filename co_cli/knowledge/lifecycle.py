@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from co_cli.errors import RefusedText
 from co_cli.knowledge.note import Note, Part, sections, timestamp
 from co_cli.knowledge.policy import Policy
+from co_cli.knowledge.replacement import replaced
 from co_cli.knowledge.sameness import key, longest_word
 
 SIGNALS = ("preference", "correction", "decision", "context", "pattern")
@@ -23,7 +24,10 @@ _SPAN = re.compile(r"(\d{1,5})([dwmy])\Z")
 
 
 class Verdict(NamedTuple):
-    """How a text stands to the notes there are: *same* as one, *similar* to some, or *distinct*."""
+    """How a text stands to the notes there are: *same* as one, *similar* to some, or *distinct*.
+
+    A similar note below the threshold speaks of the same matter and may be out of date.
+    """
 
     match: Note | None = None
     similar: Sequence[tuple[Note, float]] = ()
@@ -38,7 +42,11 @@ def judge(text: str, notes: Iterable[Note], near: Iterable[Note], threshold: flo
     if match is not None:
         return Verdict(match)
     others = {note.path: note for note in near if not note.consolidated}
-    return Verdict(similar=collisions(text, others.values(), threshold))
+    similar = collisions(text, others.values(), threshold)
+    for note, _ in similar:
+        del others[note.path]
+    matter = [(note, similarity(note.body, text)) for note in replaced(text, others.values())]
+    return Verdict(similar=[*similar, *matter])
 
 
 def find_same(text: str, notes: Iterable[Note]) -> Note | None:

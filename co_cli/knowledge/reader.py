@@ -308,6 +308,7 @@ class Reader:
         `marked`, hits say where in their passage the words stand.
         """
         from co_cli.knowledge.finder import search_files
+        from co_cli.knowledge.replacement import newest_first
 
         self._begin()
         limit, today = max(limit, 0), self.today()
@@ -318,7 +319,7 @@ class Reader:
             notes = self.notes()
             hits = search_files(query, notes, filters, today)
             self.finder.total, self.finder.matched = len(notes), len(hits)
-        return hits[:limit]
+        return newest_first(hits[:limit])
 
     def sync(
         self,

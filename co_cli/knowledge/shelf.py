@@ -11,6 +11,7 @@ from co_cli.errors import NotFound
 from co_cli.knowledge.hits import Filters, Hit
 from co_cli.knowledge.note import Note
 from co_cli.knowledge.reader import Reader
+from co_cli.knowledge.replacement import in_time, newest_first
 
 Book = TypeVar("Book", bound=Reader)
 _EVERY = Filters()
@@ -66,14 +67,14 @@ class Shelf(Generic[Book]):
         for book in self.books():
             if scope in ("", book.scope):
                 ask = partial(book.recall, query, filters=filters, marked=marked)
-                hits = _own(book, ask, limit) if own else ask(limit)
+                hits = newest_first(_own(book, ask, limit)) if own else ask(limit)
                 found += [(book, hit) for hit in hits]
         today = self.project.today()
         found.sort(key=lambda pair: (-pair[1].score, pair[1].note.expired(today)))
         told: dict[str, tuple[Book, Hit]] = {}
         for book, hit in found:
             told.setdefault(" ".join(hit.note.body.casefold().split()), (book, hit))
-        return list(told.values())[: max(limit, 0)]
+        return in_time(list(told.values())[: max(limit, 0)], lambda pair: pair[1])
 
 
 def _own(book: Reader, ask: Callable[[int], list[Hit]], limit: int) -> list[Hit]:
