@@ -431,6 +431,7 @@ def test_recall_tells_a_program_everything() -> None:
                 "why": "words: deploy",
                 "weak": False,
                 "passage": "We deploy on Tuesdays",
+                "replaced_by": None,
                 "trusted": True,
             }
         ],

@@ -190,3 +190,21 @@ def test_the_users_own_notes_are_named_by_their_reference() -> None:
     co("learn", "-g", THURSDAY)
     co("learn", "-g", MONDAY)
     assert "replaced by g2?" in co("recall", "deploy on Thursdays").out
+
+
+def test_the_note_of_the_day_that_is_asked_for_stays_first(tmp_path: Path) -> None:
+    """Red when a newer note is put above the one of the time that the question names."""
+    (tmp_path / "memories").mkdir()
+    for number, day in enumerate(["2026-02-01", "2025-06-01"], 1):
+        head = f'---\nid: {number}\ncreated: "{day}T09:00:00+00:00"\n---\n\n'
+        text = f"{head}We decided to deploy on {('Monday', 'Thursday')[number - 1]}\n"
+        (tmp_path / "memories" / f"{number:03d}-x.md").write_text(text)
+    with Notebook(tmp_path, clock=lambda: datetime(2026, 2, 9, 12, tzinfo=UTC)) as book:
+        assert told(book.recall("what did we decide in June 2025"))[0] == (2, 1)
+
+
+def test_a_short_text_with_a_name_nobody_knows_is_compared(book: Notebook) -> None:
+    """Red when a name cut into pieces makes a short English text one of no known language."""
+    book.remember("We use PostgreSQL 14")
+    book.remember("We use PostgreSQL 16")
+    assert told(book.recall("which PostgreSQL do we run?")) == [(2, 0), (1, 2)]

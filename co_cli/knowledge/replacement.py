@@ -28,6 +28,7 @@ _LONG = 300  # characters; a page is not one fact
 _STEM = 5  # letters by which the forms of a word agree
 _MOST = 3  # notes that one text may replace
 _COMPARED = 20  # hits that are looked at for such as replace each other
+_OF_A_DAY = frozenset({"month", "day"})  # what speaks for a hit when the question names a time
 
 _Some = TypeVar("_Some")
 _WORD = re.compile(r"\w(?:[\w.:/'+-]*\w)?")
@@ -56,7 +57,7 @@ def replaced(text: str, notes: Iterable[Note]) -> list[Note]:
 def newest_first(hits: Sequence[Hit]) -> list[Hit]:
     """The same hits; one that another may replace says so, and comes after it, no surer than it.
 
-    What holds the question as it stands keeps its place.
+    What holds the question as it stands, or is of the day that is asked for, keeps its place.
     """
     hits = [hit._replace(replaced_by=None) for hit in hits]
     facts = [hit.note for hit in hits[:_COMPARED] if hit.note.kind == "memory"]
@@ -71,11 +72,11 @@ def newest_first(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def in_time(items: Iterable[_Some], hit: Callable[[_Some], Hit]) -> list[_Some]:
-    """Each before what it may replace, unless that holds the question as it stands."""
+    """Each before what it may replace, unless that is just what was asked for."""
     placed = list(items)
     for old in tuple(placed):
         by = hit(old).replaced_by
-        if by is None or hit(old).score == 1.0:
+        if by is None or hit(old).score == 1.0 or not _OF_A_DAY.isdisjoint(hit(old).features):
             continue
         at = placed.index(old)
         later = [new for new in placed[at:] if hit(new).note.path == by.path]
@@ -171,9 +172,15 @@ def _names(text: str) -> set[str]:
 
 
 def _differ(old: Sequence[str], new: Sequence[str]) -> bool:
-    """Whether both have numbers, and none in common, or so with days."""
-    kinds = (_is_number, _is_day)
-    return any(_apart({*filter(kind, old)}, {*filter(kind, new)}) for kind in kinds)
+    """Whether both have numbers of about one length, and none in common, or so with days."""
+    numbers, others = {*filter(_is_number, old)}, {*filter(_is_number, new)}
+    alike = any(abs(_digits(one) - _digits(two)) < 2 for one in numbers for two in others)
+    days = _apart({*filter(_is_day, old)}, {*filter(_is_day, new)})
+    return days or (alike and _apart(numbers, others))
+
+
+def _digits(number: str) -> int:
+    return sum(char.isdigit() for char in number) or 1
 
 
 def _apart(some: set[str], others: set[str]) -> bool:

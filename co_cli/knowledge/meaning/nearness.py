@@ -11,6 +11,8 @@ from typing import NamedTuple
 from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.meaning.encoders import built_in
 
+_ENGLISH = frozenset("the we is are our my".split())  # enough to know even a short text by
+
 
 def nearness(one: str, other: str) -> float:
     """The cosine of two texts by the fast encoder; 0 where neither is English for sure."""
@@ -31,7 +33,7 @@ class _Skimmed(NamedTuple):
 def _skimmed(text: str) -> _Skimmed:
     try:
         vector = memoryview(built_in().at_a_glance(text)).cast("b")
-        known = any(built_in().quickly(text))
+        known = not _ENGLISH.isdisjoint(text.lower().split()) or any(built_in().quickly(text))
     except EmbedderUnavailable:  # recall says so; a save notices less
         return _Skimmed()
     return _Skimmed(vector, sqrt(sum(map(mul, vector, vector))), known)
