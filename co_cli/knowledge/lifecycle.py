@@ -18,6 +18,7 @@ SIGNALS = ("preference", "correction", "decision", "context", "pattern")
 DECAY_TAGS = ["_consolidated", "_auto_decay"]
 MAX_SUMMARY = 4 * 1024 * 1024
 WINDOW_LIMIT = 10
+_ALIKE = Policy().threshold  # whoever asks for more alike wording is not asked about such texts
 _HEADING_LIKE = re.compile(r"^## Memory (?=\d)", re.MULTILINE)
 _COUNT = re.compile(r"^\d+(?= older memor)")
 _SPAN = re.compile(r"(\d{1,5})([dwmy])\Z")
@@ -46,7 +47,7 @@ def judge(text: str, notes: Iterable[Note], near: Iterable[Note], threshold: flo
     for note, _ in similar:
         del others[note.path]
     matter = [(note, similarity(note.body, text)) for note in replaced(text, others.values())]
-    return Verdict(similar=[*similar, *matter])
+    return Verdict(similar=[*similar, *(pair for pair in matter if pair[1] < _ALIKE)])
 
 
 def find_same(text: str, notes: Iterable[Note]) -> Note | None:
