@@ -428,7 +428,7 @@ def test_recall_tells_a_program_everything() -> None:
                 "content": "We deploy on Tuesdays",
                 "tags": ["ops"],
                 "path": here("001-we-deploy-on-tuesdays.md"),
-                "why": "words: deploy",
+                "why": "words: deploy; meaning",
                 "weak": False,
                 "passage": "We deploy on Tuesdays",
                 "replaced_by": None,
@@ -490,7 +490,8 @@ def test_recall_explains_itself() -> None:
     ok("learn", "We deploy on Tuesdays", "-t", "ops")
     assert "what spoke for it: " in ok("recall", "when do we deploy", "--explain")
     (row,) = loads("recall", "when do we deploy", "--explain")["results"]
-    assert row["explain"]["words"] > 0
+    assert row["explain"]["meaning"] > 0
+    assert row["explain"]["near"] > 0
 
 
 def test_recall_shows_the_passage_of_a_long_note() -> None:

@@ -73,7 +73,8 @@ def test_what_is_not_english_has_no_meaning_here(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["deploy day", "feline predation", "CTEs instead of subqueries", "which db?", "parse headers",
+    ["The project uses FastAPI", "Jobs run on Celery", "Our VPN is OpenVPN", "deploy day",
+     "feline predation", "CTEs instead of subqueries", "which db?", "parse headers",
      "User wants trailing commas, lowercase keywords, and CTEs instead of subqueries."],
 )  # fmt: skip
 def test_short_and_technical_english_has_a_meaning(text: str) -> None:

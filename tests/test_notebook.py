@@ -510,7 +510,7 @@ def test_recall_puts_the_exact_text_first_and_expired_notes_last(
     assert [(hit.note.id, hit.why) for hit in hits] == [
         (2, "exact text"),
         (1, "exact text"),
-        (3, "words: deploy"),
+        (3, "words: deploy; meaning"),
     ]
     assert [hit.note.id for hit in book.recall("which day do we deploy?", limit=1)] == [3]
     assert book.recall("  ") == []

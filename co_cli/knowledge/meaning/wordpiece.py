@@ -63,10 +63,10 @@ class WordPiece:
                 small += word in STOP
             if len(found) >= most:
                 break
-        if count < _FEW:
-            is_english = letters > 0 and letters - whole >= _CRUMB * cut
-        else:
-            is_english = whole / letters + small / count >= _ENGLISH
+        if not letters:
+            return []
+        short = count < _FEW and letters - whole >= _CRUMB * cut
+        is_english = short or whole / letters + small / count >= _ENGLISH
         return found[:most] if is_english else []
 
     def _word(self, word: str) -> tuple[int, ...]:
