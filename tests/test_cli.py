@@ -1258,8 +1258,9 @@ def test_status_says_what_is_loaded_and_how_things_are() -> None:
     lines = ok("status").splitlines()
     assert lines[0] == f"Project   {project}  (trusted)"
     assert lines[1].startswith("Context   1 context file, ")
-    assert lines[-3:] == [
+    assert lines[-4:] == [
         f"Memories  1 of 200 in {project}/.co-cli/knowledge (1 protected, 1 archived)",
+        "          meaning: 1 of 1 notes read closely",
         f"Memories  0 of 200 in {home()}",
         "Health    1 problem: co knowledge doctor",
     ]
@@ -1274,6 +1275,7 @@ def test_status_says_what_is_loaded_and_how_things_are() -> None:
             "expired": 0,
             "archived": 1,
             "problems": 1,
+            "closely": [1, 1],
         },
         {
             "scope": "user",
@@ -1284,6 +1286,7 @@ def test_status_says_what_is_loaded_and_how_things_are() -> None:
             "expired": 0,
             "archived": 0,
             "problems": 0,
+            "closely": None,
         },
     ]
     assert found["project"] == str(project)

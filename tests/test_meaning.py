@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.meaning.encoders import DIM, LONGEST, WEIGHTS, Meaning, Weights, built_in
-from co_cli.knowledge.meaning.wordpiece import tagged
+from co_cli.knowledge.meaning.wordpiece import _split, tagged, words
 from co_cli.knowledge.vectors import Vectors
 
 GOLDEN = Path(__file__).parent / "data" / "golden_vectors.jsonl"
@@ -86,6 +86,20 @@ def test_short_and_technical_english_has_a_meaning(text: str) -> None:
 def test_a_vector_depends_on_its_text_alone(texts: list[str]) -> None:
     meaning = built_in()
     assert meaning.documents(texts) == [meaning.documents([text])[0] for text in texts]
+
+
+def test_many_texts_at_once_get_the_same_vectors() -> None:
+    """Red when the quick way for many differs from the quick way for one, in a single byte."""
+    rows = [json.loads(line)["text"] for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
+    texts = [*rows, "", "東京", *(f"{text} {at}" for at in range(4) for text in rows)]
+    meaning = built_in()
+    assert meaning.documents(texts) == [meaning.quickly(text) for text in texts]
+
+
+@given(st.text(st.characters(max_codepoint=0x7F)))
+def test_plain_text_is_cut_like_any_other(text: str) -> None:
+    """Red when the short cut for ASCII gives other words."""
+    assert list(words(text)) == [word for part in text.split() for word in _split(part)]
 
 
 @given(st.text())

@@ -21,6 +21,8 @@ from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.visible import difference
 from co_cli.results import marks, plural, undo_hint
 
+_READ = 200  # passages that an import without a terminal reads closely; the rest is owed
+
 
 @click.command("import")
 @click.argument("path", type=click.Path(path_type=Path))
@@ -39,8 +41,8 @@ def import_command(path: Path, in_user: bool, yes: bool, as_json: bool) -> None:
     if intake.change is not None and confirm("Do it?", yes, quiet=as_json):
         _carry_out(desk, book, intake, shown=not as_json)
         report["done"] = True
-        with progress("Reading closely") as step:
-            book.sync(closely=True, progress=step)
+        with progress("Reading closely") as step:  # who sees a bar can wait, or press Control-C
+            book.finder.read_closely(step, most=0 if step else _READ)
     if as_json:
         to_json(report)
     elif report["done"]:

@@ -330,11 +330,13 @@ class Finder:
         if index is None or index.vectors is None or not isinstance(index.embedder, Meaning):
             return {}
         found: dict[bytes, bytes] = {}
+        known: dict[str, list[str]] = {}
         for key, at, row in waiting:
-            note = self.note(row.name)
-            parts = passages(note.text) if note else []
-            if note and at - row.id < len(parts):
-                text = as_read(parts[at - row.id], note.tags)
+            if row.name not in known:
+                note = self.note(row.name)
+                parts = passages(note.text) if note else []
+                known[row.name] = [as_read(part, note.tags) for part in parts] if note else []
+            for text in known[row.name][at - row.id :][:1]:
                 if hashed(text.encode("utf-8", "replace")) == key:
                     found[key] = index.embedder.closely(text)
         if index.kept:
@@ -406,7 +408,8 @@ class Finder:
                 fusion=self.how.fusion, limit=limit,
             )  # fmt: skip
             found = search.found()
-            told = answers(found) if strict else [(one, False) for one in found]
+            known = any(search.vector)
+            told = answers(found, known=known) if strict else [(one, False) for one in found]
             self.matched = len(told)
             return self._hits(search, told, limit, marked)
 

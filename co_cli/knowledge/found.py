@@ -19,6 +19,7 @@ WEIGHTS = {
 _COVERED = 0.4  # what the words that stand there count beside the meaning: is this a miss?
 _LOW, _HIGH, _BASE, _SLOPE = 0.35, 0.5, -0.17, 0.1  # the floor by the logarithm of the passages
 _MISS, _FAINT = -0.15, -0.25  # the best must reach this, any other that; below 0 a hit is weak
+_BLIND = -0.36  # both, where nothing but letters can tell
 _LOST = 0.2  # what a hit needs more to be sure when all that was asked for stands nowhere
 _TOP = 5
 _NEAR = 0.3  # meaning from here on is worth telling
@@ -91,11 +92,15 @@ def floor(size: int) -> float:
     return min(_HIGH, max(_LOW, _BASE + _SLOPE * math.log(size or 1)))
 
 
-def answers(found: list[Found]) -> list[tuple[Found, bool]]:
-    """What to tell, and whether it is weak; nothing when even the best is about something else."""
-    if max((one.strength for one in found[:_TOP]), default=-1.0) < _MISS:
+def answers(found: list[Found], *, known: bool = True) -> list[tuple[Found, bool]]:
+    """What to tell, and whether it is weak; nothing when even the best is about something else.
+
+    Where the question's meaning is not known, letters alone are no proof of that.
+    """
+    miss, faint = (_MISS, _FAINT) if known else (_BLIND, _BLIND)
+    if max((one.strength for one in found[:_TOP]), default=-1.0) < miss:
         return []
-    least = 0.0 if found[0].exact else _FAINT
+    least = 0.0 if found[0].exact else faint
     return [(one, one.strength < _LOST * one.lost) for one in found if one.strength >= least]
 
 

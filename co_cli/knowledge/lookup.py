@@ -6,6 +6,7 @@ Knows the tables and changes nothing in them; `index.py` makes and keeps them.
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
@@ -20,6 +21,7 @@ from co_cli.knowledge.hits import Filters
 _NEEDLE = 16  # of a longer text, triples side by side tell enough
 _ROW = "id, name, sign, number, created, expires, tags"
 _NEAREST = 120
+_TRIPLES = 200  # of a question that is looked at by its letters
 TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2", "tokenchars", "_./#+:@-'")
 
 
@@ -146,6 +148,21 @@ class Lookup:
         asked = " AND ".join('"' + triple.replace('"', '""') + '"' for triple in triples)
         found = self._get("SELECT rowid FROM letters WHERE letters MATCH ?", asked)
         return (row for (row,) in found)
+
+    def resembling(self, text: str) -> dict[int, float]:
+        """Which share of a folded text's letters by threes each passage has, the rare ones more."""
+        words = [f" {word} " for word in text.split()]
+        triples = {word[at : at + 3] for word in words for at in range(len(word) - 2)}
+        total = self.passages()
+        found: dict[int, float] = {}
+        whole = 0.0
+        for triple in sorted(triples)[:_TRIPLES]:
+            rows = [row for row in self.holding(triple)]
+            weight = math.log((total + 1) / (len(rows) + 0.5))
+            whole += max(weight, 0.0)
+            for row in rows if 3 * len(rows) <= total + 6 else ():
+                found[row] = found.get(row, 0.0) + weight
+        return {row: share / whole for row, share in found.items()} if whole else {}
 
     def nearest(self, vector: bytes) -> list[tuple[int, float]]:
         """The passages nearest in meaning and the cosine; ties at the far end are left out."""

@@ -25,6 +25,7 @@ _FIRST = 50  # candidates of each kind, at least
 _CLOSER = 60  # candidates that are looked at closely
 _MANY = 1000  # what so many passages have tells none of them apart
 _DATED = 50
+_LETTERS = 0.6  # what shared letters count beside a cosine
 _OF_ONE = 3  # passages of one note
 _COLUMNS = "1.0, 2.0, 1.0, 0.5"  # body, title, tags, date
 _BREATH = 60  # seconds within which one note answers another
@@ -159,10 +160,19 @@ class Search:
         return rows
 
     def _by_meaning(self) -> dict[int, float]:
-        """The passages nearest in meaning, and how near; ties at the end are left out."""
+        """The passages nearest in meaning, and how near; ties at the end are left out.
+
+        Of a question whose meaning is not known, such as one in another language, the letters tell.
+        """
         if not any(self.vector):
-            return {}
-        if self.allowed is None:
+            if not self.index.embedder:
+                return {}
+            found = [
+                (row, _LETTERS * share)
+                for row, share in self.index.resembling(self.question.needle).items()
+                if self.allowed is None or row in self.allowed
+            ]
+        elif self.allowed is None:
             found = self.index.nearest(self.vector)
         else:
             found = self.index.cosines(self.vector, self.allowed)

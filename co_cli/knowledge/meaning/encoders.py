@@ -29,6 +29,7 @@ WEIGHTS = os.path.join(os.path.dirname(__file__), "weights")
 DIM = 384
 LONGEST = 254  # pieces of a text that are read; what follows is for another passage
 _HEADS = 12
+_MANY = 400  # texts at once from which on numpy is worth its import
 _LAYERS = 6
 _ZERO = 128  # a row's bytes are its values plus this, so that lanes never borrow
 
@@ -127,7 +128,21 @@ class Meaning:
 
     def documents(self, texts: Sequence[str]) -> list[bytes]:
         """A vector for each text, at once; `closely` makes better ones when there is time."""
-        return [self.quickly(text) for text in texts]
+        if len(texts) < _MANY:
+            return [self.quickly(text) for text in texts]
+        return [self._summed(self._weights.tokens(text)) for text in texts]
+
+    def _summed(self, tokens: Sequence[int]) -> bytes:
+        """The same as `_fast`, to the byte, by numpy."""
+        import numpy as np
+
+        if not tokens:
+            return bytes(DIM)
+        table = np.frombuffer(self._weights.table, np.uint8).reshape(-1, DIM)
+        values = table[tokens].sum(0, dtype=np.int64) - _ZERO * len(tokens)
+        length = sqrt(int(values @ values))
+        scaled = np.rint(values * (_LENGTH / length if length else 0.0))
+        return bytes(scaled.clip(-127, 127).astype(np.int8).tobytes())
 
     def query(self, text: str) -> bytes:
         """The vector of a question, read closely."""
@@ -220,7 +235,9 @@ class Layers:
 
     def _matrix(self, name: str) -> Any:
         """A matrix of whole numbers with a scale per row, as floats."""
-        return self._raw(name).astype("f4") * self._raw(f"{name}.scale")[:, None]
+        found = self._raw(name).astype("f4")
+        found *= self._raw(f"{name}.scale")[:, None]
+        return found
 
     def _norm(self, value: Any, norm: Any) -> Any:
         value = value - value.mean(1, keepdims=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
@@ -12,6 +13,7 @@ _LONGEST = 100  # letters of a word; a longer one is no word
 _ENGLISH = 0.62  # share of whole words and of small words; German, French and Spanish stay below
 _FEW, _CRUMB = 5, 2.5  # of fewer words only pieces of so many letters are asked
 _REMEMBERED = 20_000  # words whose pieces are kept
+_PLAIN = re.compile(r"[a-z0-9]+|[!-/:-@\[-`{-~]")
 _IDEOGRAPHS = (
     (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x2A6DF), (0x2A700, 0x2CEAF),
     (0x2F800, 0x2FA1F),
@@ -95,11 +97,11 @@ class WordPiece:
 
 def words(text: str) -> Iterator[str]:
     """Lower-case words without accents; each punctuation mark and ideograph is a word."""
+    if text.isascii() and text.isprintable():  # most are, and this is three times as quick
+        yield from _PLAIN.findall(text.lower())
+        return
     for part in text.split():
-        if part.isascii() and part.isalnum():
-            yield part.lower()
-        else:
-            yield from _split(part)
+        yield from _split(part)
 
 
 def _split(part: str) -> Iterator[str]:
