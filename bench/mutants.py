@@ -126,8 +126,7 @@ def pytest(folder: Path, *args: str, limit: float | None = None) -> int:
 def who_runs_what(folder: Path) -> tuple[dict[str, dict[int, list[str]]], dict[str, float]]:
     """For each line of each file the tests that run it; how long each test takes."""
     args = ["--cov", "--cov-context=test", "--cov-report=", "--cov-fail-under=0"]
-    if code := pytest(folder, "-n", "2", *args, "--junitxml=tests.xml"):
-        sys.exit(f"The tests fail without any breakage ({code}); see `make test`.")
+    pytest(folder, "-n", "2", *args, "--junitxml=tests.xml")
     data = CoverageData(str(folder / ".coverage"))
     data.read()
     lines: dict[str, dict[int, list[str]]] = {}
@@ -138,7 +137,10 @@ def who_runs_what(folder: Path) -> tuple[dict[str, dict[int, list[str]]], dict[s
     times: dict[str, float] = {}
     for case in ET.parse(folder / "tests.xml").getroot().iter("testcase"):
         test = f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}"
-        times[test] = float(case.get("time", 0))
+        if case.find("failure") is None and case.find("error") is None:
+            times[test] = float(case.get("time", 0))
+        else:
+            print("fails without any breakage, so left out:", test, flush=True)
     return lines, times
 
 
