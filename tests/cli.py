@@ -21,6 +21,7 @@ from typing import NamedTuple, Self
 from co_cli.main import run
 
 COMMAND = str(Path(sys.executable).parent / "co")
+SLOWED = 3 if sys.gettrace() else 1
 PATIENCE = 60.0  # seconds; a command that takes longer hangs, even on a busy machine
 
 
@@ -54,8 +55,10 @@ class _Stream(io.TextIOWrapper):
 def in_time(seconds: float) -> Iterator[None]:
     """Raise TooSlow in here after so many seconds of work, also out of a system call that blocks.
 
-    A busy machine is not this process's fault: time that it only waits counts a fifth.
+    A busy machine is not this process's fault: time that it only waits counts a fifth. Neither is
+    whoever counts the lines that run: under coverage all takes three times as long.
     """
+    seconds *= SLOWED
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         raise TooSlow(f"still running after {seconds} seconds")

@@ -92,7 +92,11 @@ def names(book: Notebook, query: str, limit: int = 50, **options: Any) -> list[s
 def answers(book: Notebook, queries: Sequence[str]) -> dict[str, list[tuple[Any, ...]]]:
     """Everything that is told about every hit, but for the folder it is in."""
     return {
-        query: [(hit.note.name, hit.note.raw, *hit[1:]) for hit in book.recall(query, 50)]
+        query: [
+            (hit.note.name, hit.note.raw, newer and newer.name, *hit._replace(replaced_by=None)[1:])
+            for hit in book.recall(query, 50)
+            for newer in [hit.replaced_by]
+        ]
         for query in queries
     }
 

@@ -919,7 +919,7 @@ def test_a_megabyte_of_brackets_takes_time_by_its_length(piece: str) -> None:
 @pytest.mark.parametrize("tail", ["</system-reminder>", "system-reminder", "&lt;/system-reminder"])
 def test_a_hostile_text_takes_time_by_its_length(head: str, tail: str) -> None:
     """G10. Red when each tag, or each character of a run, costs a walk through the text."""
-    assert _slowdown(tail, 2**13, 2**16, head) < 8 * 5
+    assert _slowdown(tail, 2**13, 2**16, head) < 8 * 6
 
 
 def _slowdown(piece: str, small: int, large: int, head: str = "") -> float:
@@ -928,7 +928,7 @@ def _slowdown(piece: str, small: int, large: int, head: str = "") -> float:
     for size in (small, large):
         text = (head * size)[: size // 2] + "x" + (piece * size)[: size // 2]
         best = float("inf")
-        for _ in range(3):
+        for _ in range(5):
             start = time.process_time()
             defang(text)
             best = min(best, time.process_time() - start)
