@@ -24,7 +24,6 @@ class Asked:
         self.index = index
         self.question = question
         self.size = index.passages()
-        self.large = self.size > _LARGE
         self.people = [
             low for w in question.words if w[0].isupper() and index.speaks(low := w.casefold())
         ]
@@ -133,7 +132,7 @@ class Asked:
         lost = self.weight.keys() & self.question.names - known
         self.lost = sum(self.weight[word] for word in sorted(lost))
         others = [count for count in self._count.values() if count > 1]
-        if self.large or all(count >= _COMMON for count in others):
+        if self.size > _LARGE or all(count >= _COMMON for count in others):
             self.only = dict(self._rare)
 
     def alone(self) -> Iterable[int]:
@@ -141,8 +140,3 @@ class Asked:
         for term in self.only.values():
             yield from (row for row, _ in self.index.matching([term], "1, 1, 1, 1"))
         yield from (row for rows in self.within.values() for row in rows)
-
-    def rarities(self, key: int, stems: Iterable[str]) -> int:
-        """How much of what is asked for this passage alone has."""
-        inside = sum(rows == {key} for rows in self.within.values())
-        return sum(stem in self.only for stem in stems) + inside

@@ -34,8 +34,8 @@ class Found:
     """A passage that may answer, and what speaks for it."""
 
     __slots__ = (
-        "cover", "exact", "features", "floor", "in_text", "key", "lost", "met", "only", "row",
-        "score", "speaker", "tags", "text",
+        "cover", "exact", "features", "floor", "in_text", "key", "lost", "met", "row", "score",
+        "speaker", "tags", "text",
     )  # fmt: skip
 
     def __init__(self, key: int, row: Row, text: str, meaning: float) -> None:
@@ -46,7 +46,7 @@ class Found:
         self.tags: list[str] = []
         self.score = self.cover = self.floor = 0.0
         self.lost = 0.0  # the share of what was asked for that are names which stand nowhere
-        self.exact = self.only = 0
+        self.exact = 0
         self.in_text = False
 
     @property

@@ -246,7 +246,6 @@ class Search:
         said = {*self.index.stems(words.analysed(f"{text}{found.row.tags}"))}
         stems = [stem for stem in self.asked.stems if stem in said]
         found.met = self.asked.met(found.key, stems)
-        found.only = self.asked.rarities(found.key, stems)
         found.tags = self._tags(found.row.tags)
         if people := self.asked.people:
             first = found.speaker == people[0]
