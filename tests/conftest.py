@@ -17,6 +17,10 @@ settings.register_profile(
 )
 settings.load_profile("co")
 
+# And each of them computes in one thread, as the command does, however it is started.
+for _threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_threads] = "1"
+
 REMOVED = (
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_BASE_URL",
