@@ -26,7 +26,7 @@ import apsw
 from lab import Fact, Prose, scratch, write_notebook
 
 from co_cli.knowledge import Notebook
-from co_cli.knowledge.note import parse
+from co_cli.knowledge.format.note import parse
 
 PATIENCE = 60.0
 WHO = "Maria Jonas Priya Tomasz Aiko Lena Omar".split()

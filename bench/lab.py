@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import apsw
 
+from co_cli.knowledge.format.note import file_name, render
 from co_cli.knowledge.meaning.encoders import WEIGHTS
-from co_cli.knowledge.note import file_name, render
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 STOP = (  # what English says most; recall leaves these out, so queries here hold none of them

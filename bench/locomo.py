@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from lab import Fact, RawIndex, data_file, scratch, tell, write_notebook
 
 from co_cli.knowledge import Hit, Notebook
-from co_cli.knowledge.note import timestamp
+from co_cli.knowledge.format.note import timestamp
 
 KINDS = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
 PREMISE = 5  # questions whose premise is false

@@ -20,7 +20,7 @@ from lab import Fact, RawIndex, scratch, write_notebook
 from own import NOTES, Answer, Asked, ask, facts
 
 from co_cli.knowledge import Notebook
-from co_cli.knowledge.words import STOP, WORD
+from co_cli.knowledge.search.words import STOP, WORD
 
 HOME = Path(__file__).resolve().parents[1] / ".bench-peers"
 PLACES = 10

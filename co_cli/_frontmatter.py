@@ -1,6 +1,6 @@
 """The header functions under the name the design documents gave them."""
 
-from co_cli.knowledge.frontmatter import (
+from co_cli.knowledge.format.frontmatter import (
     parse_frontmatter,
     strip_frontmatter,
     validate_context_frontmatter,

@@ -8,11 +8,12 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from co_cli import paths
 from co_cli.errors import CoError, FormatError, SettingsError, nearest
-from co_cli.knowledge import disk, folders
-from co_cli.knowledge.folders import AnyPath
-from co_cli.knowledge.note import decode
-from co_cli.knowledge.visible import visible
+from co_cli.knowledge.format.note import decode
+from co_cli.knowledge.safety.escape import visible
+from co_cli.knowledge.store import disk
+from co_cli.paths import AnyPath
 
 MOST_WARNINGS = 10
 _ENV_PREFIX = "CO_CLI_MEMORY_"
@@ -187,7 +188,7 @@ def load_settings(
     A project's file never governs the person's own notebook: that one asks without `use_project`.
     """
     warnings: list[str] = []
-    user_file = user_file or os.path.join(folders.user_folder(), "settings.json")
+    user_file = user_file or os.path.join(paths.user_folder(), "settings.json")
     found = _from_file(user_file, False, warnings)
     if use_project:
         found |= _from_file(project_file or _project_file(), True, warnings)
@@ -197,13 +198,13 @@ def load_settings(
 
 def _project_file() -> str:
     try:
-        return folders.project_file(folders.project_folder(), folders.SETTINGS)
+        return paths.project_file(paths.project_folder(), paths.SETTINGS)
     except CoError as error:
         raise SettingsError(str(error), hint=error.hint) from error
 
 
 def _from_file(path: AnyPath, of_project: bool, warnings: list[str]) -> dict[str, Any]:
-    shown = visible(folders.short(path), keep="")
+    shown = visible(paths.short(path), keep="")
     rows = {row.name: row for row in TABLE}
     found: dict[str, Any] = {}
     unused = 0

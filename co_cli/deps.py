@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from co_cli import rules, trust
+from co_cli import paths, rules, trust
 from co_cli.errors import CoError, NotFound
-from co_cli.foreign import Origins
-from co_cli.knowledge import Note, Notebook, Policy, Shelf, folders
-from co_cli.knowledge.folders import AnyPath
-from co_cli.knowledge.hits import How
+from co_cli.knowledge import Note, Notebook, Policy, Shelf
+from co_cli.knowledge.search.hits import How
+from co_cli.paths import AnyPath
+from co_cli.trust.foreign import Origins
 
 
 class _Setting:
@@ -53,7 +53,7 @@ class CoDeps:
 
     def folder(self) -> str:
         """The project's folder now."""
-        return str(self.project or folders.project_folder())
+        return str(self.project or paths.project_folder())
 
     def rules(self) -> tuple[rules.Rules, rules.Rules]:
         """What the settings say now: for the project's notebook, and for the person's own."""
@@ -65,7 +65,7 @@ class CoDeps:
         said = {name: value for name, value in vars(self).items() if value is not None}
         known = {name: said[name] for name in here.settings._fields if name in said}
         policy = Policy.of(here.settings._replace(**known))
-        place, mine = folders.knowledge_folder(self.folder()), folders.user_knowledge()
+        place, mine = paths.knowledge_folder(self.folder()), paths.user_knowledge()
         return Shelf(
             Notebook(
                 place, policy=policy, how=self.how or here.how, origins=Origins(self.folder())

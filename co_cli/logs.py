@@ -10,10 +10,11 @@ import logging
 import os
 from logging.handlers import RotatingFileHandler
 
+from co_cli import paths as folders
 from co_cli.errors import CoError
-from co_cli.knowledge import disk, folders
-from co_cli.knowledge.note import Note
-from co_cli.knowledge.visible import visible
+from co_cli.knowledge.format.note import Note
+from co_cli.knowledge.safety.escape import visible
+from co_cli.knowledge.store import disk
 
 _LARGEST = 1024 * 1024
 _NAME = "co.log"

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import click
 
-from co_cli.commands.group import LazyGroup
+from co_cli.cli.group import LazyGroup
 from co_cli.errors import CoError
 
 COMMANDS = {
@@ -92,7 +92,7 @@ def _surprise(error: Exception) -> int:
 
 
 def _explain(error: CoError) -> None:
-    from co_cli.display import notice
+    from co_cli.cli.output import notice
 
     notice(f"co: {error}")
     if error.hint:
@@ -103,9 +103,9 @@ def _bug(error: Exception) -> int:
     """Say that it is our fault and where the details are; stored text stays out of them."""
     import traceback
 
-    from co_cli.display import notice
-    from co_cli.knowledge.folders import state_folder
-    from co_cli.knowledge.note import now, timestamp
+    from co_cli.cli.output import notice
+    from co_cli.knowledge.format.note import now, timestamp
+    from co_cli.paths import state_folder
 
     stamp = timestamp(now())
     text = f"{stamp} {type(error).__name__}\n{''.join(traceback.format_tb(error.__traceback__))}"

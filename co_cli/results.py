@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from co_cli.knowledge.hits import Hit
-from co_cli.knowledge.note import Note
+from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.reader import Reader
-from co_cli.knowledge.visible import visible
+from co_cli.knowledge.safety.escape import visible
+from co_cli.knowledge.search.hits import Hit
 
 if TYPE_CHECKING:  # what only read something never loads what writes
-    from co_cli.knowledge.draft import Saved
+    from co_cli.knowledge.plan import Saved
 
 SAME_MATTER = "the same matter?"
 

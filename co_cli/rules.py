@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from co_cli import config
-from co_cli.knowledge import folders
-from co_cli.knowledge.hits import How
+from co_cli import config, paths
 from co_cli.knowledge.policy import Policy
+from co_cli.knowledge.search.hits import How
 from co_cli.trust import TrustStatus
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ class Rules(NamedTuple):
         """How these settings want to search; another embedder is loaded by the first search."""
 
         def chosen() -> Embedder:
-            from co_cli.embedders import choose
+            from co_cli.providers.embedders import choose
 
             return choose(self.settings.embedder)
 
@@ -42,7 +41,7 @@ class Rules(NamedTuple):
 def in_force(status: TrustStatus) -> tuple[Rules, Rules]:
     """The rules of a project's notebook, and of the person's own, which no project governs."""
     own = Rules(config.load_settings(use_project=False))
-    if folders.SETTINGS not in status.usable:
+    if paths.SETTINGS not in status.usable:
         return own, own
-    file = folders.project_file(status.project, folders.SETTINGS)
+    file = paths.project_file(status.project, paths.SETTINGS)
     return Rules(config.load_settings(project_file=file)), own

@@ -11,8 +11,8 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from co_cli import _commands
 from co_cli._frontmatter import parse_frontmatter, validate_memory_frontmatter
+from co_cli.chat import slash
 from co_cli.deps import CoDeps
 from co_cli.knowledge import load_internal_knowledge
 from co_cli.tools.memory import (
@@ -94,7 +94,7 @@ async def old_age(run: Run, folder: Path) -> None:
     check("the two oldest went into one note", decayed["ids"] == [1, 2])
     found = await recall_memory(run, "unittest over pytest")
     check("recall still finds their words", found["count"] == 1)
-    show(_commands.forget(run.deps.shelf(), "3"))
+    show(slash.forget(run.deps.shelf(), "3"))
     check("the protected one was not forgotten", 3 in [m.id for m in _load_all_memories(folder)])
 
     print("\nUndo")

@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from co_cli.errors import CoError
-from co_cli.knowledge import exchange
+from co_cli.knowledge.store import exchange
 
 # Calls on the folder that are seen, in the module that holds them.
 SEEN: list[tuple[Any, str]] = [

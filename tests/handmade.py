@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from co_cli.errors import EmbedderUnavailable
-from co_cli.knowledge.hits import How
 from co_cli.knowledge.meaning.encoders import built_in
 from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.search.hits import How
 
 NOON = datetime(2026, 2, 9, 12, 0, tzinfo=UTC)
 Heard = list[tuple[str, str]]

@@ -17,9 +17,9 @@ from typing import Any
 from faults import Call, Shim
 
 from co_cli.errors import NotFound
-from co_cli.knowledge import intake
-from co_cli.knowledge.draft import Item
+from co_cli.knowledge.importers import files
 from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.plan import Item
 from co_cli.knowledge.policy import Policy
 from co_cli.knowledge.purge import find_copies, purge
 
@@ -65,7 +65,7 @@ def _intake(book: Notebook) -> None:
 
 
 def _export(book: Notebook) -> None:
-    intake.export_to(book, os.path.join(book.root, EXPORT), force=True)
+    files.export_to(book, os.path.join(book.root, EXPORT), force=True)
 
 
 def _exported(book: Notebook) -> None:
@@ -75,7 +75,7 @@ def _exported(book: Notebook) -> None:
 
 
 def _import_file(book: Notebook) -> None:
-    plan = intake.plan_import(book, intake.collect(Path(book.root, "old.jsonl")))
+    plan = files.plan_import(book, files.collect(Path(book.root, "old.jsonl")))
     assert plan.change is not None
     book.journal.commit(plan.change)
 

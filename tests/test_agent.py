@@ -25,12 +25,12 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.usage import UsageLimits
 
-from co_cli import trust
-from co_cli.agent import TWICE, Knowledge, get_agent
-from co_cli.approval import DECLINED, NOBODY, Answer, Approvals, Review, Reviewed
+from co_cli import paths, trust
+from co_cli.agent.approval import DECLINED, NOBODY, Answer, Approvals, Review, Reviewed
+from co_cli.agent.capability import TWICE, Knowledge, get_agent
 from co_cli.deps import CoDeps
-from co_cli.knowledge import Notebook, folders
-from co_cli.offline import OfflineModel
+from co_cli.knowledge import Notebook
+from co_cli.providers.offline import OfflineModel
 
 NOTES = Path(".co-cli/knowledge")
 Step = list[tuple[str, dict[str, Any]]]
@@ -287,7 +287,7 @@ def test_notes_of_a_folder_nobody_trusts_never_reach_a_model() -> None:
     """G16. Red when the shelf of a session is not gated."""
     put(NOTES, 1, "We deploy on Tuesdays")
     Path("AGENTS.md").write_text("Always obey")
-    Notebook(folders.user_knowledge()).remember("User deploys calmly", [])
+    Notebook(paths.user_knowledge()).remember("User deploys calmly", [])
     model = calling([("recall_memory", {"query": "deploy"})], [("list_memories", {})],
                     [("save_memory", {"content": "x y z", "scope": "project"})])  # fmt: skip
     found, listed, saved = run(model, Knowledge(Person("yes")))
@@ -302,9 +302,7 @@ def test_in_an_untrusted_folder_a_memory_goes_to_the_persons_own_notebook() -> N
     person = Person("yes")
     run(calling(SAVE), Knowledge(person))
     assert person.reviews[0].wishes[0].scope == "user"
-    assert [note.body for note in Notebook(folders.user_knowledge()).notes()] == [
-        "User prefers tabs"
-    ]
+    assert [note.body for note in Notebook(paths.user_knowledge()).notes()] == ["User prefers tabs"]
 
 
 def test_the_first_save_in_a_fresh_folder_makes_it_known() -> None:
@@ -559,5 +557,5 @@ def test_what_notes_say_stays_out_of_a_host_programs_log(
     )
     assert "heard" in done.stdout
     assert "noon" not in done.stdout + done.stderr
-    log = Path(folders.state_folder()) / "co.log"
+    log = Path(paths.state_folder()) / "co.log"
     assert (log.read_text().count("at noon") if log.exists() else 0) == logged

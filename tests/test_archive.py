@@ -12,11 +12,11 @@ from faults import Call, Shim
 from operations import FACTS, OPERATIONS, ROOMY
 
 from co_cli.errors import FormatError, MovedOn
-from co_cli.knowledge.change import Journal
 from co_cli.knowledge.doctor import diagnose
-from co_cli.knowledge.folders import GITIGNORE
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.purge import find_copies, purge
+from co_cli.knowledge.store.files import Journal
+from co_cli.paths import GITIGNORE
 from co_cli.results import aside_text
 
 

@@ -24,19 +24,20 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
-from co_cli import models, prompts, trust
-from co_cli.agent import get_agent
-from co_cli.approval import Answer, Asker, Review, Reviewed
-from co_cli.bounds import LARGEST
+from co_cli import prompts, trust
+from co_cli.agent.approval import Answer, Asker, Review, Reviewed
+from co_cli.agent.capability import get_agent
+from co_cli.chat.events import Event, Failed, Words
+from co_cli.chat.session import Session
+from co_cli.chat.transcripts import Transcript
 from co_cli.config import Settings
 from co_cli.deps import CoDeps
 from co_cli.errors import GaveUp
-from co_cli.events import Event, Failed, Words
 from co_cli.knowledge import Notebook
-from co_cli.knowledge.note import now
-from co_cli.models import Choice
-from co_cli.session import Session
-from co_cli.transcripts import Transcript
+from co_cli.knowledge.format.note import now
+from co_cli.providers import models
+from co_cli.providers.bounds import LARGEST
+from co_cli.providers.models import Choice
 
 TOO_MUCH = "sent more than 4 MB for one answer"
 LATE = "took longer than {:g} s for an answer"

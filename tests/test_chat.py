@@ -21,7 +21,7 @@ from cli import PATIENCE, Result, Terminal, command
 from handmade import put
 from openai_server import Server, serving
 
-from co_cli import transcripts
+from co_cli.chat import transcripts
 from co_cli.knowledge import Notebook
 
 NOTES = Path(".co-cli/knowledge")

@@ -11,8 +11,9 @@ from cli import co, command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from co_cli.knowledge import Notebook, disk
+from co_cli.knowledge import Notebook
 from co_cli.knowledge.reader import Reader
+from co_cli.knowledge.store import disk
 
 PARAPHRASES = {
     "User's main editor is Neovim, with a small config of their own": "what do I edit text with?",

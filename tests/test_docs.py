@@ -12,7 +12,7 @@ import pytest
 
 from co_cli.knowledge import Notebook
 from co_cli.knowledge.context import read_context
-from co_cli.knowledge.note import file_name, parse, render
+from co_cli.knowledge.format.note import file_name, parse, render
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples" / "knowledge"

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from co_cli.embedders import BATCH, SECONDS, choose, signed_bytes
 from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.meaning.encoders import Meaning
+from co_cli.providers.embedders import BATCH, SECONDS, choose, signed_bytes
 
 LETTERS = "abcdefgh"
 
@@ -274,7 +274,7 @@ def test_a_package_that_is_missing_is_named_with_what_installs_it(spec: str) -> 
     code = f"""
 import sys
 sys.modules[{package!r}] = None
-from co_cli.embedders import choose
+from co_cli.providers.embedders import choose
 from co_cli.errors import EmbedderUnavailable
 try:
     choose({spec!r})
@@ -288,7 +288,8 @@ except EmbedderUnavailable as error:
 def test_importing_it_loads_nothing_heavy() -> None:
     heavy = "numpy openai pydantic pydantic_ai"
     code = (
-        "import sys; from co_cli.embedders import choose; choose('').documents(['a word'])\n"
+        "import sys; from co_cli.providers.embedders import choose\n"
+        "choose('').documents(['a word'])\n"
         f"print(sorted(set({heavy!r}.split()) & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -14,16 +14,16 @@ from cli import co, command
 from repos import MINE, THEIRS, Pair, commit, git, write
 from test_chat import Talking
 
-from co_cli import trust
+from co_cli import paths, trust
 from co_cli.deps import CoDeps
-from co_cli.foreign import Origins
-from co_cli.knowledge import disk, folders
-from co_cli.provenance import brought
+from co_cli.knowledge.store import disk
 from co_cli.tools.memory import forget_memory, list_memories, recall_memory, save_memory
+from co_cli.trust.foreign import Origins
+from co_cli.trust.provenance import brought
 
 AT = "2026-02-09T14:30:00+00:00"
 NOTES = ".co-cli/knowledge/memories"
-CONTEXT = folders.CONTEXT
+CONTEXT = paths.CONTEXT
 
 
 def _note(number: int, text: str) -> str:

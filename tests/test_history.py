@@ -40,7 +40,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from co_cli.history import (
+from co_cli.agent.history import (
     STOPPED,
     SUMMARY_BEGIN,
     SUMMARY_END,

@@ -33,10 +33,11 @@ from hypothesis import strategies as st
 from operations import MEMORY
 
 from co_cli.errors import CoError
-from co_cli.knowledge import disk, index
-from co_cli.knowledge.draft import Item
-from co_cli.knowledge.hits import Filters
 from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.plan import Item
+from co_cli.knowledge.search import index
+from co_cli.knowledge.search.hits import Filters
+from co_cli.knowledge.store import disk
 
 LONG = "\n\n".join(
     f"## Chapter {word}\n\nThe {word} {'of the harbour is told here at length ' * 12}"

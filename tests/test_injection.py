@@ -36,12 +36,12 @@ from pydantic_ai.usage import UsageLimits
 from rich.console import Console
 
 from co_cli import prompts, trust
-from co_cli.agent import Knowledge
-from co_cli.approval import Answer, Asker, Review, Reviewed, Twin, Wish
-from co_cli.asking import Screen
+from co_cli.agent.approval import Answer, Asker, Review, Reviewed, Twin, Wish
+from co_cli.agent.capability import Knowledge
+from co_cli.chat.approval_prompt import Screen
+from co_cli.chat.stream import Speech
 from co_cli.deps import CoDeps
-from co_cli.knowledge.hits import How
-from co_cli.speech import Speech
+from co_cli.knowledge.search.hits import How
 
 DATA = Path(__file__).parent / "data/injections.jsonl"
 CLOSING = Path(prompts.__file__).parent / "closing.md"

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from operations import MEMORY, temps
 
 from co_cli.errors import CoError, FormatError, MovedOn, NotFound, Protected
-from co_cli.knowledge.note import parse
+from co_cli.knowledge.format.note import parse
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.policy import Policy
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.meaning.encoders import DIM, LONGEST, WEIGHTS, Meaning, Weights, built_in
 from co_cli.knowledge.meaning.wordpiece import _split, tagged, words
-from co_cli.knowledge.vectors import Vectors
+from co_cli.knowledge.search.vectors import Vectors
 
 GOLDEN = Path(__file__).parent / "data" / "golden_vectors.jsonl"
 

@@ -18,15 +18,15 @@ from pydantic_ai.messages import ModelMessage, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall
 from test_session import Stream, agreeing, begin, echo, said
 
-from co_cli import transcripts
-from co_cli.agent import _told
+from co_cli.agent.capability import _told
+from co_cli.chat import transcripts
+from co_cli.chat.session import Session
+from co_cli.chat.transcripts import Transcript
 from co_cli.deps import CoDeps
 from co_cli.knowledge import Notebook, Policy
-from co_cli.knowledge.hits import How
-from co_cli.knowledge.note import now
-from co_cli.session import Session
+from co_cli.knowledge.format.note import now
+from co_cli.knowledge.search.hits import How
 from co_cli.tools.memory import TOOLS
-from co_cli.transcripts import Transcript
 
 KNOWLEDGE = Path(".co-cli/knowledge")
 LONG = "The vault opens at noon on every working day of the year, says the porter downstairs, "

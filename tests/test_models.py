@@ -24,10 +24,10 @@ from pydantic_ai.messages import AgentStreamEvent
 from pydantic_ai.models import Model
 from pydantic_ai.models.openai import OpenAIResponsesModel
 
-from co_cli import models
 from co_cli.config import Settings
 from co_cli.errors import SettingsError
-from co_cli.models import PROVIDERS, Choice, ModelTrouble, Trouble, build, choose, explain
+from co_cli.providers import models
+from co_cli.providers.models import PROVIDERS, Choice, ModelTrouble, Trouble, build, choose, explain
 
 KEY = "test-7f3a9c"
 TEXT = "I prefer oolong in the blue pot"

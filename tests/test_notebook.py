@@ -15,9 +15,9 @@ import pytest
 from co_cli.errors import Ambiguous, CoError, FormatError, MovedOn, NotFound, Protected, RefusedText
 from co_cli.knowledge import Notebook, Policy
 from co_cli.knowledge.doctor import diagnose
-from co_cli.knowledge.draft import Item
-from co_cli.knowledge.journal import Entry
+from co_cli.knowledge.plan import Item
 from co_cli.knowledge.purge import find_copies, purge
+from co_cli.knowledge.store.journal import Entry
 
 START = datetime(2026, 2, 9, 14, 30, tzinfo=UTC)
 

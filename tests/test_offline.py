@@ -35,7 +35,7 @@ from pydantic_ai.tools import (
 )
 from pydantic_ai.usage import RequestUsage
 
-from co_cli.offline import OfflineModel
+from co_cli.providers.offline import OfflineModel
 
 Calls = list[tuple[str, dict[str, Any]]]
 Handler = Callable[[RunContext[None], DeferredToolRequests], DeferredToolResults]

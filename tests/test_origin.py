@@ -19,11 +19,11 @@ from operations import MEMORY
 
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
-from co_cli.knowledge.hits import How
-from co_cli.knowledge.intake import collect, export, plan_import
+from co_cli.knowledge.importers.files import collect, export, plan_import
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.policy import Policy
-from co_cli.knowledge.sameness import same
+from co_cli.knowledge.search.hits import How
+from co_cli.knowledge.similarity import same
 from co_cli.tools.memory import recall_memory, save_memory
 
 PLANTED = "Invoices go to the harbour office before noon"

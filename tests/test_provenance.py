@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from repos import FILE, MINE, THEIRS, Pair, commit, git, write
 
-from co_cli import provenance
-from co_cli.knowledge import folders
+from co_cli import paths
+from co_cli.trust import provenance
 
 
 @pytest.fixture
@@ -390,7 +390,7 @@ def test_many_files_are_asked_about_at_once(pair: Pair) -> None:
 
 def test_without_a_repository_nothing_was_brought(tmp_path: Path) -> None:
     write(tmp_path, FILE, MINE)
-    assert folders.repository(tmp_path) is None
+    assert paths.repository(tmp_path) is None
     assert _brought(tmp_path) == set()
     (tmp_path / ".git").mkdir()  # nothing that git would take for a repository
     assert _brought(tmp_path) == set()

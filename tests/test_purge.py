@@ -17,7 +17,7 @@ from faults import Call, Crash, Fault, Shim
 from co_cli.errors import DiskTrouble
 from co_cli.knowledge import Notebook, Policy
 from co_cli.knowledge.doctor import diagnose
-from co_cli.knowledge.note import Note
+from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.purge import find_copies, purge
 
 KNOWLEDGE = Path(".co-cli/knowledge")

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from co_cli.errors import EmbedderUnavailable
-from co_cli.knowledge import disk
-from co_cli.knowledge.hits import Filters
-from co_cli.knowledge.index import settled
 from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.search.hits import Filters
+from co_cli.knowledge.search.index import settled
+from co_cli.knowledge.store import disk
 
 # What each note is called here, what it says, its tags; then what must find it, and first.
 NOTES: dict[str, tuple[str, list[str], list[str]]] = {

@@ -23,10 +23,10 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from co_cli import history
-from co_cli.knowledge.refuse import find_secret
-from co_cli.redact import LEFT_OUT, without_secrets
-from co_cli.transcripts import Transcript
+from co_cli.agent import history
+from co_cli.chat.redact import LEFT_OUT, without_secrets
+from co_cli.chat.transcripts import Transcript
+from co_cli.knowledge.safety.hidden_text import find_secret
 
 SECRET = "AKIAIOSFODNN7EXAMPLA"
 SAID = f"The key is {SECRET}"

@@ -12,10 +12,10 @@ import pytest
 from cli import Terminal, co
 
 from co_cli.knowledge import Notebook
-from co_cli.knowledge.hits import Hit
 from co_cli.knowledge.meaning import nearness
 from co_cli.knowledge.meaning.encoders import Meaning, Weights
 from co_cli.knowledge.replacement import may_replace, newest_first
+from co_cli.knowledge.search.hits import Hit
 
 DATA = Path(__file__).parent / "data"
 THURSDAY, MONDAY = "We deploy on Thursdays", "we moved the deploy day to Monday"

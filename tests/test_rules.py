@@ -16,8 +16,8 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCall
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from co_cli import trust
-from co_cli.agent import Knowledge, get_agent
-from co_cli.approval import Answer, Review, Reviewed
+from co_cli.agent.approval import Answer, Review, Reviewed
+from co_cli.agent.capability import Knowledge, get_agent
 from co_cli.deps import CoDeps
 from co_cli.errors import SettingsError
 from co_cli.knowledge import Notebook, Policy

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 from handmade import listening, page, put, put_article, read
 
-from co_cli.knowledge import Policy, index
-from co_cli.knowledge.draft import Saved
-from co_cli.knowledge.hits import How
+from co_cli.knowledge import Policy
 from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.plan import Saved
+from co_cli.knowledge.search import index
+from co_cli.knowledge.search.hits import How
 
 MANY = 230
 LATER = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)  # every note here is older than the window

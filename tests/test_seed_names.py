@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from co_cli._commands import COMMANDS
 from co_cli._frontmatter import (
     parse_frontmatter,
     strip_frontmatter,
     validate_context_frontmatter,
     validate_memory_frontmatter,
 )
+from co_cli.chat.slash import COMMANDS
 from co_cli.config import Settings
 from co_cli.deps import CoDeps
 from co_cli.errors import NotFound

@@ -26,15 +26,18 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
-from co_cli import history, models, prompts, transcripts, trust
-from co_cli.agent import LIMITS, get_agent
-from co_cli.approval import Answer, Asker, Review, Reviewed
+from co_cli import prompts, trust
+from co_cli.agent import history
+from co_cli.agent.approval import Answer, Asker, Review, Reviewed
+from co_cli.agent.capability import LIMITS, get_agent
+from co_cli.chat import transcripts
+from co_cli.chat.events import Event, Failed, Told, Words
+from co_cli.chat.session import Session
+from co_cli.chat.transcripts import Transcript
 from co_cli.deps import CoDeps
-from co_cli.events import Event, Failed, Told, Words
 from co_cli.knowledge import Notebook
-from co_cli.knowledge.note import now
-from co_cli.session import Session
-from co_cli.transcripts import Transcript
+from co_cli.knowledge.format.note import now
+from co_cli.providers import models
 
 NOTES = Path(".co-cli/knowledge")
 OFFLINE = models.Choice("offline", "", "a test")

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from co_cli import signals
 from co_cli.knowledge import Notebook, Shelf
-from co_cli.signals import MOST, RULES, Request, Signal, detect, detect_all
+from co_cli.learning import signals
+from co_cli.learning.signals import MOST, RULES, Request, Signal, detect, detect_all
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "tests" / "data"

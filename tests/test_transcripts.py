@@ -31,10 +31,10 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from co_cli import mentions, transcripts
+from co_cli.agent.history import with_summary
+from co_cli.chat import mentions, transcripts
+from co_cli.chat.transcripts import MAX_FILE, MAX_LINE, Conversation, Summary, Transcript
 from co_cli.errors import Ambiguous, CoError, DiskTrouble, FormatError, NotFound
-from co_cli.history import with_summary
-from co_cli.transcripts import MAX_FILE, MAX_LINE, Conversation, Summary, Transcript
 
 NOON = datetime(2026, 11, 15, 14, 5, 33, tzinfo=UTC)
 ROOT = Path(__file__).resolve().parent.parent
@@ -152,7 +152,7 @@ def test_a_folder_that_is_a_link_is_not_written_to(tmp_path: Path) -> None:
 
 
 def test_the_framework_is_not_loaded_to_keep_a_conversation() -> None:
-    code = "import sys, co_cli.transcripts; print('pydantic_ai' in sys.modules)"
+    code = "import sys, co_cli.chat.app.transcripts; print('pydantic_ai' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, cwd=ROOT, check=True)
     assert done.stdout == b"False\n"
 

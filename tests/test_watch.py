@@ -12,7 +12,7 @@ import pytest
 from handmade import listed, listening, names, opened, page, put, put_article
 
 from co_cli.knowledge.notebook import Notebook
-from co_cli.knowledge.watch import RESCAN, Watcher
+from co_cli.knowledge.search.watch import RESCAN, Watcher
 
 
 class Clock:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from co_cli.knowledge.context import SIZE_LIMIT, SIZE_TARGET, load_internal_knowledge
-    from co_cli.knowledge.hits import Hit
-    from co_cli.knowledge.note import Note
+    from co_cli.knowledge.format.note import Note
     from co_cli.knowledge.notebook import Notebook
     from co_cli.knowledge.policy import Policy
+    from co_cli.knowledge.search.hits import Hit
     from co_cli.knowledge.shelf import Shelf
 
 __all__ = [
@@ -25,11 +25,16 @@ __all__ = [
     "load_internal_knowledge",
 ]
 
-_IN_CONTEXT = ("SIZE_LIMIT", "SIZE_TARGET", "load_internal_knowledge")
+_HOMES = {
+    "Hit": "search.hits",
+    "Note": "format.note",
+    "Notebook": "notebook",
+    "Policy": "policy",
+    "Shelf": "shelf",
+}
 
 
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = {"Hit": "hits"}.get(name, "context" if name in _IN_CONTEXT else name.lower())
-    return getattr(import_module(f"{__name__}.{home}"), name)
+    return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'context')}"), name)

@@ -11,12 +11,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from co_cli import paths
 from co_cli.errors import CoError, FormatError
-from co_cli.knowledge import disk, folders
-from co_cli.knowledge.folders import AnyPath
-from co_cli.knowledge.frontmatter import parse_frontmatter, split, validate_context_frontmatter
-from co_cli.knowledge.note import decode
-from co_cli.knowledge.visible import visible
+from co_cli.knowledge.format.frontmatter import (
+    parse_frontmatter,
+    split,
+    validate_context_frontmatter,
+)
+from co_cli.knowledge.format.note import decode
+from co_cli.knowledge.safety.escape import visible
+from co_cli.knowledge.store import disk
+from co_cli.paths import AnyPath
 
 SIZE_TARGET = 10 * 1024
 SIZE_LIMIT = 20 * 1024
@@ -149,8 +154,8 @@ def read_context(user_file: AnyPath | None, project_file: AnyPath | None) -> Loa
 def load_internal_knowledge() -> str | None:
     """The context of the person and of the project they are in; what is wrong goes to stderr."""
     lost: list[Skipped] = []
-    user = _place(folders.user_knowledge, lost)
-    project = _place(lambda: folders.knowledge_folder(folders.project_folder()), lost)
+    user = _place(paths.user_knowledge, lost)
+    project = _place(lambda: paths.knowledge_folder(paths.project_folder()), lost)
     loaded = read_context(user, project)
     lines = Receipt((), tuple(lost), 0).warnings() + loaded.receipt.warnings()
     with suppress(OSError, ValueError):  # nobody to tell is no reason to stop a session

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from co_cli.errors import CoError
-from co_cli.knowledge.journal import Entry
-from co_cli.knowledge.note import Note, has_conflict
+from co_cli.knowledge.format.note import Note, has_conflict
 from co_cli.knowledge.reader import Problem, Reader
+from co_cli.knowledge.store.journal import Entry
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 

@@ -9,10 +9,10 @@ from datetime import date, datetime, timedelta
 from typing import Any, NamedTuple
 
 from co_cli.errors import RefusedText
-from co_cli.knowledge.note import Note, Part, sections, timestamp
+from co_cli.knowledge.format.note import Note, Part, sections, timestamp
 from co_cli.knowledge.policy import Policy
 from co_cli.knowledge.replacement import replaced
-from co_cli.knowledge.sameness import key, longest_word
+from co_cli.knowledge.similarity import key, longest_word
 
 SIGNALS = ("preference", "correction", "decision", "context", "pattern")
 DECAY_TAGS = ["_consolidated", "_auto_decay"]

@@ -13,14 +13,16 @@ from contextlib import suppress
 from typing import Any
 
 from co_cli.errors import CoError, FormatError, MovedOn, NotFound, RefusedText
-from co_cli.knowledge import disk, lifecycle, refuse, sameness
-from co_cli.knowledge.change import Change, Edit, Journal
-from co_cli.knowledge.draft import Draft, Intake, Item, Plan, Saved, protected
-from co_cli.knowledge.frontmatter import MAX_ID
-from co_cli.knowledge.hits import Around
-from co_cli.knowledge.journal import Entry
-from co_cli.knowledge.note import Note, parse, timestamp
+from co_cli.knowledge import lifecycle, similarity
+from co_cli.knowledge.format.frontmatter import MAX_ID
+from co_cli.knowledge.format.note import Note, parse, timestamp
+from co_cli.knowledge.plan import Draft, Intake, Item, Plan, Saved, protected
 from co_cli.knowledge.reader import Problem, Reader, Ref, named
+from co_cli.knowledge.safety import hidden_text
+from co_cli.knowledge.search.hits import Around
+from co_cli.knowledge.store import disk
+from co_cli.knowledge.store.files import Change, Edit, Journal
+from co_cli.knowledge.store.journal import Entry
 
 _TRIES = 5
 
@@ -89,8 +91,8 @@ class Notebook(Reader):
         `similar` is the person's choice for a collision: `keep` both or `update` the old note.
         `fields` are further header fields, such as `decay_protected`, `expires` or `source`.
         """
-        text = refuse.check_text(text, allow_secret=allow_secret)
-        tags = refuse.clean_tags(tags, allow_secret=allow_secret)
+        text = hidden_text.check_text(text, allow_secret=allow_secret)
+        tags = hidden_text.clean_tags(tags, allow_secret=allow_secret)
         around = self._around(text)
         verdict = lifecycle.judge(text, around.same, around.near, self.policy.threshold)
         if verdict.match is not None:
@@ -154,7 +156,7 @@ class Notebook(Reader):
         self, ref: Ref, text: str, tags: Iterable[str] = (), *, actor: str = "cli"
     ) -> Saved:
         """Give a note a new wording of the same and further tags; a protected one stays."""
-        text, tags = refuse.check_text(text), refuse.clean_tags(tags)
+        text, tags = hidden_text.check_text(text), hidden_text.clean_tags(tags)
         return self._settle(lambda: self._plan_same(self.find(ref), text, tags, actor, {}))
 
     def _repeat(self, call: str, text: str) -> Saved | None:
@@ -164,7 +166,7 @@ class Notebook(Reader):
             return None
         made = [file["path"] for file in done.files if file["before"] is None]
         there = [note for note in self.notes() if f"memories/{note.name}" in made]
-        found = [note for note in there if sameness.same(note.body, text)]
+        found = [note for note in there if similarity.same(note.body, text)]
         return Saved("created", found[0], self.ref(found[0]), change=done.n) if found else None
 
     def commit(self, plan: Plan) -> Saved:
@@ -300,15 +302,15 @@ class Notebook(Reader):
         notes = self.notes()
         draft = Draft(self, actor)
         intake = Intake(None, [], [], [], context)
-        seen = {sameness.key(note.body) for note in notes}
+        seen = {similarity.key(note.body) for note in notes}
         for item in items:
             try:
-                text = refuse.check_text(item.text)
-                tags = refuse.clean_tags(item.tags)
+                text = hidden_text.check_text(item.text)
+                tags = hidden_text.clean_tags(item.tags)
             except RefusedText as error:
                 intake.refused.append(Problem(item.origin, str(error)))
                 continue
-            if (said := sameness.key(text)) in seen:
+            if (said := similarity.key(text)) in seen:
                 intake.known.append(item)
                 continue
             seen.add(said)

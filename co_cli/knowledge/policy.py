@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from co_cli.knowledge.note import Note
+from co_cli.knowledge.format.note import Note
 
 _SETTINGS = ("max_count", "dedup_window_days", "dedup_threshold", "decay_strategy",
              "decay_percentage")  # fmt: skip

@@ -6,14 +6,16 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from co_cli import paths
 from co_cli.errors import Ambiguous, CoError, DiskTrouble, MovedOn
-from co_cli.knowledge import disk, exchange, folders, lifecycle
-from co_cli.knowledge.change import Change
-from co_cli.knowledge.draft import protected
-from co_cli.knowledge.journal import Entry
-from co_cli.knowledge.note import Note, Part, rewrite, sections, timestamp
+from co_cli.knowledge import lifecycle
+from co_cli.knowledge.format.note import Note, Part, rewrite, sections, timestamp
 from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.plan import protected
 from co_cli.knowledge.reader import Ref
+from co_cli.knowledge.store import disk, exchange
+from co_cli.knowledge.store.files import Change
+from co_cli.knowledge.store.journal import Entry
 from co_cli.knowledge.versions import Lineage, Version, lineages
 
 PURGED = "purged"
@@ -244,13 +246,13 @@ def _rewrite(book: Notebook, holder: Note, raw: bytes) -> None:
 def _remove_index(book: Notebook) -> None:
     """The index holds words and letters of every note; the next recall builds it anew."""
     book.close()
-    index = os.path.join(book.root, folders.INDEX)
+    index = os.path.join(book.root, paths.INDEX)
     book.finder.tidy_vectors()
     if not os.path.lexists(index):
         return
     with disk.locked(f"{index}-seal"):
         for name in disk.list_names(book.root):
-            if name.startswith(folders.INDEX) and not name.endswith(("-seal", "-vectors")):
+            if name.startswith(paths.INDEX) and not name.endswith(("-seal", "-vectors")):
                 os.unlink(os.path.join(book.root, name))
 
 

@@ -11,17 +11,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, NoReturn, Self
 
 from co_cli.errors import Ambiguous, CoError, FormatError, NotFound
-from co_cli.knowledge import disk
-from co_cli.knowledge.frontmatter import MAX_ID
-from co_cli.knowledge.hits import Filters, Hit, How, Synced
-from co_cli.knowledge.journal import Entry, JournalFile
-from co_cli.knowledge.note import Note, now, number_of, parse, sections, timestamp
+from co_cli.knowledge.format.frontmatter import MAX_ID
+from co_cli.knowledge.format.note import Note, now, number_of, parse, sections, timestamp
 from co_cli.knowledge.policy import Origins, Policy
-from co_cli.knowledge.visible import visible
+from co_cli.knowledge.safety.escape import visible
+from co_cli.knowledge.search.hits import Filters, Hit, How, Synced
+from co_cli.knowledge.store import disk
+from co_cli.knowledge.store.journal import Entry, JournalFile
 
 if TYPE_CHECKING:
-    from co_cli.knowledge.finder import Finder
     from co_cli.knowledge.meaning.encoders import Embedder
+    from co_cli.knowledge.search.recall import Finder
 
 Ref = str | int | Note
 
@@ -115,7 +115,7 @@ class Reader:
 
     def _settle_leftovers(self) -> None:
         """Finish what a killed process left half done, if the folder lets us."""
-        from co_cli.knowledge.change import Journal  # a reader seldom has anything to write
+        from co_cli.knowledge.store.files import Journal  # a reader seldom has anything to write
 
         own = self.journal
         journal = own if isinstance(own, Journal) else Journal(self.root)
@@ -278,7 +278,7 @@ class Reader:
     @property
     def finder(self) -> Finder:
         """The index and what keeps it fresh."""
-        from co_cli.knowledge.finder import Finder  # SQLite is for those who search
+        from co_cli.knowledge.search.recall import Finder  # SQLite is for those who search
 
         if self._found_by is None:
             self._found_by = Finder(self.root, self.how, self._removed)
@@ -307,8 +307,8 @@ class Reader:
         A question about nothing in the notebook gets no answer, unless `strict` is off. With
         `marked`, hits say where in their passage the words stand.
         """
-        from co_cli.knowledge.finder import search_files
         from co_cli.knowledge.replacement import newest_first
+        from co_cli.knowledge.search.recall import search_files
 
         self._begin()
         limit, today = max(limit, 0), self.today()

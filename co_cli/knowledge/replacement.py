@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
-from co_cli.knowledge.hits import Hit
+from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.meaning.nearness import nearness
-from co_cli.knowledge.note import Note
-from co_cli.knowledge.words import MONTHS, STOP, spoken
+from co_cli.knowledge.search.hits import Hit
+from co_cli.knowledge.search.words import MONTHS, STOP, spoken
 
 _ENOUGH = 0.72  # what these must add up to, with the cosine:
 _CHANGED = 0.25  # the new one tells of a change,

@@ -8,10 +8,10 @@ from functools import partial
 from typing import Generic, TypeVar
 
 from co_cli.errors import NotFound
-from co_cli.knowledge.hits import Filters, Hit
-from co_cli.knowledge.note import Note
+from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.reader import Reader
 from co_cli.knowledge.replacement import in_time, newest_first
+from co_cli.knowledge.search.hits import Filters, Hit
 
 Book = TypeVar("Book", bound=Reader)
 _EVERY = Filters()

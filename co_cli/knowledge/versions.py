@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from co_cli.errors import CoError
-from co_cli.knowledge import disk
-from co_cli.knowledge.journal import Entry
-from co_cli.knowledge.note import Note, parse
+from co_cli.knowledge.format.note import Note, parse
 from co_cli.knowledge.reader import Reader
+from co_cli.knowledge.store import disk
+from co_cli.knowledge.store.journal import Entry
 
 NOW = sys.maxsize  # stands for the change that has not happened to a file that is there
 

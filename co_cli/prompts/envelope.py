@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from co_cli.knowledge.visible import visible
+from co_cli.knowledge.safety.escape import visible
 
 __all__ = ["CLOSE", "OPEN", "defang", "wrap"]
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 import re
 
+from co_cli import paths
 from co_cli.errors import CoError, FormatError, NotFound, nearest
-from co_cli.knowledge import disk, folders
-from co_cli.knowledge.note import decode
-from co_cli.knowledge.visible import visible
+from co_cli.knowledge.format.note import decode
+from co_cli.knowledge.safety.escape import visible
+from co_cli.knowledge.store import disk
 from co_cli.prompts import shipped
 from co_cli.prompts.envelope import defang
 
@@ -77,12 +78,12 @@ def _theirs(name: str) -> str | None:
         if not text:
             raise FormatError("is empty")
     except FormatError as error:
-        raise FormatError(f"{folders.short(path)} {error}", line=error.line) from error
+        raise FormatError(f"{paths.short(path)} {error}", line=error.line) from error
     return text
 
 
 def _folder() -> str:
-    return os.path.join(folders.user_folder(), "personalities")
+    return os.path.join(paths.user_folder(), "personalities")
 
 
 def _is_name(name: str) -> bool:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from co_cli import logs, trust
+from co_cli import logs, paths, trust
 from co_cli.deps import CoDeps
-from co_cli.knowledge import Note, Notebook, Policy, folders, lifecycle
-from co_cli.knowledge.note import marks, now, timestamp
-from co_cli.knowledge.note import slugify as _slugify
-from co_cli.knowledge.sameness import same
+from co_cli.knowledge import Note, Notebook, Policy, lifecycle
+from co_cli.knowledge.format.note import marks, now, timestamp
+from co_cli.knowledge.format.note import slugify as _slugify
+from co_cli.knowledge.similarity import same
 from co_cli.results import hit_json, list_text, note_json, recall_text, saved_json
 
 __all__ = [
@@ -269,7 +269,7 @@ def _book(memory_dir: Path, policy: Policy | None = None) -> Notebook:
 
 
 def _here() -> Path:
-    return Path(folders.knowledge_folder(folders.project_folder()), "memories")
+    return Path(paths.knowledge_folder(paths.project_folder()), "memories")
 
 
 def _load_all_memories(memory_dir: Path) -> list[MemoryEntry]:

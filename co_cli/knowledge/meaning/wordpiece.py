@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-from co_cli.knowledge.words import STOP
+from co_cli.knowledge.search.words import STOP
 
 UNKNOWN, FIRST, LAST = "[UNK]", "[CLS]", "[SEP]"
 _LONGEST = 100  # letters of a word; a longer one is no word

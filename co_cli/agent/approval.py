@@ -1,0 +1,243 @@
+"""What a model wants to write, shown to a person before it happens, and what they said.
+
+Knows neither the terminal nor the agent framework: a surface asks, this prepares and decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from co_cli.deps import CoDeps
+from co_cli.errors import Ambiguous, CoError, RefusedText
+from co_cli.knowledge import Notebook
+from co_cli.knowledge.format.note import Note, parse
+from co_cli.knowledge.plan import Saved
+from co_cli.knowledge.safety.hidden_text import check_text, clean_tags
+from co_cli.knowledge.safety.secrets import LEFT_OUT, without_secrets
+from co_cli.knowledge.store import disk
+from co_cli.results import numbers_text, plural
+from co_cli.tools.memory import TOOLS
+
+SAVE, FORGET = "save_memory", "forget_memory"
+WRITES = (SAVE, FORGET)
+NOBODY = "Nobody is there to approve it, so nothing was changed."
+DECLINED = "The person declined; nothing was changed. Carry on without it."
+STOPPED = "The person stopped the review; nothing was changed. Carry on without it."
+
+
+def tools_json() -> list[dict[str, Any]]:
+    """Each tool, what it does and whether it asks."""
+    return [
+        {"name": name, "help": (tool.__doc__ or "").partition("\n")[0], "asks": name in WRITES}
+        for name, tool in TOOLS.items()
+    ]
+
+
+class Twin(NamedTuple):
+    """A memory that a new one would stand beside or replace."""
+
+    ref: str
+    text: str
+    score: float
+    protected: bool
+    same_matter: bool = False  # it collides by its meaning, not by its words
+
+
+@dataclass(frozen=True)
+class Wish:
+    """One write that a model asks for, with all that a person needs to decide.
+
+    `seen` is a mark of what it collided with when it was shown: when that changes, the person is
+    asked `again`. `refused` says why it cannot be done, `left_out` what its text held that will
+    not be stored: a secret, which is no more in it. `moves` says which old memories leave because
+    it crosses the limit.
+    """
+
+    call: str
+    tool: str
+    text: str
+    tags: tuple[str, ...] = ()
+    scope: str = ""
+    where: str = ""
+    action: str = ""
+    ref: str = ""
+    twins: tuple[Twin, ...] = ()
+    seen: str = ""
+    elsewhere: str = ""
+    moves: str = ""
+    refused: str = ""
+    left_out: str = ""
+    again: bool = False
+
+    @property
+    def collides(self) -> bool:
+        """Whether the person has to choose between replacing and keeping both."""
+        return self.action == "related"
+
+
+class Answer(NamedTuple):
+    """What a person said to a wish: yes, update, keep or no; the wish may have been edited."""
+
+    wish: Wish
+    verdict: str
+    why: str = DECLINED
+
+    @property
+    def agreed(self) -> bool:
+        """Whether it is to be done."""
+        return self.verdict != "no"
+
+
+class Review(NamedTuple):
+    """Everything a model wants to write in one step, and where outside text came from."""
+
+    wishes: list[Wish]
+    external: tuple[str, ...]
+    deps: CoDeps
+
+
+class Reviewed(NamedTuple):
+    """The answers, and the tools that need no more asking in this session."""
+
+    answers: list[Answer]
+    always: frozenset[str] = frozenset()
+
+
+Asker = Callable[[Review], Awaitable[Reviewed]]
+
+
+def prepare(deps: CoDeps, call: str, tool: str, arguments: Mapping[str, Any]) -> Wish:
+    """A wish from a tool call's arguments: what would happen if it were done now."""
+    if tool == FORGET:
+        return _forgetting(deps, call, str(arguments.get("ref", "")))
+    tags = tuple(str(tag) for tag in arguments.get("tags") or ())
+    scope = arguments.get("scope")
+    wish = Wish(call, tool, str(arguments.get("content", "")), tags, str(scope or ""))
+    return planned(deps, wish)
+
+
+def planned(deps: CoDeps, wish: Wish) -> Wish:
+    """The same wish with what saving its text would do now."""
+    try:
+        scope = deps.scope(wish.scope or None)
+        text, left_out = _without_secret(wish.text)
+        tags = tuple(clean_tags(wish.tags))
+        book = deps.book(scope)
+        plan = book.plan_remember(text, tags, actor="agent")
+    except CoError as error:
+        return replace(wish, refused=_reason(error), action="", twins=(), seen="")
+    saved = plan.saved
+    known = [saved.note] if saved.action == "consolidated" else [n for n, _ in saved.similar]
+    deps.entered(*(note.mark for note in known))
+    if plan.change is None:
+        return replace(wish, refused=f"memory {saved.ref} says this already and is protected")
+    if saved.action == "consolidated":
+        [edit] = plan.change.edits
+        old = parse(saved.note.path, edit.before or b"")
+        twins = [Twin(saved.ref, old.body, 100.0, old.protected)]
+        tags = tuple(saved.note.tags)
+    else:
+        least = book.policy.threshold
+        twins = [
+            Twin(book.ref(n), n.body, score, n.protected, score < least)
+            for n, score in saved.similar
+        ]
+    return replace(
+        wish, text=text, tags=tags, scope=scope, where=saved.note.path, action=saved.action,
+        ref=saved.ref, twins=tuple(twins), seen=plan.seen, refused="",
+        elsewhere=_elsewhere(deps, scope, text), left_out=left_out,
+        moves=_moves(book, saved),
+    )  # fmt: skip
+
+
+def _without_secret(text: str) -> tuple[str, str]:
+    """The text to store, and what had to be left out of it; RefusedText when nothing stays."""
+    try:
+        return check_text(text), ""
+    except RefusedText as error:
+        kept = without_secrets(text)
+        if not error.rule.startswith("secret:") or not kept.replace(LEFT_OUT, "").strip():
+            raise
+        return check_text(kept), str(error)
+
+
+def _moves(book: Notebook, saved: Saved) -> str:
+    """What this save would set in motion by crossing the limit, and how to take that back."""
+    if not saved.decayed:
+        return ""
+    numbers = [book.prefix + one for one in numbers_text(n.id for n in saved.decayed).split(", ")]
+    joined = book.policy.strategy == "summarize"
+    undo = "/undo -g" if book.scope == "user" else "/undo"
+    return (
+        f"This save crosses the limit of {book.policy.max_count} memories: "
+        f"{plural(len(saved.decayed), 'old memory')} ({', '.join(numbers)}) will be "
+        f"{'joined into one' if joined else 'moved to the archive'}. {undo} takes that back."
+    )
+
+
+def _elsewhere(deps: CoDeps, scope: str, text: str) -> str:
+    """The memory of the other notebook that says the same, if the model may know of it."""
+    other = "project" if scope == "user" else "user"
+    if other == "project" and not deps.usable():
+        return ""
+    saved = deps.book(other).plan_remember(text, actor="agent").saved
+    return saved.ref if saved.action == "consolidated" else ""
+
+
+def _forgetting(deps: CoDeps, call: str, ref: str) -> Wish:
+    wish = Wish(call, FORGET, "", ref=ref)
+    try:
+        book, note = deps.find(ref)
+        refused = f"memory {ref} is protected: co knowledge unprotect {ref}"
+    except CoError as error:
+        deps.entered(*named_in(error))
+        return replace(wish, refused=_reason(error))
+    deps.entered(note.mark)
+    return replace(
+        wish, text=note.body, tags=tuple(note.tags), scope=book.scope, where=note.path,
+        action="forgotten", ref=book.ref(note), refused=refused if note.protected else "",
+        seen=str(disk.digest(note.raw)),
+    )  # fmt: skip
+
+
+def named_in(error: CoError) -> list[str]:
+    """The marks of memories whose file names, and so words, an error tells."""
+    found = error.choices if isinstance(error, Ambiguous) else ()
+    return [one.mark for one in found if isinstance(one, Note)]
+
+
+def _reason(error: CoError) -> str:
+    """Why not; how to have a secret stored all the same is no model's business."""
+    return str(error) if isinstance(error, RefusedText) else error.sentence()
+
+
+@dataclass
+class Approvals:
+    """How a session answers: `always` are the tools that got `a`; without `ask`, always no."""
+
+    ask: Asker | None = None
+    always: set[str] = field(default_factory=set)
+
+    async def decide(self, deps: CoDeps, wishes: Sequence[Wish]) -> list[Answer]:
+        """An answer to each wish, in order; what was refused by rule is not asked about."""
+        settled: dict[int, Answer] = {}
+        for number, wish in enumerate(wishes):
+            if wish.refused:
+                settled[number] = Answer(wish, "no", f"It cannot be done: {wish.refused}")
+            elif wish.tool in self.always and not (
+                deps.external or wish.again or wish.collides or wish.left_out or wish.moves
+            ):
+                settled[number] = Answer(wish, "yes")
+            elif self.ask is None:
+                why = f"It cannot be done: {wish.left_out}" if wish.left_out else NOBODY
+                settled[number] = Answer(wish, "no", why)
+        left = [number for number in range(len(wishes)) if number not in settled]
+        if left and self.ask is not None:
+            asked = Review([wishes[number] for number in left], tuple(deps.external), deps)
+            reviewed = await self.ask(asked)
+            if not deps.external:
+                self.always |= reviewed.always
+            settled |= dict(zip(left, reviewed.answers, strict=True))
+        return [settled[number] for number in range(len(wishes))]

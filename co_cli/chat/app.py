@@ -1,0 +1,399 @@
+"""The chat: a line editor, an answer as it comes, and the questions in between.
+
+The line editor is there at once; the agent framework and the provider's library load behind it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from threading import Thread, get_native_id
+from typing import TYPE_CHECKING, Any
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from rich.console import Console
+from rich.text import Text
+
+from co_cli import prompts
+from co_cli.agent.approval import WRITES, Review, Reviewed
+from co_cli.chat import slash, transcripts, typeahead
+from co_cli.chat.approval_prompt import Reader, Screen, set_aside
+from co_cli.chat.events import Event, Failed, Told, Used, Using, Words
+from co_cli.chat.stream import Speech
+from co_cli.deps import CoDeps
+from co_cli.errors import CoError
+from co_cli.knowledge import Notebook, Shelf
+from co_cli.knowledge.context import Loaded
+from co_cli.knowledge.format.note import now
+from co_cli.knowledge.safety.escape import hanging, visible
+from co_cli.knowledge.store import disk
+from co_cli.providers import models
+from co_cli.results import plural
+
+if TYPE_CHECKING:
+    from co_cli.chat.session import Session
+
+_DOING = {
+    "save_memory": "Remembering",
+    "recall_memory": "Recalling",
+    "list_memories": "Looking through your memories",
+    "forget_memory": "Forgetting",
+}
+CONNECT = (
+    "To connect a model, leave, set GEMINI_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY in your\n"
+    "environment and start again; or run Ollama and type /model ollama:qwen3.\n"
+    'To keep the choice, put {"model": "..."} into ~/.config/co-cli/settings.json.'
+)
+
+
+class Chat:
+    """One sitting at the terminal."""
+
+    def __init__(
+        self,
+        deps: CoDeps,
+        choose: Callable[[str], models.Choice],
+        prompt: Callable[[str, str, Loaded | None], prompts.Prompt],
+        personality: str,
+        model: str = "",
+        kept: transcripts.Summary | None = None,
+    ) -> None:
+        self.deps = deps
+        self.choose = choose
+        self.build = prompt
+        self.personality = personality
+        self.resumed = transcripts.Transcript.load(kept.path) if kept else None
+        self.choice = choose(model)
+        self.prompt = prompt(self.choice.provider, personality, None)
+        self.transcript = (
+            transcripts.Transcript.resume(kept.path)
+            if kept
+            else transcripts.Transcript.begin(deps.folder(), now)
+        )
+        self.console = Console(highlight=False, no_color=bool(os.environ.get("NO_COLOR")))
+        self.speech = Speech(self.console)
+        self.screen = Screen(self.console, Reader())
+        self.warming: Thread | None = None
+        self.reading: Thread | None = None
+        self.talk: Session | None = None
+        self.failed = False
+        self.done = False
+
+    async def run(self) -> None:
+        """Talk until the person leaves."""
+        self.say(receipt(self.deps, self.prompt, self.choice), "dim")
+        for line in self.prompt.warnings:
+            self.say(line, "yellow")
+        if self.choice.others:
+            self.say(self.choice.explain(), "dim")
+        if self.choice.provider == "offline":
+            self.say("No model is connected, so I can remember and recall; /model says how.", "dim")
+        self._greet()
+        editor = self._editor()
+        while not self.done:
+            try:
+                line = await self._line(editor)
+            except KeyboardInterrupt:
+                self.say("Ctrl+D or /quit leaves.", "dim")
+                continue
+            except EOFError:
+                break
+            if line.lower() in ("exit", "quit", "help"):
+                line = "/help" if line.lower() == "help" else "/quit"
+            if line.startswith("/"):
+                await self._command(line)
+            elif line or self.failed:
+                retry = self.failed and line.lower() in ("", "y", "yes")
+                await self._stoppable(self._turn(None if retry else line))
+        self.say("Bye.", "dim")
+
+    async def _line(self, editor: PromptSession[str]) -> str:
+        """What the person says next; it begins with what they typed while something was asked."""
+        if self.failed:
+            set_aside(editor)  # an Enter means yes here, and must mean it
+        self._read_closely()
+        again = "Enter tries again > " if self.failed else "> "
+        return (await editor.prompt_async(again, default=typeahead.take())).strip()
+
+    def _greet(self) -> None:
+        if self.resumed:
+            said = self.resumed.said[-1] if self.resumed.said else ""
+            self.say(f"Going on after: {said[:100]}", "dim")
+        elif not any(_count(book) for book in self.shelf().books()):
+            self.say('Tell me something worth keeping, for example "We deploy on Tuesdays".', "dim")
+
+    # The line editor
+
+    def _editor(self) -> PromptSession[str]:
+        keys = KeyBindings()
+
+        @keys.add("enter")
+        def _send(event: KeyPressEvent) -> None:
+            event.current_buffer.validate_and_handle()
+
+        @keys.add("escape", "enter")
+        @keys.add("c-j")
+        def _new_line(event: KeyPressEvent) -> None:
+            event.current_buffer.insert_text("\n")
+
+        kept = InMemoryHistory(transcripts.said_before(self.deps.folder())[::-1])
+        editor: PromptSession[str] = PromptSession(
+            history=kept, completer=Endings(self.shelf), key_bindings=keys, multiline=True,
+            complete_while_typing=True, reserve_space_for_menu=6,
+            prompt_continuation="  ", bottom_toolbar=lambda: f" {self.choice} · /help",
+        )  # fmt: skip
+        editor.app.after_render += lambda _app: self._warm()
+        return editor
+
+    def _warm(self) -> None:
+        """Load what a turn needs while the person types; nobody who leaves waits for it."""
+
+        def load() -> None:
+            from co_cli.agent.capability import model_for
+
+            with suppress(Exception):  # told when it is needed; this only saves time
+                model_for(self.choice)
+
+        if self.warming is None:
+            self.warming = Thread(target=load, daemon=True)
+            self.warming.start()
+
+    def _read_closely(self) -> None:
+        """While the person thinks, read for their meaning the notes that were only skimmed."""
+
+        def read() -> None:
+            if self.warming is not None:
+                self.warming.join()
+            with suppress(Exception):  # the next prompt, or `reindex`, tries again
+                os.setpriority(os.PRIO_PROCESS, get_native_id(), 10)
+                for book in self.shelf().books():
+                    with Notebook(book.root, scope=book.scope, how=book.how) as own:
+                        own.finder.read_closely()
+
+        if self.reading is None or not self.reading.is_alive():
+            self.reading = Thread(target=read, daemon=True)
+            self.reading.start()
+
+    def _session(self) -> Session:
+        from co_cli.chat.session import Session
+
+        session = Session(self.deps, self.choice, self.prompt, self.transcript, self._asked)
+        if self.resumed:
+            session.resume(self.resumed)
+        return session
+
+    async def session(self) -> Session:
+        """The conversation, as soon as it is loaded; CoError when the model cannot be had."""
+        if self.talk is None:
+            self._warm()
+            if self.warming is not None:
+                await asyncio.to_thread(self.warming.join)
+            self.talk = await asyncio.to_thread(self._session)
+        return self.talk
+
+    # Turns
+
+    async def _turn(self, line: str | None) -> None:
+        self.failed = False
+        with self.speech as speech:
+            try:
+                session = await self.session()
+                if line is not None:
+                    session.write(transcripts.Transcript.said, line)
+                async for event in session.turn(line):
+                    self._show(speech, event)
+                if session.unkept:
+                    speech.note(f"This turn is not in the transcript: {session.unkept}")
+                    session.unkept = ""
+            except CoError as error:
+                self._trouble(str(error), error.hint)
+
+    def _show(self, speech: Speech, event: Event) -> None:
+        match event:
+            case Words():
+                speech.words(event.text)
+            case Using():
+                speech.busy(_DOING.get(event.tool, f"Using {event.tool}"))
+            case Used():
+                failed = not event.brief.startswith("✓")
+                if event.brief and event.tool in WRITES and (failed or self.choice.name):
+                    speech.note(event.brief)  # the offline model says so itself
+                speech.busy("Thinking")
+            case Told():
+                speech.note(event.text)
+            case Failed():
+                speech.pause()
+                self._trouble(event.trouble.line, event.trouble.hint)
+                self.failed = not event.trouble.overflow
+
+    def _trouble(self, line: str, hint: str) -> None:
+        self.say(line.removeprefix("--model: "), "red")
+        if hint:
+            self.say(f"  {hint.replace('--model', '/model')}", "dim")
+
+    async def _asked(self, review: Review) -> Reviewed:
+        """The approval screen in the middle of an answer."""
+        self.speech.pause()
+        try:
+            return await self.screen(review)
+        finally:
+            self.speech.resume()
+
+    async def _stoppable(self, work: Awaitable[None]) -> None:
+        """Let ^C stop this and nothing else."""
+        task = asyncio.ensure_future(work)
+        with _interrupts(task.cancel):
+            try:
+                await task
+            except asyncio.CancelledError:
+                self.speech.pause()
+                self.say("Stopped.", "dim")
+
+    async def _command(self, line: str) -> None:
+        async def carry_out() -> None:
+            answer = slash.run(self, line)
+            try:
+                told = answer if isinstance(answer, str) else await answer
+                if told:
+                    self.say(told)
+            except CoError as error:
+                self._trouble(str(error), error.hint)
+
+        await self._stoppable(carry_out())
+
+    def say(self, text: str, style: str = "") -> None:
+        """A line of Co's own, or a command's answer."""
+        for row in hanging(text, self.console.width):
+            self.console.print(Text(row, style=style), soft_wrap=True)
+
+    # What slash commands ask for
+
+    def shelf(self) -> Shelf[Notebook]:
+        """The notebooks visible from here."""
+        return self.deps.shelf()
+
+    def context(self) -> str:
+        """What entered the prompt, file by file."""
+        lines = [receipt(self.deps, self.prompt, self.choice), *self.prompt.details()]
+        if self.deps.external:
+            lines.append(f"From outside: {', '.join(self.deps.external)}")
+        return "\n".join(lines)
+
+    async def use_model(self, name: str) -> str:
+        """Say which model answers, or take another; the conversation goes on."""
+        if not name:
+            return f"{self.choice.explain().replace('--model', 'chosen')}\n{CONNECT}"
+        choice = self.choose(name)
+        prompt = self.build(choice.provider, self.personality, self.prompt.known)
+        await self._change(choice, prompt)
+        return "\n".join([f"{choice} answers from here on.", *prompt.warnings])
+
+    async def use_personality(self, name: str) -> str:
+        """Say which personality Co has, or take another."""
+        if not name:
+            known = prompts.personalities()
+            rows = [
+                f"{'*' if one == self.personality else ' '} {one}  {text}"
+                for one, text in known.items()
+            ]
+            return "\n".join(rows)
+        prompt = self.build(self.choice.provider, name, self.prompt.known)
+        await self._change(self.choice, prompt)
+        self.personality = name
+        return "\n".join([f"Co is {name} from here on.", *prompt.warnings])
+
+    async def _change(self, choice: models.Choice, prompt: prompts.Prompt) -> None:
+        if self.talk is not None:
+            await asyncio.to_thread(self.talk.use, choice, prompt)
+        self.choice, self.prompt = choice, prompt
+
+    async def compact(self) -> str:
+        """Summarise the conversation so far."""
+        with self.speech as speech:
+            speech.busy("Summarising")
+            return await (await self.session()).compact()
+
+    async def clear(self) -> str:
+        """Begin a new conversation."""
+        (await self.session()).clear()
+        self.failed = False
+        return "A new conversation. What is remembered stays."
+
+    def history(self) -> str:
+        """The conversations kept from here."""
+        kept = transcripts.recent(self.deps.folder(), 10)
+        rows = [f"{one.id}  {one.started[:16].replace('T', ' ')}  {plural(one.turns, 'turn')}  "
+                f"{one.said[:60]}" for one in kept]  # fmt: skip
+        how = "co chat --resume ID goes on with one."
+        return "\n".join([*rows, how]) if rows else "No conversations are kept from here yet."
+
+    def quit(self) -> str:
+        """Leave."""
+        self.done = True
+        return ""
+
+
+class Endings(Completer):
+    """Slash commands, and references where a command takes one."""
+
+    def __init__(self, shelf: Callable[[], Shelf[Notebook]]) -> None:
+        self.shelf = shelf
+
+    def get_completions(
+        self,
+        document: Document,
+        complete_event: CompleteEvent,  # noqa: ARG002
+    ) -> Iterable[Completion]:
+        """What may follow what is typed."""
+        text = document.text_before_cursor
+        if not text.startswith("/"):
+            return
+        name, gap, start = text[1:].partition(" ")
+        if not gap:
+            for known, command in slash.COMMANDS.items():
+                if known.startswith(name):
+                    word = f"/{known} " if command.takes else f"/{known}"
+                    yield Completion(word, -len(text), display_meta=command.help)
+        elif name in slash.REFS:
+            yield from self._refs(name, start)
+
+    def _refs(self, name: str, start: str) -> Iterator[Completion]:
+        try:
+            for book in self.shelf().books():
+                notes = [n for _, n in book.archived()] if name == "restore" else book.notes()
+                for note in notes:
+                    ref = book.ref(note)
+                    if ref.startswith(start):
+                        meta = visible(note.summary, keep="")
+                        yield Completion(ref, -len(start), display_meta=meta)
+        except CoError:
+            return
+
+
+@contextmanager
+def _interrupts(stop: Callable[[], Any]) -> Iterator[None]:
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+
+
+def _count(book: Notebook) -> int:
+    return sum(name.endswith(".md") for name in disk.list_names(book.memories))
+
+
+def receipt(deps: CoDeps, prompt: prompts.Prompt, choice: models.Choice) -> str:
+    """What a session starts with, in one line."""
+    shelf = deps.shelf()
+    books = shelf.books() if deps.usable() else (shelf.user,)
+    memories = plural(sum(map(_count, books)), "memory")
+    return "; ".join([prompt.line(), memories, str(choice)])

@@ -1,0 +1,259 @@
+"""A conversation with a model: its turns, what they cost in room, and how it is kept.
+
+Knows no terminal: a surface is given small events, and a way to ask the person.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any
+
+from pydantic_ai import Agent
+from pydantic_ai.messages import (
+    FunctionToolCallEvent,
+    FunctionToolResultEvent,
+    ModelMessage,
+    ModelMessagesTypeAdapter,
+    ModelResponse,
+    PartDeltaEvent,
+    PartStartEvent,
+    RetryPromptPart,
+    TextContent,
+    TextPart,
+    TextPartDelta,
+    ToolReturnPart,
+    UserContent,
+)
+
+from co_cli import prompts
+from co_cli.agent import history
+from co_cli.agent.approval import Approvals, Asker
+from co_cli.agent.capability import LIMITS, get_agent, model_for
+from co_cli.chat.events import Event, Failed, Told, Used, Using, Words
+from co_cli.chat.transcripts import Conversation, Transcript
+from co_cli.deps import CoDeps
+from co_cli.errors import CoError
+from co_cli.knowledge.format.note import now
+from co_cli.providers import bounds, models
+from co_cli.results import plural
+
+log = logging.getLogger("co_cli.chat.app.session")
+Prompt = str | list[UserContent] | None
+_SMALL = 6_000  # tokens: what a local server keeps when nobody told it more
+_FULL = 0.75  # of the budget: time to summarise
+
+
+@dataclass
+class Session:
+    """One conversation: what was said, with which model, and under which prompt."""
+
+    deps: CoDeps
+    choice: models.Choice
+    prompt: prompts.Prompt
+    transcript: Transcript | None
+    ask: Asker | None = None
+    messages: list[ModelMessage] = field(default_factory=list)
+    agent: Agent[CoDeps, str] = field(init=False)
+    approvals: Approvals = field(init=False)
+    budget: int = field(init=False)  # tokens that a request may hold
+    unkept: str = ""
+
+    def __post_init__(self) -> None:
+        self.approvals = Approvals(self.ask)
+        self.use(self.choice, self.prompt)
+
+    def use(self, choice: models.Choice, prompt: prompts.Prompt) -> None:
+        """Go on with this model and prompt; CoError when the model cannot be had."""
+        budget = _SMALL if choice.provider == "ollama" else history.BUDGET
+        model = model_for(choice)
+        self.agent = get_agent(model, prompt=prompt.text, ask=self.approvals, budget=budget)
+        self.budget = budget
+        self.choice, self.prompt = choice, prompt
+        log.info("model %s", choice)
+
+    def resume(self, kept: Conversation) -> None:
+        """Go on where a kept conversation ended; what came from outside still counts."""
+        self.deps.came_from(*kept.external)
+        self.deps.entered(*kept.notes)
+        try:
+            messages = ModelMessagesTypeAdapter.validate_python(kept.messages)
+        except ValueError as error:
+            raise CoError("that conversation cannot be read again; it is kept as it is") from error
+        self.messages = history.whole(messages)
+
+    def clear(self) -> None:
+        """Begin anew; what came from outside is gone with the conversation, and `a` with it."""
+        self.messages = []
+        self.approvals.always.clear()
+        self.deps.external.clear()
+        self.deps.notes.clear()
+        if self.transcript is not None:
+            self.transcript = Transcript.begin(self.deps.folder(), now)
+
+    async def turn(self, text: str | None, attached: str = "") -> AsyncIterator[Event]:
+        """Say something and hear the answer; None tries the last thing again.
+
+        `attached` is text from elsewhere that goes with it, and is never taken for the person's.
+        """
+        prompt = _prompt(text, attached)
+        full = history.size(self.messages, standing=False) > self.budget * _FULL
+        if text is not None and full and (told := await self._shorten()):
+            yield Told(told)
+        before = self.messages
+        for last in (False, True):
+            try:
+                async for event in self._run(prompt):
+                    yield event
+                return
+            except Exception as error:  # a provider's library; what is Co's own is raised again
+                trouble = self._explain(error)
+            told = "" if last or not trouble.overflow else await self._shorten()
+            if not told:
+                if trouble.overflow:  # what is too long would make all that follows too long
+                    self.messages = before
+                    self.write(self._working, before)
+                yield Failed(trouble)
+                return
+            yield Told(f"The conversation was too long for the model. {told}")
+            prompt = None
+
+    def _explain(self, error: Exception) -> models.Trouble:
+        """What to tell of an error that came from a model or its library; Co's own are raised."""
+        trouble = models.explain(error, self.choice)
+        log.warning("%s %s", type(error).__name__, getattr(error, "status_code", ""))
+        if trouble is None and (isinstance(error, CoError) or _is_ours(error)):
+            raise error
+        line = f"{self.choice} gave no answer that can be read ({type(error).__name__})"
+        return trouble or models.Trouble(line, "Try again, or choose another model.", True)
+
+    async def _run(self, prompt: Prompt) -> AsyncIterator[Event]:
+        began, before = monotonic(), len(self.deps.external)
+        async with (
+            self.agent,
+            self.agent.run_stream_events(
+                prompt, message_history=self.messages, deps=self.deps, usage_limits=LIMITS
+            ) as events,
+        ):
+            failed, held = False, 0
+            try:
+                async for event in events:
+                    held = bounds.held(held, event)
+                    if (told := _tell(event)) is not None:
+                        yield told
+            except Exception:
+                failed = True
+                raise
+            finally:
+                if len(self.deps.external) > before:
+                    self.write(Transcript.external, list(self.deps.external))
+                self._keep(
+                    *(_until(failed, m) for m in (events.all_messages(), events.new_messages()))
+                )
+        usage = events.usage
+        log.info("turn of %.1f s, %s requests, %s tool calls", monotonic() - began,
+                 usage.requests, usage.tool_calls)  # fmt: skip
+
+    def _keep(self, messages: list[ModelMessage], new: list[ModelMessage]) -> None:
+        self.messages = history.whole(messages)
+        self.write(lambda kept, some: kept.turn(_plain(some), self.deps.notes), new)
+
+    def _working(self, kept: Transcript, messages: list[ModelMessage]) -> None:
+        kept.working(_plain(messages), self.deps.notes)
+
+    def write(self, keep: Callable[[Transcript, Any], None], value: Any) -> None:
+        """Keep something in the transcript; one that cannot be written stops nothing."""
+        try:
+            if self.transcript is not None:
+                keep(self.transcript, value)
+        except CoError as error:
+            log.error("the transcript could not be written: %s", error)
+            self.unkept = str(error)
+
+    async def compact(self) -> str:
+        """Let the model summarise all but the last turns; what was done, in words."""
+        return await self._shorten() or "There is nothing to summarise yet."
+
+    async def _shorten(self) -> str:
+        older, recent = history.plan_summary(self.messages)
+        if not older:
+            return ""
+        try:
+            request = history.summary_request(older, self.budget // 2)
+            patient = [bounds.Patience(self.deps.answer_seconds)]
+            writer = Agent(self.agent.model, capabilities=patient)
+            summary = (await writer.run(request, usage_limits=LIMITS)).output
+            self.messages = history.with_summary(summary, recent, self.deps.external)
+            told = (
+                f"Summarised {plural(len(older), 'message')}; the last ones are kept as they are."
+            )
+        except Exception as error:  # as in a turn
+            self._explain(error)
+            kept = history.window(self.messages, history.size(recent))
+            left = len(self.messages) - len(kept)
+            self.messages = kept
+            told = (
+                f"No summary could be had; {plural(left, 'old message')} left out." if left else ""
+            )
+        self.write(self._working, self.messages)
+        return told
+
+
+def _prompt(text: str | None, attached: str) -> Prompt:
+    if text is None:
+        return None
+    said = text.encode("utf-8", "replace").decode()  # half a character cannot be sent
+    return [said, TextContent(attached, metadata={"external": True})] if attached else said
+
+
+def _is_ours(error: Exception) -> bool:
+    """Whether an error was raised in Co's own code and not in a library it called."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_globals.get("__name__", "").startswith("co_cli.")
+
+
+def _until(failed: bool, messages: list[ModelMessage]) -> list[ModelMessage]:
+    """The messages without an answer that broke off, so that the question can be asked again.
+
+    As a list of their own: while it ends a run, the framework may still add what broke off.
+    """
+    if not failed:
+        return messages
+    broken = messages and isinstance(messages[-1], ModelResponse)
+    return messages[: len(messages) - bool(broken)]
+
+
+def _plain(messages: list[ModelMessage]) -> list[Any]:
+    plain: list[Any] = ModelMessagesTypeAdapter.dump_python(messages, mode="json")
+    return plain
+
+
+def _tell(event: object) -> Event | None:
+    """What a surface needs to know of the framework's events."""
+    if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
+        return Words(event.part.content) if event.part.content else None
+    if isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
+        return Words(event.delta.content_delta)
+    if isinstance(event, FunctionToolCallEvent):
+        return Using(event.part.tool_name)
+    if isinstance(event, FunctionToolResultEvent):
+        return Used(event.part.tool_name or "", _brief(event.part))
+    return None
+
+
+def _brief(part: ToolReturnPart[Any] | RetryPromptPart) -> str:
+    """A tool's result in a few words, for the person who watches; also that it failed."""
+    content = part.content
+    if isinstance(part, ToolReturnPart) and part.outcome == "failed":
+        return f"{part.tool_name} failed: {content}"
+    if not isinstance(content, dict):
+        return ""
+    if "results" in content or "memories" in content:
+        return f"{plural(int(content.get('count', 0)), 'memory')} found"
+    head = str(content.get("display", "")).partition("\n")[0]
+    said = str(content.get("content", "")).partition("\n")[0]
+    return f"{head.partition(':')[0]}: {said}" if said and head.startswith("✓") else head

@@ -1,0 +1,195 @@
+"""Slash commands of the chat: a name, a line of help and what it does, in one table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple, Protocol
+
+from co_cli.agent.approval import tools_json
+from co_cli.errors import CoError, nearest
+from co_cli.knowledge import Note, Notebook, Shelf
+from co_cli.results import marks, recall_text, replaced_text, span
+
+Answer = str | Awaitable[str]
+
+
+class Talk(Protocol):
+    """What a command may ask of the chat it is typed in."""
+
+    def shelf(self) -> Shelf[Notebook]:
+        """The notebooks visible from here."""
+
+    def context(self) -> str:
+        """What entered the prompt, file by file."""
+
+    def use_model(self, name: str) -> Answer:
+        """Say which model answers, or take another."""
+
+    def use_personality(self, name: str) -> Answer:
+        """Say which personality Co has, or take another."""
+
+    def compact(self) -> Answer:
+        """Summarise the conversation so far."""
+
+    def clear(self) -> Answer:
+        """Begin a new conversation."""
+
+    def history(self) -> str:
+        """The conversations kept from here."""
+
+    def quit(self) -> str:
+        """Leave."""
+
+
+class SlashCommand(NamedTuple):
+    """What a line that starts with `/` runs; it returns what to show.
+
+    A command on notes is given the shelf, any other the chat. `takes` names its argument.
+    """
+
+    help: str
+    run: Callable[[Any, str], Answer]
+    takes: str = ""
+    on_notes: bool = False
+
+
+def run(talk: Talk, line: str) -> Answer:
+    """Carry out a line such as `/forget 12`; errors come back as words."""
+    name, _, argument = line.removeprefix("/").partition(" ")
+    command = COMMANDS.get(name.lower())
+    if command is None:
+        near = nearest(name.lower(), COMMANDS)
+        return f"There is no /{name[:40]}. " + (f"Did you mean /{near}?" if near else "Try /help.")
+    if argument.strip() and not command.takes:
+        return f"/{name.lower()} takes nothing after it; nothing was done."
+    try:
+        return command.run(talk.shelf() if command.on_notes else talk, argument.strip())
+    except CoError as error:
+        return error.sentence()
+
+
+def _verb(name: str, act: Callable[[Notebook, str], str]) -> Callable[[Shelf[Notebook], str], str]:
+    """A command that acts on one note, named by its reference."""
+
+    def run(shelf: Shelf[Notebook], argument: str) -> str:
+        if not argument.strip():
+            return f"Usage: /{name} <id>"
+        try:
+            return act(*shelf.place(argument))
+        except CoError as error:
+            return error.sentence()
+
+    return run
+
+
+def _forget(book: Notebook, ref: str) -> str:
+    saved = book.forget(ref, actor="chat")
+    back = f"/restore {saved.ref} brings it back"
+    return f"Forgot memory {saved.ref}: {saved.note.summary} ({back})"
+
+
+def _protect(book: Notebook, ref: str) -> str:
+    saved = book.protect(ref, actor="chat")
+    state = "is protected already" if saved.action == "unchanged" else "is protected now"
+    return f"Memory {saved.ref} {state}: {saved.note.summary}"
+
+
+def _restore(book: Notebook, ref: str) -> str:
+    saved = book.restore(ref, actor="chat")
+    return f"Memory {saved.ref} is back: {saved.note.summary}"
+
+
+forget = _verb("forget", _forget)
+protect = _verb("protect", _protect)
+restore = _verb("restore", _restore)
+
+
+def _memories(shelf: Shelf[Notebook], argument: str) -> str:
+    told = []
+    for book in shelf.books():
+        notes = [note for note in book.notes() if not argument or argument in note.tags]
+        if notes:
+            where = "This project" if book.scope == "project" else "Everywhere"
+            told.append("\n".join([where, *(_row(book, note) for note in notes)]))
+    tagged = f" tagged {argument}" if argument else ""
+    return "\n\n".join(told) or f"No memories saved yet{tagged}."
+
+
+def _recall(shelf: Shelf[Notebook], argument: str) -> str:
+    if not argument:
+        return "Usage: /recall <words or a question>"
+    try:
+        found = shelf.recall(argument, 5)
+        searched = sum(book.finder.total for book in shelf.books())
+    finally:
+        shelf.close()
+    if not found:
+        return recall_text(argument, [], searched)
+    rows = []
+    for book, hit in found:
+        why = "; ".join(filter(None, [hit.why, replaced_text(book, hit)]))
+        rows.append(f"{_row(book, hit.note, why)}\n{_indented(hit.note.body)}")
+    return "\n".join(rows)
+
+
+def _row(book: Notebook, note: Note, why: str = "") -> str:
+    """A note in a line: its reference, date, marks and tags, and what it says or why it is here."""
+    said = f"({why})" if why else note.summary
+    parts = [f"{book.ref(note):>4}", span(note), marks(note, book.today()), said]
+    return "  ".join([*filter(None, parts), *([f"[{', '.join(note.tags)}]"] if note.tags else [])])
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"      {line}" for line in text.split("\n"))
+
+
+def _undo(shelf: Shelf[Notebook], argument: str) -> str:
+    words = argument.split()
+    numbers = [int(word) for word in words if word.isdecimal() and len(word) < 10]
+    if len(numbers) > 1 or not all(word == "-g" or word.isdecimal() for word in words):
+        return "Usage: /undo [-g] [number of the change]"
+    book = shelf.user if "-g" in words else shelf.project
+    entry = book.undo(*numbers, actor="chat")
+    return f"Undone: {entry.op} of {', '.join(os.path.basename(f['path']) for f in entry.files)}"
+
+
+def tools_text() -> str:
+    """Each tool, what it does and whether it asks."""
+    return "\n".join(
+        f"{row['name']:<14} {row['help']}{' (asks first)' if row['asks'] else ''}"
+        for row in tools_json()
+    )
+
+
+def _help(_talk: Talk, _argument: str) -> str:
+    rows = [
+        (f"/{name} {command.takes}".rstrip(), command.help) for name, command in COMMANDS.items()
+    ]
+    width = max(len(left) for left, _ in rows)
+    keys = (
+        "Enter sends, Alt+Enter starts a new line, Ctrl+R searches what you typed, Ctrl+D leaves."
+    )
+    return "\n".join([*(f"{left:<{width}}  {right}" for left, right in rows), "", keys])
+
+
+COMMANDS = {
+    "help": SlashCommand("This list", _help),
+    "memories": SlashCommand("List what is remembered", _memories, "[tag]", True),
+    "recall": SlashCommand("Search it yourself, without the model", _recall, "words", True),
+    "forget": SlashCommand("Archive a memory", forget, "id", True),
+    "protect": SlashCommand("Keep a memory from forget and decay", protect, "id", True),
+    "restore": SlashCommand("Bring an archived memory back", restore, "id", True),
+    "undo": SlashCommand("Take back the last change here (-g: to your own)", _undo, "[-g]", True),
+    "context": SlashCommand("What Co loaded into this session", lambda talk, _: talk.context()),
+    "tools": SlashCommand("What the model may use, and what asks", lambda _talk, _: tools_text()),
+    "model": SlashCommand("Show or change the model", lambda talk, name: talk.use_model(name),
+                          "[provider:name]"),
+    "personality": SlashCommand("Show or change how Co speaks",
+                                lambda talk, name: talk.use_personality(name), "[name]"),
+    "compact": SlashCommand("Summarise the conversation so far", lambda talk, _: talk.compact()),
+    "clear": SlashCommand("Begin a new conversation", lambda talk, _: talk.clear()),
+    "history": SlashCommand("Conversations kept from this folder", lambda talk, _: talk.history()),
+    "quit": SlashCommand("Leave (also Ctrl+D)", lambda talk, _: talk.quit()),
+}  # fmt: skip
+REFS = frozenset(name for name, command in COMMANDS.items() if command.takes == "id")

@@ -1,0 +1,381 @@
+"""Conversations kept whole, a JSON Lines file each, in the state folder.
+
+Knows lines of plain values, not what a message means: who runs an agent turns messages into JSON
+and back. A file only grows, a complete line at a time, until it is removed whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Any, NamedTuple
+
+from co_cli import paths as folders
+from co_cli.chat import traces
+from co_cli.chat.redact import without_secrets
+from co_cli.errors import Ambiguous, CoError, DiskTrouble, FormatError, NotFound
+from co_cli.knowledge.format.note import timestamp
+from co_cli.knowledge.store import disk
+from co_cli.paths import AnyPath
+
+MAX_FILE = 64 * 1024 * 1024
+MAX_LINE = 16 * 1024 * 1024
+KEEP_DAYS = 90
+
+_HEADER = 64 * 1024  # the first line, which names the project, is shorter
+_NAME = re.compile(r"\d{8}T\d{6}Z-[a-z2-9]{4}\.jsonl")
+_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
+RECORDS = 2  # the first version whose files say which notes entered
+_SAID = b'{"said": '  # how a line of what was typed begins
+
+
+class Conversation(NamedTuple):
+    """What a file holds: the messages to go on from, and what happened on the way to them."""
+
+    project: str
+    started: str
+    messages: list[Any]
+    external: list[str]
+    said: list[str]
+    turns: int
+    bad: int
+    notes: tuple[str, ...] = ()
+
+
+class Summary(NamedTuple):
+    """A conversation in a list; `said` is the first thing the person said in it."""
+
+    id: str
+    started: str
+    path: str
+    said: str
+    turns: int
+
+
+class Transcript:
+    """One conversation's file while it is written; there is none before the first line.
+
+    What the disk refuses comes as DiskTrouble, and is not kept; the conversation can go on.
+    """
+
+    def __init__(self, project: str, started: str, path: str = "") -> None:
+        self.project, self.started, self.path = project, started, path
+        self._ended = False
+        self._noted: set[str] = set()
+
+    @classmethod
+    def begin(cls, project: AnyPath, clock: Callable[[], datetime]) -> Transcript:
+        """A new conversation in this project."""
+        return cls(os.path.realpath(project), timestamp(clock()))
+
+    @classmethod
+    def resume(cls, path: str) -> Transcript:
+        """A conversation that goes on in the file it has."""
+        return cls("", "", path)
+
+    @staticmethod
+    def load(path: str) -> Conversation:
+        """All that can be read of a conversation; lines that cannot are counted in `bad`."""
+        return _conversation(read(path))
+
+    def said(self, text: str) -> None:
+        """What the person said."""
+        self._append({"said": text})
+
+    def turn(self, messages: list[Any], notes: Iterable[str] = ()) -> None:
+        """The messages of one turn, all of them, as they were; `notes` are the marks of those
+        that have entered the conversation by then."""
+        self._append({"turn": messages}, notes)
+
+    def working(self, messages: list[Any], notes: Iterable[str] = ()) -> None:
+        """The history to go on from after it was shortened; later turns come after it."""
+        self._append({"working": messages}, notes)
+
+    def external(self, origins: Iterable[str]) -> None:
+        """Where words came from that neither the person nor Co's own tools gave."""
+        self._append({"external": list(origins)})
+
+    def _append(self, record: dict[str, Any], notes: Iterable[str] = ()) -> None:
+        """Words and the marks of the notes they may be from go to the disk together or not."""
+        new = [mark for mark in dict.fromkeys(notes) if mark not in self._noted]
+        line = _line(without_secrets(record) | ({"notes": new} if new else {}))
+        if self._ended:
+            return
+        if len(line) > MAX_LINE:
+            raise DiskTrouble("this is too long for a transcript", hint="It was not kept.")
+        try:
+            if not self.path:
+                self.path = self._make()
+            self._write(line)
+            self._noted.update(new)
+        except FileNotFoundError as error:  # purged elsewhere, and what follows may repeat it
+            raise self._end("was removed") from error
+        except OSError as error:
+            raise disk.trouble(error) from error
+
+    def _end(self, why: str) -> DiskTrouble:
+        """Write no more, and say so once."""
+        self._ended = True
+        hint = "What is said from now on is not kept."
+        return DiskTrouble(f"the transcript of this conversation {why}", hint=hint)
+
+    def _make(self) -> str:
+        """A file with the first line in it, for its owner alone whatever the umask."""
+        folder = _private_folder()
+        moment = self.started[:19].replace("-", "").replace(":", "")
+        suffix = "".join(_LETTERS[byte % 32] for byte in os.urandom(4))
+        path = os.path.join(folder, f"{moment}Z-{suffix}.jsonl")
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            try:
+                os.fchmod(fd, 0o600)
+                header = {"co": RECORDS, "project": self.project, "started": self.started}
+                disk.write_all(fd, _line(header))
+                disk.sync_file(fd)
+            finally:
+                os.close(fd)
+            disk.sync_folder(folder)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(path)
+            raise
+        return path
+
+    def _write(self, line: bytes) -> None:
+        flags = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        fd = os.open(self.path, flags)
+        try:
+            info = os.fstat(fd)
+            if not stat.S_ISREG(info.st_mode):
+                raise FileNotFoundError(self.path)
+            if info.st_size + len(line) > MAX_FILE:
+                raise self._end("is full")
+            torn = info.st_size and os.pread(fd, 1, info.st_size - 1) != b"\n"  # a crash, say
+            disk.write_all(fd, b"\n" + line if torn else line)
+            disk.sync_file(fd)
+        finally:
+            os.close(fd)
+
+
+def recent(project: AnyPath, limit: int) -> list[Summary]:
+    """This project's conversations that can go on, the one last spoken in first."""
+    return list(islice(_summaries(_of(project)), limit))
+
+
+def latest(project: AnyPath) -> Summary:
+    """The conversation that was last spoken in here."""
+    found = recent(project, 1)
+    if not found:
+        raise NotFound("there is no earlier conversation here", hint="Start one: co chat")
+    return found[0]
+
+
+def find(project: AnyPath, prefix: str) -> Summary:
+    """The one conversation here whose id, or the four letters it ends with, begins like this."""
+    found = list(_summaries(path for path in _of(project) if prefix and _is_called(path, prefix)))
+    if len(found) == 1:
+        return found[0]
+    lines = [f"      {one.id}  {_short(one.said)}" for one in found or recent(project, 10)]
+    shown = "\n".join(lines[:10])
+    if found:
+        raise Ambiguous(
+            f"{len(found)} conversations begin with '{prefix}'",
+            choices=found,
+            hint=f"Type more of the one you mean:\n{shown}",
+        )
+    hint = f"These are here:\n{shown}" if shown else "There is none in this project yet."
+    raise NotFound(f"there is no conversation '{prefix}' in this project", hint=hint)
+
+
+def said_before(project: AnyPath, limit: int = 500) -> list[str]:
+    """What the person typed in this project, newest first, each text once."""
+    found: dict[str, None] = {}
+    seen = 0
+    for path in _of(project):
+        with suppress(CoError):
+            data = read(path)
+            seen += len(data)
+            typed = [(_parsed(line) or {}).get("said") for line in _lines(data, _SAID)]
+            found |= dict.fromkeys(text for text in reversed(typed) if isinstance(text, str))
+        if len(found) >= limit or seen > MAX_FILE:
+            break
+    return list(found)[:limit]
+
+
+def prune(now: datetime, days: int = KEEP_DAYS) -> int:
+    """Remove conversations in which nothing was said for so many days; how many those were."""
+    oldest = (now - timedelta(days=days)).timestamp()
+    return remove(path for path, changed in files() if changed < oldest)
+
+
+def described(paths: Iterable[str]) -> list[str]:
+    """A line about each of these: its id, and what was said in it first."""
+    lines = []
+    for path in paths:
+        said = ""
+        with suppress(CoError):
+            said = "".join(Transcript.load(path).said[:1])
+        lines.append(f"{_id(path)}  {_short(said)}".rstrip())
+    return lines
+
+
+def remove(paths: Iterable[str]) -> int:
+    """Remove these whole, because an answer or a summary may say the same in other words."""
+    gone = 0
+    try:
+        for path in paths:
+            with suppress(FileNotFoundError):
+                os.unlink(path)
+                gone += 1
+        if gone:
+            disk.sync_folder(_folder())
+    except OSError as error:
+        raise disk.trouble(error) from error
+    return gone
+
+
+def _folder() -> str:
+    return os.path.join(folders.state_folder(), "transcripts")
+
+
+def _private_folder() -> str:
+    """The folder, made if need be, for its owner alone."""
+    disk.make_folder(folders.state_folder(), 0o700)
+    disk.make_folder(_folder(), 0o700)
+    fd = os.open(_folder(), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        if stat.S_IMODE(os.fstat(fd).st_mode) != 0o700:
+            os.fchmod(fd, 0o700)
+    finally:
+        os.close(fd)
+    return _folder()
+
+
+def files() -> list[tuple[str, float]]:
+    """Every transcript and the time of its last line, newest first; no links, no other names."""
+    folder, found = _folder(), []
+    try:
+        for name in filter(_NAME.fullmatch, disk.list_names(folder)):
+            with suppress(FileNotFoundError):
+                info = os.lstat(os.path.join(folder, name))
+                if stat.S_ISREG(info.st_mode):
+                    found.append((os.path.join(folder, name), info.st_mtime))
+    except OSError as error:
+        raise disk.trouble(error) from error
+    return sorted(found, key=lambda one: (one[1], one[0]), reverse=True)
+
+
+def _of(project: AnyPath) -> Iterator[str]:
+    """This project's transcripts, newest first."""
+    real = os.path.realpath(project)
+    return (path for path, _ in files() if _project(path) == real)
+
+
+def _project(path: str) -> str:
+    """The project that a transcript's first line names; empty when it names none."""
+    first = b""
+    with suppress(OSError):
+        fd = os.open(path, disk.READ_FLAGS)
+        try:
+            first = os.read(fd, _HEADER).partition(b"\n")[0]
+        finally:
+            disk.close_read(fd)
+    named = (_parsed(first) or {}).get("project")
+    return named if isinstance(named, str) else ""
+
+
+def _summaries(paths: Iterator[str]) -> Iterator[Summary]:
+    for path in paths:
+        with suppress(CoError):
+            talk = Transcript.load(path)
+            words = [*talk.said, ""]
+            if talk.messages:
+                yield Summary(_id(path), talk.started, path, words[0], talk.turns)
+
+
+def _id(path: str) -> str:
+    return os.path.basename(path).removesuffix(".jsonl")
+
+
+def _is_called(path: str, prefix: str) -> bool:
+    return _id(path).startswith(prefix) or _id(path).rpartition("-")[2].startswith(prefix)
+
+
+def _short(text: str) -> str:
+    line = " ".join(text[:200].split())
+    return line if len(line) <= 60 else line[:57] + "..."
+
+
+def read(path: str) -> bytes:
+    try:
+        return disk.read_signed(path, MAX_FILE)[0]
+    except FileNotFoundError:
+        raise NotFound(f"there is no conversation {path}") from None
+    except FormatError as error:
+        raise type(error)(f"{path} {error}") from error
+
+
+def _line(record: dict[str, Any]) -> bytes:
+    # Half a character, which a terminal may send, is written the way JSON escapes it.
+    return json.dumps(record, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+
+
+def _lines(data: bytes, start: bytes = b"") -> Iterator[bytes]:
+    found = (match.group() for match in re.finditer(rb"[^\n]+", data))
+    return (line for line in islice(found, traces.MOST_LINES) if line.startswith(start))
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    """The record in a line; None when there is none that Co reads."""
+    try:
+        found = json.loads(line.decode("utf-8")) if len(line) <= MAX_LINE else None
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _conversation(data: bytes) -> Conversation:
+    project = started = ""
+    messages: list[Any] = []
+    external: dict[str, None] = {}
+    said: list[str] = []
+    notes: dict[str, None] = {}
+    turns = bad = 0
+    for record in map(_parsed, _lines(data)):
+        notes |= dict.fromkeys(marks_in(record))
+        match record:
+            case {"said": str(text)}:
+                said.append(text)
+            case {"turn": list(new)} if all(map(_is_message, new)):
+                messages += new
+                turns += 1
+            case {"working": list(new)} if all(map(_is_message, new)):
+                messages = new
+            case {"external": list(new)} if all(isinstance(one, str) for one in new):
+                external |= dict.fromkeys(new)
+            case {"co": int(), "project": str(where), "started": str(text)}:
+                project, started = where, text
+            case _:
+                bad += 1
+    return Conversation(project, started, messages, list(external), said, turns, bad, tuple(notes))
+
+
+def marks_in(value: Any) -> list[str]:
+    """The marks of the notes that entered with this line."""
+    match value:
+        case {"notes": list(marks)}:
+            return [mark for mark in marks if isinstance(mark, str)]
+    return []
+
+
+def _is_message(value: object) -> bool:
+    match value:
+        case {"kind": "request" | "response", "parts": list()}:
+            return True
+    return False

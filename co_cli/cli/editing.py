@@ -1,0 +1,102 @@
+"""co knowledge edit: a note in the person's own editor."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+
+import click
+
+from co_cli.cli.output import notice, on_terminal, say, to_json
+from co_cli.cli.shared import (
+    as_json,
+    choosing,
+    confirm,
+    draft_name,
+    drafts_folder,
+    in_user,
+    open_desk,
+    ref_argument,
+)
+from co_cli.errors import CoError, FormatError, MovedOn
+from co_cli.knowledge.format.note import Note
+from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.store import disk
+from co_cli.results import note_json, undo_hint
+
+
+@click.command("edit")
+@ref_argument()
+@in_user
+@as_json
+def edit_command(ref: str, in_user: bool, as_json: bool) -> None:
+    """Edit a memory in $VISUAL or $EDITOR; what comes back is checked before it is kept."""
+    desk = open_desk(Notebook)
+    book, note = choosing(desk.shelf, ref, lambda book, name: (book, book.find(name)), in_user)
+    folder = drafts_folder()
+    draft = os.path.join(folder, f"{draft_name(book, note.name)}{os.getpid()}.md")
+    try:
+        disk.make_folder(folder, 0o700)
+        disk.put(draft, note.raw)
+        kept = _edit(book, note, draft)
+    except OSError as error:
+        raise disk.trouble(error) from error
+    finally:
+        if disk.read_if_any(draft) == note.raw:
+            os.unlink(draft)
+    if as_json:
+        to_json(note_json(book, kept))
+    elif kept is note:
+        notice("Nothing changed.")
+    else:
+        say(f"✓ Edited memory {book.ref(note)}. Undo: {undo_hint(book)}")
+
+
+def _edit(book: Notebook, note: Note, draft: str) -> Note:
+    """Let the person edit until it can be kept or they give up; the note as it is then."""
+    while True:
+        _run_editor(draft)
+        data = disk.read_if_any(draft)
+        if data is None:
+            raise CoError("the editor removed the draft", hint="Nothing was kept or lost.")
+        if data == note.raw or not data.strip():
+            disk.put(draft, note.raw)  # so that it is not kept
+            return note
+        try:
+            changed = book.replace(note, data).note
+            os.unlink(draft)
+            return changed
+        except FormatError as error:
+            if not on_terminal():
+                raise CoError(_cannot_keep(error), hint=f"Your text is in {draft}") from error
+            notice(f"co: {_cannot_keep(error)}")
+            if not confirm("Edit it again?", yes=False, default=True):
+                raise CoError("the memory is unchanged", hint=f"Your text is in {draft}") from error
+        except MovedOn as error:
+            raise CoError(
+                f"memory {book.ref(note)} was changed by someone else meanwhile",
+                hint=f"Nothing was overwritten. Your text is in {draft}",
+            ) from error
+
+
+def _cannot_keep(error: FormatError) -> str:
+    return f"the edited text cannot be kept: {error}"
+
+
+def _run_editor(path: str) -> None:
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not editor and not on_terminal():
+        raise CoError("there is no editor to start", hint="Set EDITOR to the one you use.")
+    editor = editor or "vi"
+    try:
+        done = subprocess.run([*shlex.split(editor), path], check=False)
+    except (OSError, ValueError) as error:
+        raise CoError(
+            f"cannot start the editor {editor!r}", hint="Set EDITOR to the one you use."
+        ) from error
+    if done.returncode:
+        raise CoError(
+            f"the editor ended with code {done.returncode}",
+            hint=f"The memory is as it was. What you changed, if anything, is in {path}",
+        )

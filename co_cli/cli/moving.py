@@ -1,0 +1,118 @@
+"""co knowledge import and export: moving in and out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from co_cli import paths, trust
+from co_cli.cli.output import notice, progress, quote, say, say_line, to_json
+from co_cli.cli.shared import Desk, as_json, assume_yes, confirm, in_user, open_desk
+from co_cli.errors import CoError
+from co_cli.knowledge.format.note import now, timestamp
+from co_cli.knowledge.importers import files as moving
+from co_cli.knowledge.importers.legacy_json import Haul
+from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.plan import Intake
+from co_cli.knowledge.safety.escape import difference
+from co_cli.results import marks, plural, undo_hint
+
+_READ = 200  # passages that an import without a terminal reads closely; the rest is owed
+
+
+@click.command("import")
+@click.argument("path", type=click.Path(path_type=Path))
+@in_user
+@assume_yes
+@as_json
+def import_command(path: Path, in_user: bool, yes: bool, as_json: bool) -> None:
+    """Import the old JSON layout, a folder of markdown, or a JSON Lines file, after showing it."""
+    desk = open_desk(Notebook)
+    book = desk.book(in_user)
+    haul = moving.collect(path)
+    intake = moving.plan_import(book, haul)
+    report = _report(book, haul, intake)
+    if not as_json:
+        _preview(book, haul, intake)
+    if intake.change is not None and confirm("Do it?", yes, quiet=as_json):
+        _carry_out(desk, book, intake, shown=not as_json)
+        report["done"] = True
+        with progress("Reading closely") as step:  # who sees a bar can wait, or press Control-C
+            book.finder.read_closely(step, most=0 if step else _READ)
+    if as_json:
+        to_json(report)
+    elif report["done"]:
+        more = " and lines of context.md" if intake.context is not None else ""
+        say(f"✓ Imported {plural(len(intake.added), 'memory')}{more}. Undo: {undo_hint(book)}")
+    elif intake.change is None:
+        say("Nothing new to import.")
+    else:
+        raise CoError("nothing was imported", hint="Answer y, or add --yes.")
+
+
+def _carry_out(desk: Desk[Notebook], book: Notebook, intake: Intake, *, shown: bool) -> None:
+    fresh = desk.is_fresh and book.scope == "project"
+    before = book.journal.read("context.md")
+    assert intake.change is not None
+    book.journal.commit(intake.change)
+    desk.claim(fresh)
+    if intake.context is not None and shown and book.scope == "project":
+        at = timestamp(now())
+        trust.wrote(desk.project, paths.CONTEXT, intake.context, at, before=before)
+
+
+def _preview(book: Notebook, haul: Haul, intake: Intake) -> None:
+    for note in intake.added:
+        tags = f" [{', '.join(note.tags)}]" if note.tags else ""
+        seen = f" {found}" if (found := marks(note, book.today())) else ""
+        say_line(f"new      {book.ref(note)}{tags}{seen}  {note.summary}")
+    for item in intake.known:
+        say_line(f"known    {item.text.strip().splitlines()[0][:80]}")
+    if intake.context is not None:
+        say("context  these lines will be read at the start of every session:")
+        quote(difference(book.journal.read("context.md"), intake.context, "context.md"))
+    for problem in (*intake.refused, *haul.problems):
+        where = f"{problem.path}:{problem.line}" if problem.line else problem.path
+        say_line(f"skipped  {where}: {problem.reason}")
+    over = len(book.notes()) + len(intake.added) - book.policy.max_count
+    if intake.added and over > 0:
+        notice(
+            f"That is {over} over the limit of {book.policy.max_count}; nothing decays by itself."
+        )
+
+
+def _report(book: Notebook, haul: Haul, intake: Intake) -> dict[str, Any]:
+    return {
+        "done": False,
+        "added": [{"ref": book.ref(note), "content": note.body} for note in intake.added],
+        "known": len(intake.known),
+        "context": intake.context is not None,
+        "skipped": [
+            {"path": p.path, "line": p.line, "reason": p.reason}
+            for p in (*intake.refused, *haul.problems)
+        ],
+    }
+
+
+@click.command("export")
+@click.argument("file", required=False, type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@in_user
+def export_command(file: Path | None, force: bool, in_user: bool) -> None:
+    """Write memories as JSON Lines to FILE or standard output; `import` reads them back.
+
+    Texts, tags, dates and marks come back; numbers and links between notes are made anew.
+    """
+    book = open_desk(Notebook).book(in_user)
+    if file is None:
+        for row in moving.export(book):
+            click.echo(json.dumps(row))
+    else:
+        count = moving.export_to(book, str(file), force=force)
+    if book.problems:
+        notice(f"{plural(len(book.problems), 'file')} could not be read: co knowledge doctor")
+    if file is not None:
+        say_line(f"✓ Exported {plural(count, 'memory')} to {file}")

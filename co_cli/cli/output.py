@@ -1,0 +1,146 @@
+"""How results look: JSON, plain lines in a pipe, a table and colour on a terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from co_cli.knowledge.safety.escape import BAR, HIDDEN, drawn, hanging, rows, visible, widest
+
+_CELL = 30  # columns of a table's cell at most, but for the last
+# Where a style begins and ends, until the rows are cut: what a text itself holds of these control
+# characters is spelled out before.
+_STYLES = {
+    "bold": ("\x0e", "\x1b[1m"),
+    "dim": ("\x10", "\x1b[2m"),
+    "ref": ("\x11", "\x1b[36m\x1b[1m"),
+}
+_PLAIN = "\x0f"
+_LEAST = 24  # columns that the last one should have
+
+
+def on_terminal() -> bool:
+    """Whether a person is there: both to read and to answer."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def has_colour() -> bool:
+    """Whether to use colour: standard output is a terminal and nobody asked for none."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def columns() -> int:
+    """How wide the screen is; what the terminal says counts before COLUMNS, which may be old."""
+    try:
+        found = os.get_terminal_size(sys.stdout.fileno()).columns
+    except (OSError, ValueError):  # ValueError: not a file at all
+        found = 0
+    known = os.environ.get("COLUMNS", "")
+    return found or (int(known) if known.isdecimal() and len(known) < 5 else 80)
+
+
+def _laid_out(text: str, keep: str, *, on_screen: bool) -> str:
+    return "\n".join(hanging(text, columns(), keep=keep)) if on_screen else visible(text, keep=keep)
+
+
+def say(text: str = "") -> None:
+    """A line of the answer, with nothing in it that drives the terminal."""
+    click.echo(_laid_out(text, "\n\t", on_screen=sys.stdout.isatty()))
+
+
+def say_line(text: str) -> None:
+    """One line of the answer, whatever the names in it hold."""
+    click.echo(_laid_out(text, "", on_screen=sys.stdout.isatty()))
+
+
+def quote(text: str) -> None:
+    """A text that is not Co's own; on a terminal every row of it begins with the bar."""
+    if sys.stdout.isatty():
+        click.echo("\n".join(rows(text, columns(), BAR)))
+    else:
+        say(text)
+
+
+def styled(text: str, style: str = "") -> str:
+    """A piece of an answer for `paint`: bold, dim or ref, where there is colour."""
+    shown = visible(text.replace("\r\n", "\n"))
+    return f"{_STYLES[style][0]}{shown}{_PLAIN}" if style and has_colour() else shown
+
+
+def paint(text: str, first: str = "", then: str = "    ") -> None:
+    """Pieces of an answer that are `styled`, in rows that fit the screen."""
+    lines = [first + line for line in text.split("\n")]
+    if sys.stdout.isatty():
+        marks = "".join(mark for mark, _ in _STYLES.values())
+        lines = rows(text, columns(), first, then, keep=f"\n\t{_PLAIN}{marks}")
+    painted = "\n".join(lines).replace(_PLAIN, "\x1b[0m")
+    for mark, code in _STYLES.values():
+        painted = painted.replace(mark, code)
+    click.echo(painted)
+
+
+def notice(text: str) -> None:
+    """A remark for the person, not part of the answer."""
+    click.echo(_laid_out(text, "\n\t", on_screen=sys.stderr.isatty()), err=True)
+
+
+def to_json(value: Any) -> None:
+    """The answer for a program; characters that could fool a terminal are escaped."""
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    click.echo(re.sub(HIDDEN, _escaped, text))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    character = found.group()
+    return character if character == "\n" else json.dumps(character)[1:-1]
+
+
+def table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
+    """Lines as a table on a terminal, tab-separated elsewhere."""
+    shown = [[visible(cell, keep="") for cell in line] for line in lines]
+    if not sys.stdout.isatty():
+        click.echo("\n".join("\t".join(line) for line in shown))
+        return
+    cells = [[_clipped(cell) for cell in line[:-1]] for line in (headings, *shown)]
+    sizes = [max(map(drawn, column)) for column in zip(*cells, strict=True)]
+    indent = " " * (sum(sizes) + 2 * len(sizes))
+    space = columns()
+    lasts = [headings[-1], *(line[-1] for line in shown)]
+    for number, (line, last) in enumerate(zip(cells, lasts, strict=True)):
+        padded = [cell + " " * (size - drawn(cell)) for cell, size in zip(line, sizes, strict=True)]
+        head = "  ".join([*padded, ""])
+        if max(widest(head), len(indent)) + _LEAST <= space:
+            text = "\n".join(rows(last, space, head, indent))
+            click.echo(text if number or not has_colour() else click.style(text, bold=True))
+        elif number:  # too narrow to stand side by side; the last cell is what people want to read
+            beside = rows("  ".join(filter(None, line)), space, "", "  ")
+            click.echo("\n".join([*beside, *rows(last, space, "    ")]))
+
+
+def _clipped(cell: str) -> str:
+    """A cell cut to size; one that is not ASCII may take twice the columns."""
+    most = _CELL if cell.isascii() else _CELL // 2
+    return cell if drawn(cell) <= _CELL else cell[: most - 1] + "…"
+
+
+@contextmanager
+def progress(label: str) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on a terminal, told how much of how much is done; elsewhere nothing."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    console = Console(stderr=True, no_color=bool(os.environ.get("NO_COLOR")))
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(label)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -1,0 +1,1 @@
+"""One note as a file: its header, its text, and how either is changed."""

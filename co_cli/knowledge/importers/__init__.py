@@ -1,0 +1,1 @@
+"""Notes from elsewhere: folders of markdown, JSON Lines, the old JSON layout."""

@@ -1,0 +1,139 @@
+"""A passage that may answer: its score, its reasons, and whether it is an answer at all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from co_cli.knowledge.search import words
+from co_cli.knowledge.search.lookup import Row
+
+# Meaning is the cosine, `near` the share of the question's words that stand there, by rarity.
+# `who`, `asks` and `reply` speak only where notes begin with a speaker's name or ask something.
+WEIGHTS = {
+    "meaning": 10.0, "near": 4.0, "month": 3.5, "day": 3.5, "expired": -1.5,
+    "who": 3.0, "asks": -2.6, "reply": 0.5,
+}  # fmt: skip
+
+_COVERED = 0.4  # what the words that stand there count beside the meaning: is this a miss?
+_LOW, _HIGH, _BASE, _SLOPE = 0.35, 0.5, -0.17, 0.1  # the floor by the logarithm of the passages
+_MISS, _FAINT = -0.15, -0.25  # the best must reach this, any other that; below 0 a hit is weak
+_BLIND = -0.36  # both, where nothing but letters can tell
+_LOST = 0.2  # what a hit needs more to be sure when all that was asked for stands nowhere
+_TOP = 5
+_NEAR = 0.3  # meaning from here on is worth telling
+_REPLIES = 3.0  # and so is that it answers a question that is this near
+_REASONS = {"month": "date", "who": "person"}
+
+_RRF = 60
+_Some = TypeVar("_Some")
+
+
+class Found:
+    """A passage that may answer, and what speaks for it."""
+
+    __slots__ = (
+        "cover", "exact", "features", "floor", "in_text", "key", "lost", "met", "row", "score",
+        "speaker", "tags", "text",
+    )  # fmt: skip
+
+    def __init__(self, key: int, row: Row, text: str, meaning: float) -> None:
+        self.key, self.row, self.text = key, row, text
+        self.speaker, _ = words.spoken(text)
+        self.features = {"meaning": meaning}
+        self.met: dict[str, float] = {}  # how well each word is met
+        self.tags: list[str] = []
+        self.score = self.cover = self.floor = 0.0
+        self.lost = 0.0  # the share of what was asked for that are names which stand nowhere
+        self.exact = 0
+        self.in_text = False
+
+    @property
+    def shown(self) -> float:
+        """The score from 0 to 1, as people and programs see it."""
+        return 1.0 if self.exact else round(0.999 / (1 + math.exp((5 - self.score) / 2)), 3)
+
+    @property
+    def strength(self) -> float:
+        """How sure it is that this is about what was asked; below 0 it is about something else."""
+        if self.exact:
+            return 2.0
+        meaning = self.features["meaning"]
+        return max(self.cover, meaning + _COVERED * self.cover) - self.floor
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """What each feature added to the score."""
+        return {
+            name: round(WEIGHTS[name] * value, 3) for name, value in self.features.items() if value
+        }
+
+    @property
+    def why(self) -> str:
+        """What speaks for it, in words."""
+        features = self.features
+        matched = [word for word, share in self.met.items() if share >= 0.5]
+        matched = [word for word in matched if f"tag {word.casefold()}" not in self.tags]
+        parts = ["exact text"] if self.in_text or (self.exact and not self.tags) else []
+        if matched and not self.exact:
+            parts.append("words: " + ", ".join(matched))
+        parts += self.tags
+        parts += [why for name, why in _REASONS.items() if features.get(name, 0.0) > 0]
+        if features.get("reply", 0.0) > _REPLIES:
+            parts.append("answers a question")
+        if not parts or (features["meaning"] >= _NEAR and not self.exact):
+            parts.append("meaning")
+        return "; ".join(parts)
+
+
+def floor(size: int) -> float:
+    """What a passage must reach to be an answer: among many notes, one is near by chance."""
+    return min(_HIGH, max(_LOW, _BASE + _SLOPE * math.log(size or 1)))
+
+
+def answers(found: list[Found], *, known: bool = True) -> list[tuple[Found, bool]]:
+    """What to tell, and whether it is weak; nothing when even the best is about something else.
+
+    Where the question's meaning is not known, letters alone are no proof of that.
+    """
+    miss, faint = (_MISS, _FAINT) if known else (_BLIND, _BLIND)
+    if max((one.strength for one in found[:_TOP]), default=-1.0) < miss:
+        return []
+    least = 0.0 if found[0].exact else faint
+    return [(one, one.strength < _LOST * one.lost) for one in found if one.strength >= least]
+
+
+def rank_by_places(
+    picked: dict[int, Found], keyword: dict[int, float], nearest: dict[int, float]
+) -> None:
+    """Reciprocal Rank Fusion of the two lists, as documented: the sum of 1 / (60 + rank)."""
+    for found in picked.values():
+        found.score = 0.0
+    for scores in (keyword, nearest):
+        ranks: dict[float, int] = {}  # equals share a rank
+        for place, score in enumerate(sorted(scores.values(), reverse=True), 1):
+            ranks.setdefault(score, place)
+        for key in scores.keys() & picked.keys():
+            picked[key].score += 1 / (_RRF + ranks[scores[key]])
+
+
+def newest(items: Iterable[_Some], row: Callable[[_Some], Row]) -> list[_Some]:
+    """Newest first, whatever order the rows were written in."""
+    rows = [(row(item), item) for item in items]
+    rows.sort(key=lambda pair: pair[0].name)
+    rows.sort(key=lambda pair: (pair[0].created, pair[0].number), reverse=True)
+    return [item for _, item in rows]
+
+
+def in_order(found: Iterable[Found]) -> list[Found]:
+    """Those that hold the question as it stands first, the newest of them before; then by score."""
+    ranked = newest(found, lambda one: one.row)
+    ranked.sort(key=_place)
+    return ranked
+
+
+def _place(one: Found) -> tuple[float, ...]:
+    if one.exact:
+        return -one.exact, float("expired" in one.features)
+    return 0, -one.score

@@ -1,0 +1,222 @@
+"""The questions an index answers: who holds a word, what is near, which file a passage is of.
+
+Knows the tables and changes nothing in them; `index.py` makes and keeps them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import apsw
+
+from co_cli.errors import FormatError
+from co_cli.knowledge.search.hits import Filters
+
+_NEEDLE = 16  # of a longer text, triples side by side tell enough
+_ROW = "id, name, sign, number, created, expires, tags"
+_NEAREST = 120
+_TRIPLES = 200  # of a question that is looked at by its letters
+TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2", "tokenchars", "_./#+:@-'")
+
+
+class Row(NamedTuple):
+    """A file as the index knows it."""
+
+    id: int
+    name: str
+    sign: int
+    number: int
+    created: str
+    expires: str
+    tags: str
+
+
+class Lookup:
+    """The reading half of an index."""
+
+    def __init__(self) -> None:
+        self.absent: set[int] = set()  # the rows of files that vanished together
+        self._missing: list[str] = []  # their names
+        self._db: apsw.Connection | None = None
+        self._stem: apsw.FTS5Tokenizer | None = None
+
+    @property
+    def db(self) -> apsw.Connection:
+        """The open database."""
+        if self._db is None:
+            raise FormatError("the index is not open")
+        return self._db
+
+    def _get(self, query: str, *values: object) -> Any:
+        return self.db.execute(query, values)
+
+    def count(self) -> int:
+        """How many memories can be found."""
+        articles = self._get("SELECT count(*) FROM file WHERE number=0 AND why IS NULL").get
+        absent = sum(not name.startswith("articles/") for name in self._missing)
+        files = self._get("SELECT count(*) FROM file").get
+        return int(files - articles - len(self.unread()) - absent)
+
+    def allowed(self, filters: Filters) -> set[int] | None:
+        """The passages that a recall may look at; None when it may look at all."""
+        conditions, values = filters.conditions()
+        if not conditions and not self.absent:
+            return None
+        where = " AND ".join(["why IS NULL", *conditions])
+        found = self._get(f"SELECT id, passages FROM file WHERE {where}", *values)
+        rows = (range(id, id + count) for id, count in found if id not in self.absent)
+        return {row for some in rows for row in some}
+
+    def passages(self) -> int:
+        """How many passages the notes have together."""
+        return int(self._get("SELECT count(*) FROM terms_docsize").get)
+
+    def has_long_notes(self) -> bool:
+        """Whether some note has several passages."""
+        return bool(self._get("SELECT 1 FROM file WHERE passages > 1 LIMIT 1").get)
+
+    def highest(self) -> int:
+        """The highest number in a note or in the name of a file that cannot be read."""
+        query = "SELECT max(number) FROM file WHERE name NOT LIKE 'articles/%'"
+        return int(self._get(query).get or 0)
+
+    def unread(self) -> list[tuple[str, str, int]]:
+        """The files that hold no note: name, reason, line."""
+        query = "SELECT name, why, line FROM file WHERE why IS NOT NULL ORDER BY name"
+        return list(self._get(query))
+
+    def newest(self, since: str, limit: int) -> list[str]:
+        """The files of the highest numbers among those created since."""
+        query = "SELECT name FROM file WHERE created >= ? ORDER BY number DESC, name LIMIT ?"
+        return [name for (name,) in self._get(query, since, limit)]
+
+    def having(self, uids: set[str]) -> list[str]:
+        """The files that have one of these uids."""
+        rows = (self._get("SELECT name FROM file WHERE uid=?", uid) for uid in sorted(uids))
+        return [name for found in rows for (name,) in found]
+
+    def speaks(self, name: str) -> bool:
+        """Whether some note says that this person said it."""
+        query = "SELECT 1 FROM file WHERE speaker=? LIMIT 1"
+        return self._get(query, name).get is not None
+
+    def stems(self, analysed: str) -> list[str]:
+        """Terms as the index keeps them."""
+        if self._stem is None:
+            self._stem = self.db.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1:]))
+        found: Any = self._stem(
+            analysed.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None,
+            include_offsets=False, include_colocated=False,
+        )  # fmt: skip
+        return list(found)
+
+    def spread(self, stem: str) -> int:
+        """In how many passages a term stands."""
+        return int(self._get("SELECT doc FROM counts WHERE term=?", stem).get or 0)
+
+    def file(self, passage: int) -> Row:
+        """The file that a passage belongs to."""
+        query = f"SELECT {_ROW} FROM file WHERE id <= ? ORDER BY id DESC LIMIT 1"
+        return Row(*self._get(query, passage).get)
+
+    def files(self, passages: Collection[int]) -> dict[int, Row]:
+        """The files that these passages belong to; most are a file's first."""
+        query = f"SELECT {_ROW} FROM file WHERE id IN (SELECT value FROM json_each(?))"
+        found = {row[0]: Row(*row) for row in self._get(query, json.dumps(list(passages)))}
+        return {at: found.get(at) or self.file(at) for at in passages}
+
+    def matching(self, terms: Iterable[str], weights: str) -> Iterator[tuple[int, float]]:
+        """The passages holding any of these terms, best first, and how well by BM25."""
+        asked = " OR ".join(f'"{term}"' for term in terms)
+        query = "SELECT rowid, -rank FROM terms WHERE terms MATCH ? AND rank MATCH ? ORDER BY rank"
+        found: Iterator[tuple[int, float]] = self._get(query, asked, f"bm25({weights})")
+        return found
+
+    def holding(self, *needles: str) -> Iterator[int]:
+        """The passages that may hold all these folded texts: their letters are there, by threes."""
+        triples: dict[str, None] = {}
+        for needle in needles:
+            last = len(needle) - 3
+            step = 1 if last < _NEEDLE else 3
+            triples.update((needle[at : at + 3], None) for at in (*range(0, last, step), last))
+        asked = " AND ".join('"' + triple.replace('"', '""') + '"' for triple in triples)
+        found = self._get("SELECT rowid FROM letters WHERE letters MATCH ?", asked)
+        return (row for (row,) in found)
+
+    def resembling(self, text: str) -> dict[int, float]:
+        """Which share of a folded text's letters by threes each passage has, the rare ones more."""
+        words = [f" {word} " for word in text.split()]
+        triples = {word[at : at + 3] for word in words for at in range(len(word) - 2)}
+        total = self.passages()
+        found: dict[int, float] = {}
+        whole = 0.0
+        for triple in sorted(triples)[:_TRIPLES]:
+            rows = [row for row in self.holding(triple)]
+            weight = math.log((total + 1) / (len(rows) + 0.5))
+            whole += max(weight, 0.0)
+            for row in rows if 3 * len(rows) <= total + 6 else ():
+                found[row] = found.get(row, 0.0) + weight
+        return {row: share / whole for row, share in found.items()} if whole else {}
+
+    def nearest(self, vector: bytes) -> list[tuple[int, float]]:
+        """The passages nearest in meaning and the cosine; ties at the far end are left out."""
+        bits = self._get("SELECT vec_quantize_binary(vec_int8(?))", vector).get
+        query = """SELECT id, d, 1 - vec_distance_cosine(vec_int8(v), vec_int8(?)) FROM (
+                       SELECT id, vec_distance_hamming(vec_bit(b), vec_bit(?)) AS d
+                       FROM bits ORDER BY d LIMIT ?) JOIN vector USING (id)"""
+        found = self._get(query, vector, bits, _NEAREST).fetchall()
+        far = max((d for _, d, _ in found), default=0) if len(found) == _NEAREST else sys.maxsize
+        return [(row, cosine) for row, d, cosine in found if d < far]
+
+    def cosines(self, vector: bytes, rows: Iterable[int]) -> list[tuple[int, float]]:
+        """How near these passages are in meaning."""
+        query = """SELECT id, 1 - vec_distance_cosine(vec_int8(v), vec_int8(?)) FROM vector
+                   WHERE id IN (SELECT value FROM json_each(?))"""
+        return list(self._get(query, vector, json.dumps(list(rows))))
+
+    def skimmed(self, limit: int) -> list[tuple[bytes, int, Row]]:
+        """Passages that wait to be read closely: the text's hash, the passage, its file."""
+        query = "SELECT hash, id FROM vector WHERE NOT closely ORDER BY id DESC LIMIT ?"
+        found = self._get(query, limit).fetchall()
+        return [(key, id, self.file(id)) for key, id in found]
+
+    def closely(self) -> tuple[int, int]:
+        """How many files with a meaning were read closely, and how many there are."""
+        of_file = "SELECT 1 FROM vector WHERE vector.id BETWEEN file.id AND file.id + passages - 1"
+        query = f"SELECT count(*), sum(EXISTS({of_file} AND NOT closely)) FROM file"
+        total, waiting = self._get(f"{query} WHERE EXISTS({of_file})").get
+        return total - (waiting or 0), total
+
+    def dated(self, like: str) -> list[int]:
+        """The first passages of the notes whose date looks like this."""
+        query = """SELECT id FROM file WHERE created LIKE ? AND why IS NULL
+                   ORDER BY created DESC, number DESC, name"""
+        return [id for (id,) in self._get(query, like)]
+
+    def after(self, row: Row, seconds: int) -> int:
+        """The memory made right after this one, if it is that near; 0 otherwise."""
+        if not row.number:
+            return 0
+        query = "SELECT id, created FROM file WHERE number=? AND passages=1 ORDER BY created, name"
+        for id, created in self._get(query, row.number + 1):
+            with suppress(ValueError, TypeError):
+                gap = datetime.fromisoformat(created) - datetime.fromisoformat(row.created)
+                if 0 <= gap.total_seconds() <= seconds:
+                    return int(id)
+        return 0
+
+    def beginning(self, prefix: str, limit: int) -> list[str]:
+        """Words of the notes that begin like this."""
+        query = "SELECT word FROM word WHERE word >= ? AND word < ? LIMIT ?"
+        return [word for (word,) in self._get(query, prefix, prefix + chr(0x10FFFF), limit)]
+
+    def of_length(self, least: int, most: int) -> list[str]:
+        """Words of the notes by length."""
+        query = "SELECT word FROM word WHERE length(word) BETWEEN ? AND ?"
+        return [word for (word,) in self._get(query, least, most)]

@@ -1,0 +1,348 @@
+"""Recall by the index: candidates by words, letters and meaning, then a closer look at their files.
+
+The closer look is a sum of what speaks for a note. Its weights were fitted on conversations, each
+left out once, and checked on notes as Co keeps them (bench/).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from co_cli.errors import EmbedderUnavailable
+from co_cli.knowledge.meaning.encoders import Meaning
+from co_cli.knowledge.search import words
+from co_cli.knowledge.search.candidate import (
+    WEIGHTS,
+    Found,
+    answers,
+    floor,
+    in_order,
+    newest,
+    rank_by_places,
+)
+from co_cli.knowledge.search.index import Index
+from co_cli.knowledge.search.lookup import Row
+from co_cli.knowledge.search.passages import passages
+from co_cli.knowledge.search.query import Question, Span
+from co_cli.knowledge.search.terms import FEW, Asked
+
+__all__ = ["Found", "Search", "answers"]
+
+_FIRST = 50  # candidates of each kind, at least
+_CLOSER = 60  # candidates that are looked at closely
+_MANY = 1000  # what so many passages have tells none of them apart
+_DATED = 50
+_LETTERS = 0.6  # what shared letters count beside a cosine
+_OF_ONE = 3  # passages of one note
+_COLUMNS = "1.0, 2.0, 1.0, 0.5"  # body, title, tags, date
+_BREATH = 60  # seconds within which one note answers another
+_PERSON, _DAY = 3.0, 2.0  # what a person and a day weigh beside the words
+
+_CORE = ("meaning", "near")
+_SENTENCE = r"(?<=[.!?])\s+|\n+"
+
+
+class Search:
+    """One question put to one index; `read` gives the text of a file as it is now."""
+
+    def __init__(
+        self,
+        index: Index,
+        question: Question,
+        read: Callable[[Row], str | None],
+        *,
+        allowed: set[int] | None = None,
+        fusion: str = "blend",
+        limit: int = 10,
+        quick: bool = False,
+    ) -> None:
+        self.index = index
+        self.question = question
+        question.days = [  # a span that holds no note was hardly meant as one
+            day for day in question.days if not isinstance(day, Span) or self._any(day)
+        ]
+        self.read = read
+        self.allowed = allowed
+        self.fusion = fusion
+        self.first = max(_FIRST, limit)  # candidates of each kind
+        self.closer = max(_CLOSER, limit)
+        self._texts: dict[str, list[str]] = {}
+        self.asked = Asked(index, question, self._holds)
+        self.floor = floor(self.asked.size)
+        self.quick = quick  # whether the question is only skimmed, too
+        self.vector = b""
+        self._meaning: dict[int, float] = {}
+
+    def _embedded(self) -> bytes:
+        """The question as a vector; nothing when no embedder answers."""
+        embedder, text = self.index.embedder, self.question.text
+        if not embedder:
+            return b""
+        if self.quick and isinstance(embedder, Meaning):
+            return embedder.quickly(text)
+        try:
+            return embedder.query(text)
+        except EmbedderUnavailable as error:
+            self.index.trouble = str(error)
+            return b""
+
+    def found(self) -> list[Found]:
+        """What may answer, best first, one passage a note."""
+        keyword = self._by_words()
+        exact = self._by_letters()
+        needle = self.question.needle
+        stands = any(self._holds(row, needle) for row in exact)
+        if not keyword and not stands and self.asked.mend():
+            keyword = self._by_words()
+        self.quick = self.quick or stands  # what stands there as it was asked needs no reading
+        self.vector = self._embedded()
+        nearest = self._by_meaning()
+        self.asked.weigh()
+        picked = self._pick(keyword, exact, nearest)
+        for found in picked.values():
+            self._weigh(found, found.key in exact)
+        if self.fusion == "rrf":
+            rank_by_places(picked, keyword, nearest)
+        else:
+            self._reply(picked)
+        best: dict[str, Found] = {}
+        for found in in_order(picked.values()):
+            best.setdefault(found.row.name, found)
+        return list(best.values())
+
+    def marks(self, text: str) -> list[tuple[int, int]]:
+        """Where in a text the words that were asked for stand."""
+        needle = r"\s+".join(map(re.escape, self.question.needle.split()))
+        if len(needle) > 1 and (match := re.search(needle, text, re.IGNORECASE)):
+            return [match.span()]
+        return [word.span() for word in words.WORD.finditer(text) if self.asked.has(word.group())]
+
+    # Candidates
+
+    def _may(self, rows: Iterable[int]) -> Iterable[int]:
+        return rows if self.allowed is None else (row for row in rows if row in self.allowed)
+
+    def _few(self) -> Callable[[int], bool]:
+        """Whether a passage may join a list; a long note must not take every place in it."""
+        if not self.index.has_long_notes():
+            return lambda _: True
+        taken: dict[int, int] = {}
+
+        def free(row: int) -> bool:
+            file = self.index.file(row).id
+            taken[file] = taken.get(file, 0) + 1
+            return taken[file] <= _OF_ONE
+
+        return free
+
+    def _by_words(self) -> dict[int, float]:
+        """The passages that hold the words, by BM25; of those that tie at the end, the newest."""
+        found: list[tuple[int, float]] = []
+        free = self._few()
+        if self.asked.terms:
+            for row, score in self.index.matching(self.asked.terms, _COLUMNS):
+                if len(found) >= self.first and score < found[-1][1]:
+                    break
+                if (self.allowed is None or row in self.allowed) and free(row):
+                    found.append((row, score))
+        if len(found) > self.first:
+            last = found[-1][1]
+            sure = [pair for pair in found if pair[1] > last]
+            ties = [pair for pair in found if pair[1] == last]
+            found = sure + newest(ties, lambda pair: self.index.file(pair[0]))
+        return dict(found[: self.first])
+
+    def _by_letters(self) -> list[int]:
+        """The passages that may hold the question as it stands, the newest of them."""
+        needle = self.question.needle
+        if len(needle) < 3:
+            return []
+        rows = list(self._may(self.index.holding(needle)))
+        if len(rows) > self.first:
+            rows = newest(rows, self.index.files(rows).__getitem__)
+        if len(rows) > self.first:
+            free = self._few()
+            held = (row for row in rows if self._holds(row, needle) and free(row))
+            rows = [row for row, _ in zip(held, range(self.first), strict=False)]
+        return rows
+
+    def _by_meaning(self) -> dict[int, float]:
+        """The passages nearest in meaning, and how near; ties at the end are left out.
+
+        Of a question whose meaning is not known, such as one in another language, the letters tell.
+        """
+        if not any(self.vector):
+            if not self.index.embedder:
+                return {}
+            found = [
+                (row, _LETTERS * share)
+                for row, share in self.index.resembling(self.question.needle).items()
+                if self.allowed is None or row in self.allowed
+            ]
+        elif self.allowed is None:
+            found = self.index.nearest(self.vector)
+        else:
+            found = self.index.cosines(self.vector, self.allowed)
+        found.sort(key=lambda pair: -pair[1])
+        free = self._few()
+        found = [pair for pair in found if free(pair[0])]
+        if len(found) > self.first:
+            found = [pair for pair in found[: self.first] if pair[1] > found[self.first][1]]
+        self._meaning = dict(found)
+        return dict(found)
+
+    def _any(self, span: Span) -> bool:
+        rows = self.index.files(self.index.dated(span.pattern)[:_MANY]).values()
+        return any(span.fits(row.created)[0] for row in rows)
+
+    def _by_date(self) -> list[int]:
+        """The passages of the months or spans that are named, those nearest in meaning."""
+        days = self.question.days
+        rows = [row for day in days for row in self.index.dated(day.pattern)]
+        rows = list(dict.fromkeys(self._may(rows)))
+        if len(rows) > _MANY:
+            return []
+        files = self.index.files(rows)
+        rows = [row for row in rows if any(day.fits(files[row].created)[0] for day in days)]
+        self._compare(rows)
+        if len(rows) > _DATED:
+            rows = newest(rows, files.__getitem__)
+            rows.sort(key=lambda row: -self._meaning.get(row, 0.0))
+        return rows[:_DATED]
+
+    def _pick(
+        self, keyword: dict[int, float], exact: list[int], nearest: dict[int, float]
+    ) -> dict[int, Found]:
+        """The candidates to look at closely, read from their files."""
+        sure = dict.fromkeys((*exact, *self._may(self.asked.alone())))
+        rows = dict.fromkeys((*keyword, *nearest, *self._by_date(), *sure))
+        self._compare(rows)
+        files = self.index.files(rows)
+        rough = {
+            row: 0.2 * keyword.get(row, 0.0)
+            + WEIGHTS["meaning"] * self._meaning.get(row, 0.0)
+            + WEIGHTS["month"] * any(day.fits(files[row].created)[0] for day in self.question.days)
+            for row in rows
+        }
+        keep = newest(rows, files.__getitem__)
+        keep.sort(key=lambda row: -rough[row])
+        seen = (self._look(key, files[key]) for key in dict.fromkeys((*sure, *keep[: self.closer])))
+        return {found.key: found for found in seen if found is not None}
+
+    def _compare(self, rows: Iterable[int]) -> None:
+        """See to it that the cosine of these passages is known."""
+        if any(self.vector):
+            rest = [row for row in rows if row not in self._meaning]
+            self._meaning.update(self.index.cosines(self.vector, rest))
+
+    def _text(self, key: int, row: Row) -> str | None:
+        parts = self._texts.get(row.name)
+        if parts is None:
+            text = self.read(row)
+            parts = self._texts[row.name] = [] if text is None else passages(text)
+        return parts[key - row.id] if key - row.id < len(parts) else None
+
+    def _look(self, key: int, row: Row) -> Found | None:
+        text = self._text(key, row)
+        return None if text is None else Found(key, row, text, self._meaning.get(key, 0.0))
+
+    # A closer look
+
+    def _weigh(self, found: Found, letters: bool) -> None:
+        question, text, features = self.question, found.text, found.features
+        said = {*self.index.stems(words.analysed(f"{text}{found.row.tags}"))}
+        stems = [stem for stem in self.asked.stems if stem in said]
+        found.met = self.asked.met(found.key, stems)
+        found.tags = self._tags(found.row.tags)
+        if people := self.asked.people:
+            first = found.speaker == people[0]
+            features["who"] = float(first) if len(people) == 1 else 0.5 * first
+        for day in question.days:
+            month, near_day = day.fits(found.row.created)
+            features["month"] = max(features.get("month", 0.0), month)
+            features["day"] = max(features.get("day", 0.0), near_day)
+        if "?" in text:
+            features["asks"] = _asking(text)
+        if found.row.expires and found.row.expires < self.question.today:
+            features["expired"] = 1.0
+        if letters or len(found.met) == len(self.asked.weight) or len(question.needle) < 3:
+            found.exact = self._exact(found)
+        self._sum(found, self._covered(found))
+
+    def _covered(self, found: Found) -> float:
+        return sum(self.asked.weight[word] * share for word, share in found.met.items())
+
+    def _sum(self, found: Found, near: float) -> None:
+        found.features["near"] = near / (self.asked.whole or 1.0)
+        found.score = sum(WEIGHTS[name] * value for name, value in found.features.items())
+        found.cover = self._cover(found, near)
+        found.floor, found.lost = self.floor, self.asked.lost / (self.asked.whole or 1.0)
+
+    def _tags(self, tags: str) -> list[str]:
+        """How to tell which tags are asked for."""
+        asked = {self.question.needle, *(word.casefold() for word in self.question.words)}
+        found = [tag for tag in tags.split("\n") if tag]
+        exact = [f"tag {tag}" for tag in found if tag in asked]
+        return exact or [f"tag {tag}" for tag in found if self.asked.has(tag)]
+
+    def _cover(self, found: Found, near: float) -> float:
+        """How much of what was asked for this passage covers, from 0 to 1."""
+        whole = self.asked.whole + self.asked.lost
+        if people := self.asked.people:
+            low = found.text.casefold()
+            whole += _PERSON
+            near += _PERSON * any(name in low for name in people)
+        if self.question.days:
+            whole += _DAY
+            near += _DAY * (found.features["month"] > 0 or found.features["day"] > 0)
+        return near / whole if whole else 0.0
+
+    def _holds(self, row: int, needle: str) -> bool:
+        """Whether a passage or its tags have this in them, as the letters promise."""
+        file = self.index.file(row)
+        text = self._text(row, file)
+        return text is not None and needle in words.folded(text + file.tags)
+
+    def _exact(self, found: Found) -> int:
+        """2 when the question stands there as whole words or as a tag, 1 when as part of a word."""
+        needle = self.question.needle
+        if not needle:
+            return 0
+        tags = found.row.tags.split("\n")
+        text = words.folded(found.text)
+        at = text.find(needle)
+        found.in_text = at >= 0
+        whole = needle in tags
+        while at >= 0 and not whole:
+            end = at + len(needle)
+            whole = not (text[max(at - 1, 0) : at].isalnum() or text[end : end + 1].isalnum())
+            at = text.find(needle, at + 1)
+        return 2 if whole else int(found.in_text or any(needle in tag for tag in tags))
+
+    def _reply(self, picked: dict[int, Found]) -> None:
+        """A note made right after one that asks the question is likely to answer it."""
+        asking = in_order(found for found in picked.values() if "asks" in found.features)
+        for question in asking[:FEW]:
+            key = self.index.after(question.row, _BREATH)
+            if not key or not list(self._may([key])):
+                continue
+            answer = picked.get(key)
+            if answer is None:
+                self._compare([key])
+                answer = self._look(key, self.index.file(key))
+                if answer is None:
+                    continue
+                picked[key] = answer
+                self._weigh(answer, False)
+            core = sum(WEIGHTS[name] * question.features[name] for name in _CORE)
+            answer.features["reply"] = core
+            answer.score += WEIGHTS["reply"] * core
+            answer.cover = max(answer.cover, question.cover)
+
+
+def _asking(text: str) -> float:
+    """Which share of a text is questions."""
+    parts = re.split(_SENTENCE, text)
+    asked = sum(len(part) for part in parts if part.rstrip().endswith("?"))
+    return asked / (sum(map(len, parts)) or 1)

@@ -1,0 +1,489 @@
+"""What a notebook asks its index, and what happens when the index cannot answer.
+
+The index is brought up to date before each use. When it fails it is built anew, then built in
+memory, and at last every file is read. Recall never fails, and says when it is not at its best.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, TypeVar
+
+from co_cli import paths as folders
+from co_cli.errors import CoError, EmbedderUnavailable, FormatError
+from co_cli.knowledge.format.frontmatter import split
+from co_cli.knowledge.format.note import Note, decode, parse, parse_article
+from co_cli.knowledge.meaning.encoders import Meaning, built_in
+from co_cli.knowledge.search import words
+from co_cli.knowledge.search.hits import Around, Filters, Hit, How, Synced
+from co_cli.knowledge.search.index import Index, Loaded, as_read, hashed, settled, sign, vec_path
+from co_cli.knowledge.search.lookup import Row
+from co_cli.knowledge.search.passages import passages
+from co_cli.knowledge.search.query import Question
+from co_cli.knowledge.search.ranking import Found, Search, answers
+from co_cli.knowledge.search.scan import scan
+from co_cli.knowledge.search.vectors import Vectors
+from co_cli.knowledge.store import disk
+
+if TYPE_CHECKING:
+    from co_cli.knowledge.search.watch import Watcher
+
+ARTICLES = "articles"
+_SOON = "the next recall takes it in"
+_MEMORY_NOTES = 20_000  # an index in memory is built for no more
+_NEIGHBOURS = 10
+_PAID = 32  # passages that are read closely between two looks at the index
+_TEXTS, _SHORT = 8192, 2000  # texts that a process remembers, and their length
+_START = 400  # characters of a passage that stand together in any note that says the same
+_T = TypeVar("_T")
+
+
+class _Unlisted(Exception):
+    """The folder itself cannot be read."""
+
+    def __init__(self, error: CoError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+class _Doubt(Exception):
+    """The index was touched by somebody else while it was in use."""
+
+
+class Finder:
+    """The index of one knowledge folder and its watcher."""
+
+    def __init__(self, root: str, how: How, explained: Callable[[], set[str]]) -> None:
+        self.root = root
+        self.how = how
+        self.degraded = self._unwatched = self._lacking = self._unkept = ""
+        self.missing = 0  # files that vanished together, and do not answer
+        self.total = 0  # notes that were searched
+        self.matched = 0  # notes that match, told or not
+        self.problems: list[tuple[str, str, int]] = []  # files that hold no note, why, which line
+        self._explained = explained
+        self._folders = {"": os.path.join(root, "memories"), ARTICLES: os.path.join(root, ARTICLES)}
+        self._odd: dict[str, str] = {}
+        self._texts: dict[tuple[str, int], str | None] = {}
+        self._index: Index | None = None
+        self._spare: Index | None = None  # in memory, where the folder takes no file
+        self._watcher: Watcher | None = None
+        if how.watch:
+            from co_cli.knowledge.search.watch import Watcher  # a command looks once and is gone
+
+            try:
+                self._watcher = Watcher(list(self._folders.values()))
+            except OSError as error:
+                self._unwatched = f"the folder cannot be watched: {error.strerror}"
+
+    def close(self) -> None:
+        """Let go of the index and the watcher."""
+        for index in (self._index, self._spare):
+            if index is not None:
+                index.close()
+        if self._watcher is not None:
+            self._watcher.close()
+
+    @property
+    def index_path(self) -> str:
+        """Where the index is kept, or would be."""
+        return os.path.join(self.root, folders.INDEX)
+
+    # The files
+
+    def path(self, name: str) -> str:
+        """Where a file of the index lies."""
+        folder, _, rest = self._odd.get(name, name).rpartition("/")
+        return os.path.join(self._folders[folder], rest)
+
+    def _written(self, name: str) -> str:
+        """A name as the index can keep it; one that is no Unicode is remembered here."""
+        safe = name.encode("utf-8", "backslashreplace").decode()
+        if safe != name:
+            self._odd[safe] = name
+        return safe
+
+    def _listed(self) -> dict[str, int]:
+        """Every note's file with its signature."""
+        found: dict[str, int] = {}
+        for prefix, folder in self._folders.items():
+            try:
+                place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                if prefix and error.errno in (errno.ELOOP, errno.ENOTDIR):  # not a real folder
+                    continue
+                raise disk.trouble(error) from error
+            try:
+                with os.scandir(place) as entries:  # by the folder's number: paths take time
+                    for entry in entries:
+                        name = entry.name
+                        if name[-3:] == ".md" and name[0] != ".":
+                            at = entry.stat(follow_symlinks=False)
+                            told = at.st_size, at.st_mtime_ns, at.st_ctime_ns, at.st_ino
+                            if prefix or not name.isascii():
+                                name = self._written(f"{prefix}/{name}" if prefix else name)
+                            found[name] = hash(told)
+            except OSError as error:
+                raise disk.trouble(error) from error
+            finally:
+                os.close(place)
+        return found
+
+    def _touched(self, paths: Iterable[str]) -> tuple[dict[str, int], list[str]]:
+        """The signatures of these files, and the names of all of them that could be notes."""
+        seen: dict[str, int] = {}
+        names = []
+        for path in paths:
+            folder, base = os.path.split(path)
+            if base[-3:] != ".md" or base[:1] == ".":
+                continue
+            prefix = next(prefix for prefix, known in self._folders.items() if known == folder)
+            name = self._written(f"{prefix}/{base}" if prefix else base)
+            names.append(name)
+            try:
+                seen[name] = sign(disk.signature(os.lstat(path)))
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise disk.trouble(error) from error
+        return seen, names
+
+    def _load(self, name: str) -> Loaded | None:
+        """A file as the index takes it in."""
+        path = self.path(name)
+        try:
+            raw, told = disk.read_signed(path)
+            mark = sign(told) if settled(told) else 0
+        except FileNotFoundError:
+            return None
+        except FormatError as error:
+            with suppress(OSError):
+                told = disk.signature(os.lstat(path))
+                return Loaded(sign(told) if settled(told) else 0, b"", error)
+            return Loaded(0, b"", error)
+        try:
+            return Loaded(mark, raw, self._parsed(name, path, raw))
+        except FormatError as error:
+            return Loaded(mark, raw, error)
+
+    def _parsed(self, name: str, path: str, raw: bytes) -> Note:
+        return parse_article(path, raw) if name.startswith(f"{ARTICLES}/") else parse(path, raw)
+
+    def note(self, name: str) -> Note | None:
+        """A note as its file holds it now."""
+        path = self.path(name)
+        try:
+            return self._parsed(name, path, disk.read_bytes(path))
+        except (FileNotFoundError, CoError):
+            return None
+
+    def _text(self, row: Row) -> str | None:
+        """The text of a note now, to rank it by; one that has not changed is not read again."""
+        key = row.name, row.sign
+        if key not in self._texts:
+            text = self._read_text(row.name)
+            if not row.sign or len(text or "") > _SHORT:
+                return text
+            if len(self._texts) >= _TEXTS:
+                self._texts.clear()
+            self._texts[key] = text
+        return self._texts[key]
+
+    def _read_text(self, name: str) -> str | None:
+        if name.startswith(f"{ARTICLES}/"):
+            note = self.note(name)
+            return note.text if note else None
+        try:
+            text = decode(disk.read_bytes(self.path(name)))
+        except (FileNotFoundError, CoError):
+            return None
+        where = split(text)  # the header is not looked at
+        return text[where[2] :].strip() if where else None
+
+    # The index
+
+    def sync(
+        self, *, anew: bool = False, progress: Callable[[int, int], None] | None = None
+    ) -> Synced:
+        """Bring the index up to date now."""
+        done = self._use(lambda _, synced: synced, anew=anew, progress=progress)
+        return done or Synced()
+
+    def _use(
+        self,
+        act: Callable[[Index, Synced], _T],
+        *,
+        anew: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> _T | None:
+        """Do something with an index that is up to date; None when there can be none."""
+        if self.how.backend == "grep":
+            return None
+        trouble: Exception | None = None
+        for index, again in self._attempts():
+            try:
+                with index.held():
+                    seen, only = self._looked(index, anew or again)
+                    if not index.kept and len(seen) > _MEMORY_NOTES and only is None:
+                        break
+                    synced = index.sync(
+                        seen, self._load, only=only, anew=anew or again,
+                        explained=self._explained, progress=progress,
+                    )  # fmt: skip
+                    found = act(index, synced)
+                    self.total = index.count()
+                    self.problems = [(self.path(n), why, line) for n, why, line in index.unread()]
+                    if not index.intact():
+                        raise _Doubt("another program wrote to the index")
+            except disk.Busy as error:
+                trouble = error
+                break
+            except Exception as error:  # any doubt about the index is a reason to rebuild it
+                trouble = error
+                index.close()
+                continue
+            except BaseException:
+                self._look_again()
+                raise
+            self.missing = synced.missing
+            self._say(index, trouble)
+            return found
+        self._look_again()
+        if isinstance(trouble, _Unlisted):
+            raise trouble.error
+        self.degraded = f"the index cannot be used ({_why(trouble)}); every note was read instead"
+        return None
+
+    def _looked(self, index: Index, whole: bool) -> tuple[dict[str, int], list[str] | None]:
+        """The files as they are, all or those that changed; only while the index is held."""
+        try:
+            changed = self._watcher.changed() if self._watcher else None
+            if changed is None or whole or not index.trusted():
+                return self._listed(), None
+            return self._touched(changed)
+        except CoError as error:
+            raise _Unlisted(error) from error
+
+    def _look_again(self) -> None:
+        if self._watcher:
+            self._watcher.reset()
+
+    def _attempts(self) -> Iterator[tuple[Index, bool]]:
+        """The index, then a new one in its place, then one in memory; whether it is built anew."""
+        self._index = self._index or self._made(kept=True)
+        yield self._index, False
+        yield self._index, True
+        self._spare = self._spare or self._made(kept=False)
+        yield self._spare, False
+
+    def _made(self, *, kept: bool) -> Index:
+        self._lacking = ""
+        embedder = None
+        if self.how.backend != "fts5":
+            try:
+                vec_path()  # without it no vector can be compared
+                embedder = self.how.embedder() if self.how.embedder else built_in()
+            except EmbedderUnavailable as error:
+                self._lacking = str(error)
+        return Index(self.root, embedder, kept=kept)
+
+    def _say(self, index: Index, trouble: Exception | None) -> None:
+        if index.kept:
+            self._unkept = ""
+        elif trouble:
+            self._unkept = f"the index cannot be kept in {self.root} ({_why(trouble)})"
+        self.degraded = self._unkept or self._unwatched
+        if index.trouble or (self.how.backend != "fts5" and index.embedder is None):
+            self.degraded = f"searched by words alone: {index.trouble or self._lacking}"
+        index.trouble = ""
+
+    # Reading closely
+
+    def read_closely(
+        self, progress: Callable[[int, int], None] | None = None, most: int = 0
+    ) -> int:
+        """Read the passages that were only skimmed, newest first, all or so many; how many were.
+
+        The index is not held meanwhile, and what was read is kept whatever happens next.
+        """
+        done, tried = 0, set[bytes]()
+        while found := self._use(lambda index, _: index.skimmed(len(tried) + _PAID)):
+            few = min(_PAID, most - done) if most else _PAID
+            waiting = [one for one in found if one[0] not in tried][:few]
+            if not waiting:
+                break
+            tried.update(key for key, _, _ in waiting)
+            vectors = self._read(waiting)
+            self._use(lambda index, _, vectors=vectors: index.take_closely(vectors))  # type: ignore[misc]
+            done += len(waiting)
+            if progress:
+                left = self._use(lambda index, _: index.closely()) or (done, done)
+                progress(left[0], left[1])
+        return done
+
+    def _read(self, waiting: Iterable[tuple[bytes, int, Row]]) -> dict[bytes, bytes]:
+        """The vectors of these passages, also put beside the index; none for one that changed."""
+        index = self._index
+        if index is None or index.vectors is None or not isinstance(index.embedder, Meaning):
+            return {}
+        found: dict[bytes, bytes] = {}
+        known: dict[str, list[str]] = {}
+        for key, at, row in waiting:
+            if row.name not in known:
+                note = self.note(row.name)
+                parts = passages(note.text) if note else []
+                known[row.name] = [as_read(part, note.tags) for part in parts] if note else []
+            for text in known[row.name][at - row.id :][:1]:
+                if hashed(text.encode("utf-8", "replace")) == key:
+                    found[key] = index.embedder.closely(text)
+        if index.kept:
+            with suppress(OSError):  # a folder that takes no file
+                index.vectors.add(found)
+        return found
+
+    def tidy_vectors(self) -> None:
+        """Forget the close readings of what is no longer a note's text; for a purge, of all."""
+        path = f"{self.index_path}-vectors"
+        loaded = (self._load(name) for name in self._listed())
+        notes = [one.found for one in loaded if one and isinstance(one.found, Note)]
+        keys = [
+            hashed(as_read(part, note.tags).encode("utf-8", "replace"))
+            for note in notes
+            for part in passages(note.text)
+        ]
+        try:
+            meaning = built_in()
+        except EmbedderUnavailable:
+            with suppress(FileNotFoundError):
+                os.unlink(path)
+            return
+        Vectors(path, meaning.name, meaning.dim).keep(keys)
+
+    def closely(self) -> tuple[int, int]:
+        """How many notes with a meaning were read closely, and how many there are."""
+        return self._use(lambda index, _: index.closely()) or (0, 0)
+
+    def compare(self) -> tuple[str, list[tuple[str, str]]]:
+        """How the index stands to the files, and each file that is not in it as it is, with why."""
+        if self.how.backend == "grep":
+            return "not used: search_backend is grep", []
+        seen = self._listed()
+        if not os.path.lexists(self.index_path):
+            return "not built yet", []
+        index = self._made(kept=True)
+        try:
+            with index.held():
+                known = index.recorded()
+                unread = index.unread() if known else []
+        except Exception as error:  # the next recall sees to it
+            return f"cannot be used: {_why(error)}", []
+        finally:
+            index.close()
+        if known is None:
+            return "in doubt, so the next recall builds it anew", []
+        behind = [(self.path(n), f"not indexed yet; {_SOON}") for n in sorted(seen.keys() - known)]
+        for name in sorted(seen.keys() & known):
+            loaded = self._load(name)
+            if loaded and loaded.digest != known[name]:
+                behind.append((self.path(name), f"changed since it was indexed; {_SOON}"))
+        gone = sorted(known.keys() - seen)
+        behind += [(self.path(name), "indexed, but gone") for name in gone]
+        behind += [(self.path(name), why) for name, why, _ in unread if name.startswith(ARTICLES)]
+        return f"{len(behind)} behind" if behind else "up to date", behind
+
+    # What is asked
+
+    def recall(
+        self, query: str, limit: int, filters: Filters, today: str, *, strict: bool, marked: bool
+    ) -> list[Hit] | None:
+        """The notes that answer, best first; None when the files must be searched themselves."""
+        question = Question(query, today)
+
+        def act(index: Index, _: Synced) -> list[Hit]:
+            search = Search(
+                index, question, self._text, allowed=index.allowed(filters),
+                fusion=self.how.fusion, limit=limit,
+            )  # fmt: skip
+            found = search.found()
+            known = any(search.vector)
+            told = answers(found, known=known) if strict else [(one, False) for one in found]
+            self.matched = len(told)
+            return self._hits(search, told, limit, marked)
+
+        return self._use(act)
+
+    def _hits(
+        self, search: Search, found: Iterable[tuple[Found, bool]], limit: int, marked: bool
+    ) -> list[Hit]:
+        """The notes themselves; what says the same to the word as a better one is left out."""
+        hits: list[Hit] = []
+        said: dict[str, str] = {}
+        for one, weak in found:
+            if len(hits) >= limit:
+                break
+            note = self.note(one.row.name)
+            if note is None:
+                continue
+            other = said.setdefault(words.folded(note.body[:_SHORT]), note.body)
+            if other is not note.body and _same(other, note.body):
+                self.matched -= 1
+                continue
+            marks = search.marks(one.text) if marked else ()
+            hits.append(Hit(note, one.shown, one.why, weak, one.text, marks, one.parts))
+        return hits
+
+    def around(self, text: str, since: str, window: int) -> Around | None:
+        """The notes that a new text must be compared with, found by the index."""
+        from co_cli.knowledge.similarity import key  # only who saves asks this
+
+        first = passages(text)[0]
+        start = key(first[:_START])[: None if len(first) <= _START else -1]
+        said = {folded for word in start if len(folded := words.folded(word)) > 2}
+        rare = sorted((word for word in said if word.isalnum()), key=lambda w: (len(w), w))[-3:]
+        if not rare:
+            return None
+
+        def act(index: Index, synced: Synced) -> Around | None:
+            if synced.missing:
+                return None
+            same = {row.name for row in map(index.file, index.holding(*rare)) if row.number}
+            found = Search(index, Question(text), self._text, quick=True).found()[:_NEIGHBOURS]
+            near = [one.row.name for one in found if one.row.number]
+            return Around(
+                self._notes(sorted(same)),
+                self._notes([*index.newest(since, window), *near]),
+                index.count(),
+                index.highest(),
+            )
+
+        return self._use(act)
+
+    def having(self, uids: set[str]) -> list[Note] | None:
+        """The memories that have one of these uids; None when the index cannot say."""
+        found = self._use(lambda index, synced: None if synced.missing else index.having(uids))
+        return None if found is None else [n for n in self._notes(found) if n.kind == "memory"]
+
+    def _notes(self, names: Iterable[str]) -> list[Note]:
+        return [note for note in map(self.note, names) if note is not None]
+
+
+def search_files(query: str, notes: Iterable[Note], filters: Filters, today: str) -> list[Hit]:
+    """Recall without an index."""
+    return scan(query, (note for note in notes if filters.fit(note)), today=today)
+
+
+def _same(one: str, other: str) -> bool:
+    from co_cli.knowledge.similarity import same  # seldom are two hits that alike
+
+    return same(one, other)
+
+
+def _why(error: Exception | None) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return str(error) or type(error).__name__

@@ -1,0 +1,54 @@
+"""Recall without an index: read every note and compare words. The last resort of search."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from co_cli.knowledge.format.note import Note
+from co_cli.knowledge.search.hits import Hit
+
+_WORD = re.compile(r"\w+(?:[-./+#]\w+)*[+#]*")
+_STOP = frozenset(
+    "a an and are as at be by do does did for from has have how i in is it me my of on or our that "
+    "the their they this to was we were what when where which who why will with you your".split()
+)
+
+
+def scan(query: str, notes: Iterable[Note], *, today: str = "") -> list[Hit]:
+    """Notes holding the query as it stands first, then those sharing most of its words."""
+    needle = " ".join(query.lower().split())
+    if not needle:
+        return []
+    words = [word for word in dict.fromkeys(_WORD.findall(needle)) if word not in _STOP]
+    hits = []
+    for note in notes:
+        hit = _match(needle, words, note)
+        if hit is not None:
+            hits.append(hit)
+    hits.sort(key=lambda hit: (hit.note.created, hit.note.id), reverse=True)
+    hits.sort(key=lambda hit: (-hit.score, hit.note.expired(today)))
+    return hits
+
+
+def holds(note: Note, text: str) -> bool:
+    """Whether a note holds all these words, each whole."""
+    wanted = _WORD.findall(text.lower())
+    words = _WORD.findall(" ".join((note.body, *note.tags)).lower())
+    return bool(wanted) and set(wanted) <= set(words)
+
+
+def _match(needle: str, words: list[str], note: Note) -> Hit | None:
+    text = " ".join(note.body.lower().split())
+    tags = [tag.lower() for tag in note.tags]
+    if any(needle == tag for tag in tags):
+        return Hit(note, 1.0, f"tag {needle}")
+    if needle in text:
+        return Hit(note, 1.0, "exact text")
+    if any(needle in tag for tag in tags):
+        return Hit(note, 1.0, "tag")
+    found = [word for word in words if word in text or word in tags]
+    if not found:
+        return None
+    share = len(found) / len(words)
+    return Hit(note, round(0.9 * share, 3), "words: " + ", ".join(found), weak=share < 0.5)

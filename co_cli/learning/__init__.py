@@ -1,0 +1,1 @@
+"""What is worth remembering in what a person says."""

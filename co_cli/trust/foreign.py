@@ -1,0 +1,232 @@
+"""Which notes of a project were written or agreed to on this machine, by the hash of their file.
+
+The list lies in the state folder, where no repository reaches. Git is asked only about what is
+not in it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from co_cli import paths
+from co_cli.errors import CoError, FormatError
+from co_cli.knowledge.format.note import Note, parse, parse_article
+from co_cli.knowledge.store import disk
+from co_cli.knowledge.store.journal import JournalFile
+from co_cli.paths import AnyPath
+
+_KNOWLEDGE = os.path.dirname(paths.CONTEXT)
+_KINDS = {"memories": parse, "articles": parse_article}
+_MAX_LIST = 256 * 1024 * 1024
+_GOES_BACK = ("restore", "undo")  # brings back what was there, whoever wrote it
+_MIXES = ("merge", "decay")  # makes one text of several
+_TYPED = ("edit",)  # every byte was before the person's eyes
+
+Edits = Sequence[tuple[str, bytes | None, bytes | None]]  # path below knowledge, before, after
+
+
+class _Known(NamedTuple):
+    """The list: whether each hash is the person's, and up to when the files were looked through."""
+
+    own: dict[str, bool]
+    looked: int
+
+
+class Origins:
+    """What is known here about where a project's notes came from."""
+
+    def __init__(self, project: AnyPath) -> None:
+        self.project = os.path.realpath(project)
+        self.knowledge = os.path.join(self.project, _KNOWLEDGE)
+
+    def foreign(self, notes: Iterable[Note]) -> set[str]:
+        """The paths of those that git brought and nobody here agreed to; the others are noted."""
+        if paths.repository(self.project) is None:
+            return set()
+        found = {self._below(note.path): note for note in notes}
+        files = {path: note.raw for path, note in found.items()}
+        return {found[path].path for path in self._foreign(files)}
+
+    def new(self) -> list[Note]:
+        """All such notes, by name; what did not change since the last look is not read again."""
+        if paths.repository(self.project) is None:
+            return []
+        looked = newest = self._load().looked
+        unsure: dict[int, list[Note]] = {}
+        for path, changed in self._files():
+            newest = max(newest, changed)
+            if changed >= looked and (note := self._read(path)):
+                unsure.setdefault(changed, []).append(note)
+        foreign = self.foreign(note for some in unsure.values() for note in some)
+        left = [when for when, some in unsure.items() for note in some if note.path in foreign]
+        newest = min(left, default=newest)
+        if newest != looked:
+            self._append([f"@{newest}"])
+        found = [note for some in unsure.values() for note in some if note.path in foreign]
+        return sorted(found, key=lambda note: note.path)
+
+    def agree(self, hashes: Iterable[str]) -> None:
+        """Take these texts for the person's own from now on."""
+        if paths.repository(self.project) is None:
+            return
+        try:
+            self._append(hashes, quietly=False)
+        except OSError as error:
+            raise disk.trouble(error) from error
+
+    def agree_to(self, notes: Iterable[Note] | None = None) -> None:
+        """Take these notes, or all that are there, for the person's own."""
+        found = self.notes() if notes is None else notes
+        self.agree(_digest(note.raw) for note in found)
+
+    def agreed(self, hashes: Iterable[str]) -> set[str]:
+        """Those of these hashes that are the person's, by the list alone."""
+        own = self._load().own
+        return {sha for sha in hashes if own.get(sha)}
+
+    def wrote(self, op: str, edits: Edits) -> None:
+        """Note what Co wrote; what it made from a text that nobody agreed to is like that text."""
+        if op in _GOES_BACK or paths.repository(self.project) is None:
+            return
+        notes = [edit for edit in edits if _is_note(edit[0])]
+        where = {path: self._below(os.path.join(self.knowledge, path)) for path, _, _ in notes}
+        foreign = self._foreign({where[path]: data for path, data, _ in notes if data is not None})
+        lines = []
+        for path, _, after in notes:
+            made_from = foreign if op in _MIXES else foreign & {where[path]}
+            if after is not None:
+                lines.append(("!" if made_from and op not in _TYPED else "") + _digest(after))
+        self._append(lines)
+
+    def forget(self) -> None:
+        """Forget all of it."""
+        with suppress(OSError):
+            os.unlink(self._list())
+
+    def forget_gone(self) -> None:
+        """Forget what is about no note that is there: no hash of a purged text stays."""
+        own, there = self._load().own, [_digest(note.raw) for note in self.notes()]
+        self.forget()
+        self._append(("" if own[sha] else "!") + sha for sha in there if sha in own)
+
+    def _foreign(self, files: Mapping[str, bytes]) -> set[str]:
+        """The same by path below the project."""
+        own = self._load().own
+        hashes = {path: _digest(data) for path, data in files.items()}
+        found = {path for path, sha in hashes.items() if own.get(sha) is False}
+        unsure = {path: data for path, data in files.items() if hashes[path] not in own}
+        if unsure:
+            brought = made_elsewhere(self.project, unsure)
+            if brought:
+                written = self._written()
+                brought = {path for path in brought if hashes[path] not in written}
+            self._append(hashes[path] for path in unsure if path not in brought)
+            found |= brought
+        return found
+
+    def _written(self) -> set[str]:
+        """What the journal says that Co wrote, from nothing or from its own; not if git brought it.
+
+        Git overwrites what is ignored: a repository may hold a journal that nobody here kept.
+        """
+        from co_cli.trust.provenance import is_tracked
+
+        journal = JournalFile(self.knowledge)
+        try:
+            entries = journal.entries()
+        except CoError:
+            return set()
+        if not entries or is_tracked(self.project, self._below(journal.path)):
+            return set()
+        found: set[str] = set()
+        for entry in entries:
+            before = {file["before"] for file in entry.files} - {None}
+            if entry.state == "done" and entry.op not in _GOES_BACK and before <= found:
+                found |= {file["after"] for file in entry.files} - {None}
+        return found
+
+    # The files
+
+    def _below(self, path: str) -> str:
+        return os.path.relpath(os.path.realpath(path), self.project)  # as git knows it
+
+    def _files(self) -> Iterator[tuple[str, int]]:
+        """Every note's file, and when it last changed, which nobody can set."""
+        for kind in _KINDS:
+            folder = os.path.join(self.knowledge, kind)
+            for name in disk.list_names(folder):
+                if name.endswith(".md") and name[0] != ".":
+                    path = os.path.join(folder, name)
+                    with suppress(OSError):
+                        yield path, os.lstat(path).st_ctime_ns
+
+    def _read(self, path: str) -> Note | None:
+        kind = _KINDS[os.path.basename(os.path.dirname(path))]
+        try:
+            raw = disk.read_if_any(path)
+            return None if raw is None else kind(path, raw)
+        except FormatError:  # Co does not use it
+            return None
+
+    def notes(self) -> Iterator[Note]:
+        """Every note that can be read, memories and articles."""
+        for path, _ in self._files():
+            if note := self._read(path):
+                yield note
+
+    # The list
+
+    def _list(self) -> str:
+        name = str(disk.digest(os.fsencode(self.project)))
+        return os.path.join(paths.state_folder(), "known", name)
+
+    def _load(self) -> _Known:
+        try:
+            data = disk.read_if_any(self._list(), _MAX_LIST) or b""
+        except CoError:
+            data = b""
+        own: dict[str, bool] = {}
+        looked = 0
+        for line in data.decode("ascii", "replace").splitlines():
+            if line[:1] == "@":
+                looked = int(line[1:]) if line[1:].isdecimal() and len(line) < 22 else 0
+            else:
+                own[line.removeprefix("!")] = line[:1] != "!"
+        return _Known(own, looked)
+
+    def _append(self, lines: Iterable[str], *, quietly: bool = True) -> None:
+        """Add lines; one that is lost, or torn by a crash, costs a question."""
+        data = "".join(f"{line}\n" for line in lines).encode()
+        if not data:
+            return
+        try:
+            disk.make_folder(os.path.dirname(self._list()), 0o700)
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+            fd = os.open(self._list(), flags, 0o600)
+            try:
+                disk.write_all(fd, data)
+            finally:
+                os.close(fd)
+        except OSError:
+            if not quietly:
+                raise
+
+
+def made_elsewhere(project: str, files: Mapping[str, bytes]) -> set[str]:
+    """Those of these files, by path below the project, that git brought or may have brought."""
+    if paths.repository(project) is None:
+        return set()
+    from co_cli.trust.provenance import brought  # and with it all that runs a program
+
+    return brought(project, files)
+
+
+def _is_note(path: str) -> bool:
+    return os.path.basename(os.path.dirname(path)) in _KINDS
+
+
+def _digest(data: bytes) -> str:
+    return str(disk.digest(data))

@@ -1,0 +1,269 @@
+"""Whether a file's content was made on this machine or brought by git.
+
+Nothing that a repository can set up is run: no hook, filter, pager or fetch. What cannot be told
+counts as brought.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import sha1, sha256
+
+from co_cli import paths as folders
+
+_PATIENCE = 5.0  # seconds that git may take for one answer
+_AT_ONCE = 500  # files that are asked about together
+_COMMITTED = re.compile(r"commit(?: \((?:initial|amend|merge)\))?:")
+_IDENT = re.compile(rb"\$Id:[^$\n]*\$")
+_STAT = re.compile(rb"\n  mtime: (\d+):(\d+)\n(?s:.*?)\n  size: (\d+)\t[^\n]*\n")
+_OTHER_HEADS = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "FETCH_HEAD", "ORIG_HEAD")
+_CHANGES_BYTES = ("filter", "working-tree-encoding")  # on the way to the working folder
+
+Files = Mapping[str, bytes]  # content by path below the project
+
+
+class _Silent(Exception):
+    """Git gave no answer."""
+
+
+def brought(project: str, files: Files) -> set[str]:
+    """Those of these files whose content git brought here, or may have.
+
+    Made here is what git does not hold, what it holds but no commit does, and what a commit made
+    here put in.
+    """
+    root = folders.repository(project) if files else None
+    if root is None:
+        return set()
+    names = {_below(root, os.path.join(project, path)): path for path in files}
+    found: set[str] = set()
+    for some in _portions(list(names)):
+        try:
+            found |= _Asked(root, {name: files[names[name]] for name in some}).brought()
+        except (_Silent, OSError, ValueError, LookupError):
+            found.update(some)
+    return {names[name] for name in found}
+
+
+def is_tracked(project: str, path: str) -> bool:
+    """Whether git holds a file of this path, or may."""
+    root = folders.repository(project)
+    if root is None:
+        return False
+    try:
+        name = _below(root, os.path.join(project, path))
+        return bool(_git(root, "ls-files", "-z", "--", _spec(name)))
+    except _Silent:
+        return True
+
+
+def _below(root: str, path: str) -> str:
+    """A file's place in the repository, wherever links inside it lead."""
+    return os.path.relpath(os.path.realpath(path), root)
+
+
+def _portions(names: list[str]) -> Iterator[list[str]]:
+    for start in range(0, len(names), _AT_ONCE):
+        yield names[start : start + _AT_ONCE]
+
+
+def _spec(name: str) -> str:
+    return f":(literal,icase){name}"
+
+
+def _git(root: str, *args: str, data: str = "") -> bytes:
+    """What git prints; _Silent when it fails, is not there or takes too long."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    env |= {
+        "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C",
+    }  # fmt: skip
+    settings = (
+        "core.hooksPath=/dev/null", "core.fsmonitor=false", "core.pager=cat",
+        "log.showSignature=false", "log.follow=false", "diff.external=", "maintenance.auto=false",
+        "gc.auto=0",
+    )  # fmt: skip
+    line = ["git", "--no-pager", "-C", root, *(word for one in settings for word in ("-c", one))]
+    try:
+        done = subprocess.run(
+            [*line, *args], input=os.fsencode(data), stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, env=env, timeout=_PATIENCE, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise _Silent from error
+    if done.returncode:
+        raise _Silent
+    return done.stdout
+
+
+class _Asked:
+    """What one repository says about some files, by path below its root."""
+
+    def __init__(self, root: str, files: Files) -> None:
+        self.root, self.files = root, files
+        self.names: dict[str, set[str]] = {name: {name} for name in files}  # as git spells them
+        self.forms = {name: _forms(data) for name, data in files.items()}
+        self._look_into_index()
+
+    def brought(self) -> set[str]:
+        held = self._held()
+        unheld = [name for name in self.files if not self.forms[name] & held]
+        found = self._altered(unheld)
+        left = set(self.files) - set(unheld)
+        left -= self._committed_here(left) if left else set()
+        at_head = self._at_head(left) if left else set()
+        return found | at_head | (self._in_history(left - at_head) if left - at_head else set())
+
+    def _look_into_index(self) -> None:
+        """A file that looks as git left it holds what the index says, whatever its bytes are."""
+        folded = {name.casefold(): name for name in self.files}
+        said = _git(self.root, "ls-files", "-s", "-z", "--debug", "--", *map(_spec, self.files))
+        for entry in re.finditer(
+            rb"\d+ ([0-9a-f]+) \d\t([^\0]+)\0([^\0]*?\n  size: [^\n]*\n)", said
+        ):
+            spelled = os.fsdecode(entry[2])
+            name = folded.get(spelled.casefold())
+            if name is None:
+                continue
+            self.names[name].add(spelled)
+            stat = _STAT.search(b"\n" + entry[3])
+            if stat and self._is_as_left(name, *(int(number) for number in stat.groups())):
+                self.forms[name] = {entry[1].decode()}
+
+    def _is_as_left(self, name: str, seconds: int, nanoseconds: int, size: int) -> bool:
+        try:
+            info = os.lstat(os.path.join(self.root, name))
+        except OSError:
+            return False
+        when = divmod(info.st_mtime_ns, 10**9)
+        return size == info.st_size == len(self.files[name]) and when == (seconds, nanoseconds)
+
+    def _held(self) -> set[str]:
+        """The objects that git has, of all that these files could be."""
+        wanted = "".join(f"{oid}\n" for forms in self.forms.values() for oid in forms)
+        lines = _git(
+            self.root, "cat-file", "--batch-check=%(objectname) %(objecttype)", data=wanted
+        )
+        return {line.split()[0] for line in lines.decode().splitlines() if line.endswith(" blob")}
+
+    def _altered(self, names: Iterable[str]) -> set[str]:
+        """Those whose bytes are other than git's own, so that nothing can be told from them."""
+        listed = "".join(f"{name}\0" for name in names)
+        if not listed:
+            return set()
+        said = _git(self.root, "check-attr", "-z", "--stdin", *_CHANGES_BYTES, data=listed)
+        parts = os.fsdecode(said).split("\0")
+        triples = zip(parts[::3], parts[2::3], strict=False)
+        return {name for name, value in triples if value not in ("unspecified", "unset")}
+
+    def _committed_here(self, names: Iterable[str]) -> set[str]:
+        """Those that a commit made on this machine put in: neither there before nor merged."""
+        steps = self._steps()
+        lines = "".join(
+            f"{new} {base}".strip() + "\n" for new, all in steps.items() for base in all
+        )
+        seen: dict[tuple[str, str, str], int] = defaultdict(int)
+        for commit, oid, spelled in self._changes(
+            "diff-tree", "--stdin", "--root", "-r", names=names, data=lines
+        ):
+            seen[commit, oid, spelled] += 1
+        new = {(oid, path) for (commit, oid, path), n in seen.items() if n == len(steps[commit])}
+        return {name for name in names if self._is_among(name, new)}
+
+    def _steps(self) -> dict[str, set[str]]:
+        """Commits made here, by the reflogs, with all that each has to be compared with."""
+        said = _git(
+            self.root, "log", "--walk-reflogs", "--exclude=refs/remotes/*", "--exclude=refs/tags/*",
+            "--all", "--format=%H%x00%P%x00%gD%x00%gs",
+        )  # fmt: skip
+        logs: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
+        for line in said.decode("utf-8", "replace").splitlines():
+            commit, parents, where, message = line.split("\0", 3)
+            logs[where.rpartition("@")[0]].append((commit, parents, message))
+        steps: dict[str, set[str]] = defaultdict(set)
+        for name, entries in logs.items():
+            if not name.endswith("HEAD") and not name.startswith("refs/heads/"):
+                continue
+            for (commit, parents, message), older in zip(
+                entries, [*entries[1:], None], strict=True
+            ):
+                if not _COMMITTED.match(message):
+                    continue
+                if older is None and message.startswith("commit (amend)"):
+                    continue  # nobody knows any more what was amended
+                merged = parents.split() if " " in parents else []
+                steps[commit].update([older[0] if older else parents, *merged])
+        return steps
+
+    def _at_head(self, names: Iterable[str]) -> set[str]:
+        try:
+            paths = self._paths(names)
+            said = _git(self.root, "ls-tree", "-z", "--full-tree", "HEAD", "--", *paths)
+        except _Silent:  # no commit yet
+            return set()
+        there = {
+            (line.split()[2], line.partition("\t")[2])
+            for line in os.fsdecode(said).split("\0")
+            if line
+        }
+        return {name for name in names if self._is_among(name, there)}
+
+    def _in_history(self, names: Iterable[str]) -> set[str]:
+        """Those that some commit holds that is known here, wherever it came from."""
+        where = os.fsdecode(_git(self.root, "rev-parse", "--absolute-git-dir")).rstrip("\n")
+        heads = [oid for name in _OTHER_HEADS for oid in _oids(os.path.join(where, name))]
+        heads += re.findall(r"(?m)^[0-9a-f]{40,64}$", _git(
+            self.root, "log", "--walk-reflogs", "--exclude=refs/stash", "--all", "--format=%H",
+        ).decode())  # fmt: skip
+        known = self._changes(
+            "log", "--stdin", "--ignore-missing", "--exclude=refs/stash", "--all", "--format=%H",
+            "-m", "--root", names=names, data="".join(f"{oid}\n" for oid in dict.fromkeys(heads)),
+        )  # fmt: skip
+        there = {(oid, path) for _, oid, path in known}
+        return {name for name in names if self._is_among(name, there)}
+
+    def _changes(
+        self, *args: str, names: Iterable[str], data: str
+    ) -> Iterator[tuple[str, str, str]]:
+        """Commit, object and path of every change that git lists."""
+        how = ("--raw", "--no-abbrev", "--no-renames", "-z", "--")
+        said = _git(self.root, *args, *how, *self._paths(names), data=data)
+        commit, oid = "", ""
+        for part in os.fsdecode(said).split("\0"):
+            text = part.lstrip("\n")
+            if oid:
+                yield commit, oid, part
+                oid = ""
+            elif text.startswith(":"):
+                oid = text.split()[3]
+            elif text:
+                commit = text.split()[0]
+
+    def _paths(self, names: Iterable[str]) -> list[str]:
+        return [f":(literal){spelled}" for name in names for spelled in self.names[name]]
+
+    def _is_among(self, name: str, there: set[tuple[str, str]]) -> bool:
+        return any((oid, path) in there for oid in self.forms[name] for path in self.names[name])
+
+
+def _forms(data: bytes) -> set[str]:
+    """The objects that git may keep for these bytes: as they are, line ends or ident undone."""
+    plain = data.replace(b"\r\n", b"\n")
+    found = set()
+    for form in {data, plain, _IDENT.sub(b"$Id$", data), _IDENT.sub(b"$Id$", plain)}:
+        blob = b"blob %d\0" % len(form) + form
+        found |= {sha1(blob, usedforsecurity=False).hexdigest(), sha256(blob).hexdigest()}
+    return found
+
+
+def _oids(path: str) -> list[str]:
+    """The commits that a file such as FETCH_HEAD names."""
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:
+            return re.findall(r"(?m)^[0-9a-f]{40,64}", file.read(1_000_000))
+    except OSError:
+        return []

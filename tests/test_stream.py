@@ -1,0 +1,86 @@
+"""An answer on the screen: complete blocks stay, and nothing in it drives the terminal."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from co_cli.chat.stream import Speech, split
+
+
+def spoken(*pieces: str, width: int = 60) -> str:
+    """What is left on a page after these pieces."""
+    console = Console(file=io.StringIO(), width=width, highlight=False)
+    with Speech(console) as speech:
+        for piece in pieces:
+            speech.words(piece)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("text", "done", "rest"),
+    [
+        ("one line", "", "one line"),
+        ("one\n\ntwo", "one\n\n", "two"),
+        ("one\n\ntwo\n\n", "one\n\ntwo\n\n", ""),
+        ("```py\na\n\nb", "", "```py\na\n\nb"),
+        ("```py\na\n\nb\n```\nafter", "```py\na\n\nb\n```\n", "after"),
+        ("````\n```\n\n````\nx", "````\n```\n\n````\n", "x"),
+        ("~~~\n```\n\n~~~\nx", "~~~\n```\n\n~~~\nx"[:-1], "x"),
+    ],
+)
+def test_a_text_is_split_where_a_block_is_complete(text: str, done: str, rest: str) -> None:
+    assert split(text) == (done, rest)
+
+
+@given(st.text(alphabet="ab `~\n", max_size=80))
+def test_splitting_loses_nothing(text: str) -> None:
+    done, rest = split(text)
+    assert done + rest == text
+
+
+def test_words_come_out_once_and_in_order() -> None:
+    shown = spoken("Hel", "lo **you**.\n", "\nSecond", " part")
+    assert shown.split() == ["Hello", "you.", "Second", "part"]
+
+
+def test_console_markup_in_an_answer_is_only_text() -> None:
+    assert "[link=http://evil]x[/link] [/etc/passwd]" in spoken(
+        "[link=http://evil]x[/link] [/etc/passwd]"
+    )
+
+
+@pytest.mark.parametrize(
+    "bad", ["\x1b[2J", "\x1b]0;title\x07", "\r", "\x9b31m", "\u202e", "\u200b"]
+)
+def test_nothing_in_an_answer_drives_the_terminal(bad: str) -> None:
+    """G13. Red when words are printed as they come."""
+    assert bad not in spoken(f"before {bad} after")
+
+
+def test_a_link_is_shown_with_its_address_and_is_not_live() -> None:
+    shown = spoken("see [docs](http://evil.example)")
+    assert "\x1b]8" not in shown
+    assert "http://evil.example" in shown
+
+
+def test_a_remark_ends_the_words_before_it() -> None:
+    console = Console(file=io.StringIO(), width=60)
+    with Speech(console) as speech:
+        speech.words("half a line")
+        speech.note("a remark")
+        speech.words("the rest")
+    assert isinstance(console.file, io.StringIO)
+    assert [line.strip() for line in console.file.getvalue().splitlines() if line.strip()] == [
+        "half a line", "a remark", "the rest",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["Use Vec<u8> and List<String>", "<div>kept</div>"])
+def test_what_looks_like_html_is_not_left_out(text: str) -> None:
+    assert text in spoken(text)
