@@ -306,7 +306,7 @@ def _in_a_process(code: str) -> str:
 def test_importing_it_loads_no_framework_and_no_library() -> None:
     code = f"""
 import sys
-from co_cli import models
+from co_cli.providers import models
 from co_cli.config import Settings
 models.choose("gemini", Settings(), {KEYS!r})
 print([name for name in ("asyncio", "httpx2", "pydantic_ai", *{[*LIBRARIES.values()]!r})
@@ -319,7 +319,7 @@ print([name for name in ("asyncio", "httpx2", "pydantic_ai", *{[*LIBRARIES.value
 def test_building_a_model_loads_no_other_providers_library(provider: str) -> None:
     code = f"""
 import sys
-from co_cli import models
+from co_cli.providers import models
 from co_cli.config import Settings
 models.build(models.choose({provider!r}, Settings(), {KEYS!r}), {KEYS!r})
 print([name for name in {[*LIBRARIES.values()]!r} if name in sys.modules])
@@ -339,7 +339,7 @@ class Without:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 
 sys.meta_path.insert(0, Without())
-from co_cli import models
+from co_cli.providers import models
 from co_cli.config import Settings
 try:
     models.build(models.choose({provider!r}, Settings(), {KEYS!r}), {KEYS!r})

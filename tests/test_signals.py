@@ -153,14 +153,21 @@ def test_no_utterance_of_either_half_is_written_into_the_rules() -> None:
     lines = [line for half in halves for line in half.read_text("utf-8").splitlines()]
     said = [json.loads(line)["text"] for line in lines]
     said += ["I prefer async/await over callbacks", "what do I prefer for concurrency?"]
-    count = _shared(said, "phrases.py", "signals.py", "offline.py")
+    count = _shared(said, "learning/phrases.py", "learning/signals.py", "providers/offline.py")
     assert count == 0
 
 
 def test_no_sentence_of_a_demo_or_the_readme_is_written_into_the_rules() -> None:
     shown = [ROOT / "README.md", *sorted((ROOT / "scripts").glob("*.py"))]
-    assert _shared((path.read_text("utf-8") for path in shown), "phrases.py", "signals.py") == 0
-    assert len(_written_down("phrases.py")) > 200
+    assert (
+        _shared(
+            (path.read_text("utf-8") for path in shown),
+            "learning/phrases.py",
+            "learning/signals.py",
+        )
+        == 0
+    )
+    assert len(_written_down("learning/phrases.py")) > 200
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,7 @@ def test_a_folder_that_is_a_link_is_not_written_to(tmp_path: Path) -> None:
 
 
 def test_the_framework_is_not_loaded_to_keep_a_conversation() -> None:
-    code = "import sys, co_cli.chat.app.transcripts; print('pydantic_ai' in sys.modules)"
+    code = "import sys, co_cli.chat.transcripts; print('pydantic_ai' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, cwd=ROOT, check=True)
     assert done.stdout == b"False\n"
 
