@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from co_cli import paths, rules, trust
+from co_cli import paths, trust
 from co_cli.errors import CoError, NotFound
-from co_cli.knowledge import Note, Notebook, Policy, Shelf
+from co_cli.knowledge import Note, Notebook, Shelf
 from co_cli.knowledge.search.hits import How
 from co_cli.paths import AnyPath
-from co_cli.trust.foreign import Origins
+from co_cli.workspace import Workspace
 
 
 class _Setting:
@@ -23,7 +23,7 @@ class _Setting:
         if deps is None:  # what the field is made with when nobody says anything
             return None
         said = vars(deps).get(self.name)
-        return getattr(deps.rules()[0].settings, self.name) if said is None else said
+        return getattr(deps.here().settings, self.name) if said is None else said
 
     def __set__(self, deps: CoDeps, value: Any) -> None:
         vars(deps)[self.name] = value
@@ -33,9 +33,9 @@ class _Setting:
 class CoDeps:
     """Without a value or a folder, the settings and the working folder of the moment decide.
 
-    A session is `gated`: the notes of a folder that nobody here trusts are kept from the model.
-    `external` names what came into the conversation from outside, `notes` the memories whose words
-    did; both grow while it lasts.
+    A session has a `workspace`, whose settings hold while it lasts, and is `gated`: the notes of a
+    folder that nobody here trusts are kept from the model. `external` names what came into the
+    conversation from outside, `notes` the memories whose words did; both grow while it lasts.
     """
 
     memory_max_count: int = _Setting()  # type: ignore[assignment]
@@ -45,33 +45,30 @@ class CoDeps:
     memory_decay_percentage: float = _Setting()  # type: ignore[assignment]
     project: AnyPath | None = None
     how: How | None = None
-    own: Policy | None = None
+    workspace: Workspace[Notebook] | None = None
     gated: bool = False
     answer_seconds: float = _Setting()  # type: ignore[assignment]
     external: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
+    def here(self) -> Workspace[Notebook]:
+        """The session's workspace, or what is here now."""
+        return self.workspace or Workspace(Notebook, self.project)
+
     def folder(self) -> str:
         """The project's folder now."""
-        return str(self.project or paths.project_folder())
-
-    def rules(self) -> tuple[rules.Rules, rules.Rules]:
-        """What the settings say now: for the project's notebook, and for the person's own."""
-        return rules.in_force(trust.status(self.folder()))
+        return (
+            self.workspace.project
+            if self.workspace
+            else str(self.project or paths.project_folder())
+        )
 
     def shelf(self) -> Shelf[Notebook]:
-        """The notebooks visible now."""
-        here, own = self.rules()
+        """The notebooks visible now, for the caller alone."""
+        here = self.here()
         said = {name: value for name, value in vars(self).items() if value is not None}
         known = {name: said[name] for name in here.settings._fields if name in said}
-        policy = Policy.of(here.settings._replace(**known))
-        place, mine = paths.knowledge_folder(self.folder()), paths.user_knowledge()
-        return Shelf(
-            Notebook(
-                place, policy=policy, how=self.how or here.how, origins=Origins(self.folder())
-            ),
-            Notebook(mine, scope="user", policy=self.own or own.policy, how=self.how or own.how),
-        )
+        return here.open_shelf(known, self.how)
 
     def usable(self) -> bool:
         """Whether a model may be shown this project's notes, as far as they are `tellable`."""

@@ -13,16 +13,16 @@ from co_cli.cli.group import LazyGroup
 from co_cli.errors import CoError
 
 COMMANDS = {
-    "chat": ("talk", "Talk with Co."),
-    "ask": ("talk", "Ask one question; for scripts."),
-    "learn": ("notes", "Remember something."),
-    "recall": ("browse", "Find what Co knows about something."),
-    "forget": ("notes", "Archive a memory, or remove every copy with --purge."),
+    "chat": ("chat", "Talk with Co."),
+    "ask": ("ask", "Ask one question; for scripts."),
+    "learn": ("learn", "Remember something."),
+    "recall": ("recall", "Find what Co knows about something."),
+    "forget": ("forget", "Archive a memory, or remove every copy with --purge."),
     "knowledge": ("knowledge", "List, show, edit, merge, restore, undo, import and more."),
-    "init": ("setup", "Set up this folder (or, with -g, yourself) for Co."),
-    "status": ("health", "What Co loads here, how much it holds, and how it is."),
-    "trust": ("setup", "Let Co use this folder's context, instructions and settings."),
-    "completion": ("setup", "Print the completion script for your shell."),
+    "init": ("init", "Set up this folder (or, with -g, yourself) for Co."),
+    "status": ("status", "What Co loads here, how much it holds, and how it is."),
+    "trust": ("trust", "Let Co use this folder's context, instructions and settings."),
+    "completion": ("completion", "Print the completion script for your shell."),
 }
 
 

@@ -19,7 +19,7 @@ import pytest
 from cli import COMMAND, Result, Terminal, co, command, in_time
 from repos import bring
 
-import co_cli.cli.notes
+import co_cli.cli.learn
 from co_cli.cli.knowledge import TABLE
 from co_cli.main import COMMANDS
 
@@ -1421,7 +1421,7 @@ def test_a_bug_is_named_and_kept_for_a_report(monkeypatch: pytest.MonkeyPatch) -
         text = "a stored text"
         raise RuntimeError(f"oops{len(text)}")
 
-    monkeypatch.setattr(co_cli.cli.notes, "saved_text", broken)
+    monkeypatch.setattr(co_cli.cli.learn, "saved_text", broken)
     result = co("learn", "We deploy on Tuesdays")
     assert (result.code, result.out) == (3, "")
     assert result.err.startswith(

@@ -5,23 +5,23 @@ from __future__ import annotations
 import click
 
 from co_cli.cli.group import LazyGroup
-from co_cli.cli.shared import as_json
+from co_cli.cli.options import as_json
 
 TABLE = {
-    "list": ("browse", "List memories."),
-    "show": ("browse", "Show a memory's file."),
-    "edit": ("editing", "Edit a memory in your editor."),
-    "protect": ("changing", "Keep a memory from being forgotten or decayed."),
-    "unprotect": ("changing", "Let a memory be forgotten and decayed again."),
-    "merge": ("changing", "Merge memories into one."),
-    "decay": ("changing", "Move the oldest memories out of the way."),
-    "restore": ("history", "Bring an archived memory back."),
-    "undo": ("history", "Take back a change."),
-    "log": ("history", "Show what happened."),
-    "doctor": ("health", "Name every file that cannot be used, and why."),
-    "reindex": ("health", "Build the search index anew."),
-    "import": ("moving", "Import notes from elsewhere."),
-    "export": ("moving", "Write memories as JSON Lines."),
+    "list": ("list", "List memories."),
+    "show": ("show", "Show a memory's file."),
+    "edit": ("edit", "Edit a memory in your editor."),
+    "protect": ("protect", "Keep a memory from being forgotten or decayed."),
+    "unprotect": ("protect", "Let a memory be forgotten and decayed again."),
+    "merge": ("merge", "Merge memories into one."),
+    "decay": ("decay", "Move the oldest memories out of the way."),
+    "restore": ("restore", "Bring an archived memory back."),
+    "undo": ("undo", "Take back a change."),
+    "log": ("log", "Show what happened."),
+    "doctor": ("doctor", "Name every file that cannot be used, and why."),
+    "reindex": ("reindex", "Build the search index anew."),
+    "import": ("import_", "Import notes from elsewhere."),
+    "export": ("export", "Write memories as JSON Lines."),
 }
 
 

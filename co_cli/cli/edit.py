@@ -1,4 +1,4 @@
-"""co knowledge edit: a note in the person's own editor."""
+"""co knowledge edit: a memory in the person's own editor."""
 
 from __future__ import annotations
 
@@ -8,17 +8,11 @@ import subprocess
 
 import click
 
+from co_cli.cli.drafts import draft_name, drafts_folder
+from co_cli.cli.here import open_here
+from co_cli.cli.options import as_json, in_user, ref_argument
 from co_cli.cli.output import notice, on_terminal, say, to_json
-from co_cli.cli.shared import (
-    as_json,
-    choosing,
-    confirm,
-    draft_name,
-    drafts_folder,
-    in_user,
-    open_desk,
-    ref_argument,
-)
+from co_cli.cli.questions import choosing, confirm
 from co_cli.errors import CoError, FormatError, MovedOn
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.notebook import Notebook
@@ -32,8 +26,8 @@ from co_cli.results import note_json, undo_hint
 @as_json
 def edit_command(ref: str, in_user: bool, as_json: bool) -> None:
     """Edit a memory in $VISUAL or $EDITOR; what comes back is checked before it is kept."""
-    desk = open_desk(Notebook)
-    book, note = choosing(desk.shelf, ref, lambda book, name: (book, book.find(name)), in_user)
+    workspace = open_here(Notebook)
+    book, note = choosing(workspace.shelf, ref, lambda book, name: (book, book.find(name)), in_user)
     folder = drafts_folder()
     draft = os.path.join(folder, f"{draft_name(book, note.name)}{os.getpid()}.md")
     try:

@@ -1,44 +1,34 @@
-"""co learn and co forget: the two verbs that people change notes with all day."""
+"""co learn: remember something."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from co_cli import paths
+from co_cli.cli.here import claim, open_here
+from co_cli.cli.options import as_json, in_user
 from co_cli.cli.output import notice, on_terminal, quote, say, to_json
-from co_cli.cli.purging import purge_note
-from co_cli.cli.shared import (
-    Desk,
-    Ref,
-    as_json,
-    ask,
-    assume_yes,
-    choosing,
-    confirm,
-    in_user,
-    is_ref,
-    open_desk,
-    read_text,
-    typed,
-)
-from co_cli.errors import Ambiguous, CoError, MovedOn, NotFound, RefusedText
-from co_cli.knowledge.format.note import Note
+from co_cli.cli.questions import ask, typed
+from co_cli.errors import CoError, MovedOn, RefusedText
 from co_cli.knowledge.lifecycle import parse_expiry
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.plan import Saved
-from co_cli.knowledge.reader import Ref as NoteRef
-from co_cli.knowledge.reader import named
 from co_cli.knowledge.safety.escape import difference
 from co_cli.knowledge.safety.secrets import LEFT_OUT, without_secrets
-from co_cli.knowledge.search.scan import holds
 from co_cli.results import closeness, saved_json, saved_text
 
+if TYPE_CHECKING:
+    import click.shell_completion
+
+
 _OF_ONE = 4  # passages of a new memory that are read closely before the command ends
+
+
+_MAX_INPUT = 1024 * 1024
 
 
 @click.command("learn")
@@ -65,21 +55,21 @@ def learn_command(
     """Remember TEXT for this project, or with -g everywhere. Use - to read standard input."""
     content = read_text(text)
     tags = tuple(tag for some in tags for tag in some.split(","))
-    desk = open_desk(Notebook)
-    book = desk.book(in_user)
-    if paths.SETTINGS in desk.trust.present and paths.SETTINGS not in desk.trust.usable:
+    workspace = open_here(Notebook)
+    book = workspace.book(in_user)
+    if paths.SETTINGS in workspace.trust.present and paths.SETTINGS not in workspace.trust.usable:
         notice("co: this folder's settings are not used until you trust it: co trust")
     options: dict[str, Any] = {"allow_secret": flags["allow_secret"]}
     if protect:
         options["decay_protected"] = True
     if expires is not None:
         options["expires"] = parse_expiry(expires, date.fromisoformat(book.today()))
-    fresh = desk.is_fresh and not in_user
+    fresh = workspace.is_fresh and not in_user
     saved = _remember(book, content, tags, choice, flags["as_json"], options)
     if saved is None:
         notice("Nothing was saved.")
         return
-    desk.claim(fresh)
+    claim(workspace, fresh)
     for problem in book.problems:
         if problem.path == book.root:
             notice(f"co: {problem.reason}")
@@ -89,6 +79,21 @@ def learn_command(
         say(saved_text(book, saved))
     sys.stdout.flush()  # the person knows; now there is time to read it closely
     book.finder.read_closely(most=_OF_ONE)
+
+
+def read_text(words: tuple[str, ...]) -> str:
+    """The text a command was given: its words, or standard input for `-` or a pipe."""
+    if words and words != ("-",):
+        return " ".join(words)
+    if not words and sys.stdin.isatty():
+        raise click.UsageError('What should Co remember? For example: co learn "I prefer pytest"')
+    data = sys.stdin.buffer.read(_MAX_INPUT)
+    if len(data) == _MAX_INPUT:
+        raise CoError("standard input is too long for a memory", hint="Split it into several.")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise CoError("standard input is not UTF-8 text") from error
 
 
 def _remember(
@@ -158,68 +163,3 @@ def _ask_about(book: Notebook, saved: Saved, content: str) -> str | None:
     first = book.ref(saved.similar[0][0])
     answer = ask(f"[u]pdate (replace {first}), [k]eep both, or [c]ancel", "ukc")
     return {"u": "update", "k": "keep"}.get(answer)
-
-
-@click.command("forget")
-@click.argument("what", nargs=-1, required=True, metavar="REF|TEXT", type=Ref())
-@in_user
-@click.option("--purge", is_flag=True, help="Remove every copy Co keeps; cannot be undone.")
-@click.option("--with-earlier", is_flag=True, help="Purge also what it was made of or replaced.")
-@assume_yes
-@as_json
-def forget_command(
-    what: tuple[str, ...], in_user: bool, purge: bool, with_earlier: bool, yes: bool, as_json: bool
-) -> None:
-    """Archive memories, named by REF (12, g12) or by a TEXT that only one of them holds."""
-    desk = open_desk(Notebook)
-
-    def act(book: Notebook, ref: NoteRef) -> dict[str, Any]:
-        return purge_note(book, ref, yes, with_earlier) if purge else _forget(book, ref)
-
-    if with_earlier and not purge:
-        raise click.UsageError("--with-earlier goes with --purge")
-
-    if all(is_ref(word) for word in what):
-        meant = [choosing(desk.shelf, word, _resolve(purge), in_user) for word in what]
-        done = [act(book, ref) for book, ref in meant]
-    else:
-        done = [act(*_described(desk, " ".join(what), in_user, yes))]
-    if as_json:
-        to_json(done[0] if len(done) == 1 else done)
-    else:
-        say("\n".join(one["display"] for one in done))
-
-
-def _resolve(purge: bool) -> Callable[[Notebook, NoteRef], tuple[Notebook, NoteRef]]:
-    """Find every note before any is touched; what is purged need not be there any more."""
-    return lambda book, ref: (book, ref if purge else book.find(ref))
-
-
-def _forget(book: Notebook, ref: NoteRef) -> dict[str, Any]:
-    saved = book.forget(ref)
-    back = f"co knowledge restore {saved.ref}"
-    display = f"✓ Forgot memory {saved.ref}: {saved.note.summary}\nTo bring it back: {back}"
-    return {"display": display, "memory_id": saved.note.id, "ref": saved.ref, "action": "forgotten"}
-
-
-def _described(desk: Desk[Notebook], text: str, in_user: bool, yes: bool) -> tuple[Notebook, Note]:
-    """The one memory that goes by this name or holds all these words."""
-    books = [desk.shelf.user] if in_user else desk.shelf.books()
-    found = [(book, note) for book in books for note in named(text, book.notes())]
-    found = found or [(book, note) for book in books for note in book.notes() if holds(note, text)]
-    if not found:
-        raise NotFound(f"no memory holds '{text}'", hint=f"Look for it: co recall {text}")
-    exact = [(book, note) for book, note in found if text.lower() in note.body.lower()]
-    found = exact if len(exact) == 1 else found
-    if len(found) > 1:
-        lines = "\n".join(f"      {book.ref(note)}  {note.summary}" for book, note in found[:10])
-        first = found[0][0].ref(found[0][1])
-        raise Ambiguous(
-            f"{len(found)} memories hold '{text}'",
-            choices=(),
-            hint=f"Say which by its number, such as `co forget {first}`:\n{lines}",
-        )
-    book, note = found[0]
-    if on_terminal() and not confirm(f'Forget memory {book.ref(note)}: "{note.summary}"?', yes):
-        raise CoError("nothing was forgotten")
-    return book, note

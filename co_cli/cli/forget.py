@@ -1,25 +1,101 @@
-"""co forget --purge: what goes, what stays, the question, and then every copy."""
+"""co forget: archive memories, or with --purge remove every copy."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
+
+import click
 
 from co_cli import logs
 from co_cli.chat import mentions, transcripts
-from co_cli.cli.output import notice, on_terminal, say_line
-from co_cli.cli.shared import confirm, drop_drafts
-from co_cli.errors import CoError, DiskTrouble
+from co_cli.cli.drafts import drop_drafts
+from co_cli.cli.here import open_here
+from co_cli.cli.options import Ref, as_json, assume_yes, in_user, is_ref
+from co_cli.cli.output import notice, on_terminal, say, say_line, to_json
+from co_cli.cli.questions import choosing, confirm
+from co_cli.errors import Ambiguous, CoError, DiskTrouble, NotFound
 from co_cli.knowledge import purge as purging
 from co_cli.knowledge.format.note import Note, number_of
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.purge import Copies, find_copies
-from co_cli.knowledge.reader import Ref
+from co_cli.knowledge.reader import Ref as NoteRef
+from co_cli.knowledge.reader import named
 from co_cli.knowledge.safety.escape import visible
+from co_cli.knowledge.search.scan import holds
 from co_cli.results import plural
+from co_cli.workspace import Workspace
 
 
-def purge_note(book: Notebook, ref: Ref, yes: bool, with_earlier: bool) -> dict[str, Any]:
+@click.command("forget")
+@click.argument("what", nargs=-1, required=True, metavar="REF|TEXT", type=Ref())
+@in_user
+@click.option("--purge", is_flag=True, help="Remove every copy Co keeps; cannot be undone.")
+@click.option("--with-earlier", is_flag=True, help="Purge also what it was made of or replaced.")
+@assume_yes
+@as_json
+def forget_command(
+    what: tuple[str, ...], in_user: bool, purge: bool, with_earlier: bool, yes: bool, as_json: bool
+) -> None:
+    """Archive memories, named by REF (12, g12) or by a TEXT that only one of them holds."""
+    workspace = open_here(Notebook)
+
+    def act(book: Notebook, ref: NoteRef) -> dict[str, Any]:
+        return purge_note(book, ref, yes, with_earlier) if purge else _forget(book, ref)
+
+    if with_earlier and not purge:
+        raise click.UsageError("--with-earlier goes with --purge")
+
+    if all(is_ref(word) for word in what):
+        meant = [choosing(workspace.shelf, word, _resolve(purge), in_user) for word in what]
+        done = [act(book, ref) for book, ref in meant]
+    else:
+        done = [act(*_described(workspace, " ".join(what), in_user, yes))]
+    if as_json:
+        to_json(done[0] if len(done) == 1 else done)
+    else:
+        say("\n".join(one["display"] for one in done))
+
+
+def _resolve(purge: bool) -> Callable[[Notebook, NoteRef], tuple[Notebook, NoteRef]]:
+    """Find every note before any is touched; what is purged need not be there any more."""
+    return lambda book, ref: (book, ref if purge else book.find(ref))
+
+
+def _forget(book: Notebook, ref: NoteRef) -> dict[str, Any]:
+    saved = book.forget(ref)
+    back = f"co knowledge restore {saved.ref}"
+    display = f"✓ Forgot memory {saved.ref}: {saved.note.summary}\nTo bring it back: {back}"
+    return {"display": display, "memory_id": saved.note.id, "ref": saved.ref, "action": "forgotten"}
+
+
+def _described(
+    workspace: Workspace[Notebook], text: str, in_user: bool, yes: bool
+) -> tuple[Notebook, Note]:
+    """The one memory that goes by this name or holds all these words."""
+    books = [workspace.shelf.user] if in_user else workspace.shelf.books()
+    found = [(book, note) for book in books for note in named(text, book.notes())]
+    found = found or [(book, note) for book in books for note in book.notes() if holds(note, text)]
+    if not found:
+        raise NotFound(f"no memory holds '{text}'", hint=f"Look for it: co recall {text}")
+    exact = [(book, note) for book, note in found if text.lower() in note.body.lower()]
+    found = exact if len(exact) == 1 else found
+    if len(found) > 1:
+        lines = "\n".join(f"      {book.ref(note)}  {note.summary}" for book, note in found[:10])
+        first = found[0][0].ref(found[0][1])
+        raise Ambiguous(
+            f"{len(found)} memories hold '{text}'",
+            choices=(),
+            hint=f"Say which by its number, such as `co forget {first}`:\n{lines}",
+        )
+    book, note = found[0]
+    if on_terminal() and not confirm(f'Forget memory {book.ref(note)}: "{note.summary}"?', yes):
+        raise CoError("nothing was forgotten")
+    return book, note
+
+
+def purge_note(book: Notebook, ref: NoteRef, yes: bool, with_earlier: bool) -> dict[str, Any]:
     """Remove a note for good, after saying what that means and asking."""
     copies = _with_earlier(book, find_copies(book, ref, earlier=with_earlier), yes)
     name = f"{book.prefix}{copies.number}"

@@ -1,16 +1,17 @@
-"""co knowledge import and export: moving in and out."""
+"""co knowledge import: bring in notes from elsewhere."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
 from co_cli import paths, trust
+from co_cli.cli.here import claim, open_here
+from co_cli.cli.options import as_json, assume_yes, in_user
 from co_cli.cli.output import notice, progress, quote, say, say_line, to_json
-from co_cli.cli.shared import Desk, as_json, assume_yes, confirm, in_user, open_desk
+from co_cli.cli.questions import confirm
 from co_cli.errors import CoError
 from co_cli.knowledge.format.note import now, timestamp
 from co_cli.knowledge.importers import files as moving
@@ -19,6 +20,7 @@ from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.plan import Intake
 from co_cli.knowledge.safety.escape import difference
 from co_cli.results import marks, plural, undo_hint
+from co_cli.workspace import Workspace
 
 _READ = 200  # passages that an import without a terminal reads closely; the rest is owed
 
@@ -30,15 +32,15 @@ _READ = 200  # passages that an import without a terminal reads closely; the res
 @as_json
 def import_command(path: Path, in_user: bool, yes: bool, as_json: bool) -> None:
     """Import the old JSON layout, a folder of markdown, or a JSON Lines file, after showing it."""
-    desk = open_desk(Notebook)
-    book = desk.book(in_user)
+    workspace = open_here(Notebook)
+    book = workspace.book(in_user)
     haul = moving.collect(path)
     intake = moving.plan_import(book, haul)
     report = _report(book, haul, intake)
     if not as_json:
         _preview(book, haul, intake)
     if intake.change is not None and confirm("Do it?", yes, quiet=as_json):
-        _carry_out(desk, book, intake, shown=not as_json)
+        _carry_out(workspace, book, intake, shown=not as_json)
         report["done"] = True
         with progress("Reading closely") as step:  # who sees a bar can wait, or press Control-C
             book.finder.read_closely(step, most=0 if step else _READ)
@@ -53,15 +55,17 @@ def import_command(path: Path, in_user: bool, yes: bool, as_json: bool) -> None:
         raise CoError("nothing was imported", hint="Answer y, or add --yes.")
 
 
-def _carry_out(desk: Desk[Notebook], book: Notebook, intake: Intake, *, shown: bool) -> None:
-    fresh = desk.is_fresh and book.scope == "project"
+def _carry_out(
+    workspace: Workspace[Notebook], book: Notebook, intake: Intake, *, shown: bool
+) -> None:
+    fresh = workspace.is_fresh and book.scope == "project"
     before = book.journal.read("context.md")
     assert intake.change is not None
     book.journal.commit(intake.change)
-    desk.claim(fresh)
+    claim(workspace, fresh)
     if intake.context is not None and shown and book.scope == "project":
         at = timestamp(now())
-        trust.wrote(desk.project, paths.CONTEXT, intake.context, at, before=before)
+        trust.wrote(workspace.project, paths.CONTEXT, intake.context, at, before=before)
 
 
 def _preview(book: Notebook, haul: Haul, intake: Intake) -> None:
@@ -95,24 +99,3 @@ def _report(book: Notebook, haul: Haul, intake: Intake) -> dict[str, Any]:
             for p in (*intake.refused, *haul.problems)
         ],
     }
-
-
-@click.command("export")
-@click.argument("file", required=False, type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--force", is_flag=True, help="Write over a file that is there.")
-@in_user
-def export_command(file: Path | None, force: bool, in_user: bool) -> None:
-    """Write memories as JSON Lines to FILE or standard output; `import` reads them back.
-
-    Texts, tags, dates and marks come back; numbers and links between notes are made anew.
-    """
-    book = open_desk(Notebook).book(in_user)
-    if file is None:
-        for row in moving.export(book):
-            click.echo(json.dumps(row))
-    else:
-        count = moving.export_to(book, str(file), force=force)
-    if book.problems:
-        notice(f"{plural(len(book.problems), 'file')} could not be read: co knowledge doctor")
-    if file is not None:
-        say_line(f"✓ Exported {plural(count, 'memory')} to {file}")

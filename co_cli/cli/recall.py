@@ -1,33 +1,39 @@
-"""co recall, co knowledge list and show: looking at notes. Loads nothing that writes."""
+"""co recall: find notes. Loads nothing that writes."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import Any
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from co_cli.cli.output import has_colour, notice, paint, say, styled, table, to_json
-from co_cli.cli.shared import (
-    Desk,
-    as_json,
-    at_user,
-    choosing,
-    first_day,
-    in_user,
-    last_day,
-    open_desk,
-    ref_argument,
+from co_cli.cli.here import open_here
+from co_cli.cli.options import as_json, in_user
+from co_cli.cli.output import (
+    has_colour,
+    notice,
+    paint,
+    say,
+    styled,
+    to_json,
 )
-from co_cli.errors import NotFound
-from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.reader import Reader
-from co_cli.knowledge.safety.escape import visible
 from co_cli.knowledge.search.hits import Filters, Hit
-from co_cli.results import age, hit_json, marks, note_json, plural, replaced_text, span
+from co_cli.results import age, hit_json, marks, plural, replaced_text, span
+from co_cli.workspace import Workspace
+
+if TYPE_CHECKING:
+    import click.shell_completion
+
 
 _SCOPES = ("all", "project", "user")
+
+
 _LIMIT, _FAINT = 10, 3  # answers that are shown at most, and weak ones beside better
+
+
 _EXPLAINED = "what spoke for it: "
 
 
@@ -51,18 +57,18 @@ def recall_command(query: tuple[str, ...], in_user: bool, as_json: bool, **optio
     text = " ".join(query).strip()
     if not text:
         raise click.UsageError("What should Co look for? For example: co recall deploy")
-    desk = open_desk(Reader)
-    today = desk.shelf.project.today()
+    workspace = open_here(Reader)
+    today = workspace.shelf.project.today()
     filters = Filters(
         options["kind"] or "", options["tags"],
         first_day(options["since"], today, "--since"), last_day(options["until"], today, "--until"),
     )  # fmt: skip
     scope = "user" if in_user else options["scope"].replace("all", "")
     limit = options["limit"] or _LIMIT
-    found = desk.shelf.recall(text, limit, filters, scope=scope, marked=has_colour())
-    matched = max(len(found), sum(book.finder.matched for book in desk.shelf.books()))
-    untrusted = desk.untrusted(hit.note for book, hit in found if book.scope == "project")
-    degraded = sorted({book.finder.degraded for book in desk.shelf.books()} - {""})
+    found = workspace.shelf.recall(text, limit, filters, scope=scope, marked=has_colour())
+    matched = max(len(found), sum(book.finder.matched for book in workspace.shelf.books()))
+    untrusted = workspace.untrusted(hit.note for book, hit in found if book.scope == "project")
+    degraded = sorted({book.finder.degraded for book in workspace.shelf.books()} - {""})
     if as_json:
         results = [
             hit_json(book, hit)
@@ -75,7 +81,7 @@ def recall_command(query: tuple[str, ...], in_user: bool, as_json: bool, **optio
         return
     shown = found if options["limit"] else _not_faint(found)
     for book, hit in shown:
-        mark = "untrusted folder" if desk.trust.foreign else "came with git, not agreed to"
+        mark = "untrusted folder" if workspace.trust.foreign else "came with git, not agreed to"
         _say_hit(book, hit, mark if hit.note.path in untrusted else "", options["explain"])
     if len(found) > len(shown):
         notice(f"{plural(len(found) - len(shown), 'weaker match')} left out: -n {len(found)}")
@@ -83,7 +89,23 @@ def recall_command(query: tuple[str, ...], in_user: bool, as_json: bool, **optio
         notice(f"{matched - limit} more match: -n {matched}")
     for remark in degraded:
         notice(f"co: {remark}")
-    _say_rest(desk, text, len(found), filters != Filters() or bool(scope))
+    _say_rest(workspace, text, len(found), filters != Filters() or bool(scope))
+
+
+def first_day(text: str, today: str, option: str) -> str:
+    """The day a text names: 2026-02-09, a month or year, or so long ago: 30d, 2w, 6m, 1y."""
+    if match := re.fullmatch(r"(\d{1,4})([dwmy])", text.strip().lower()):
+        days = int(match[1]) * {"d": 1, "w": 7, "m": 30, "y": 365}[match[2]]
+        return (date.fromisoformat(today) - timedelta(days=min(days, 700_000))).isoformat()
+    if text.strip() and not re.fullmatch(r"\d{4}(-\d\d(-\d\d)?)?", text.strip()):
+        raise click.BadParameter("use 2026-02-09, 2026-02, 2026 or 30d", param_hint=option)
+    return text.strip()
+
+
+def last_day(text: str, today: str, option: str) -> str:
+    """The same for the end of a span: a month or year ends with its last day."""
+    day = first_day(text, today, option)
+    return day and day + "-99"[: 10 - len(day)] * (len(day) < 10)
 
 
 def _not_faint(found: list[tuple[Reader, Hit]]) -> list[tuple[Reader, Hit]]:
@@ -127,8 +149,8 @@ def _marked(text: str, spans: Sequence[tuple[int, int]]) -> str:
     return "".join([*parts, styled(text[at:])])
 
 
-def _say_rest(desk: Desk[Reader], text: str, count: int, filtered: bool) -> None:
-    finders = [book.finder for book in desk.shelf.books()]
+def _say_rest(workspace: Workspace[Reader], text: str, count: int, filtered: bool) -> None:
+    finders = [book.finder for book in workspace.shelf.books()]
     for finder in finders:
         if finder.missing:
             many = plural(finder.missing, "note")
@@ -143,79 +165,3 @@ def _say_rest(desk: Desk[Reader], text: str, count: int, filtered: bool) -> None
         notice(f"No memories found matching '{text}'{within}; {held} searched.")
         if not held:
             notice('Nothing is saved yet. Try: co learn "I prefer pytest over unittest"')
-
-
-@click.command("list")
-@click.option("-t", "--tag", help="Only memories with this tag.")
-@in_user
-@as_json
-def list_command(tag: str | None = None, in_user: bool = False, as_json: bool = False) -> None:
-    """List memories, this project's first, then your own."""
-    desk = open_desk(Reader)
-    books = [desk.shelf.user] if in_user else list(desk.shelf.books())
-    notes = [book.notes() for book in books]
-    pairs = [(book, note) for book, some in zip(books, notes, strict=True) for note in some]
-    wanted = tag and tag.lower()
-    found = [
-        (book, note)
-        for book, note in pairs
-        if not wanted or wanted in (own.lower() for own in note.tags)
-    ]
-    if as_json:
-        rows = [note_json(book, note) for book, note in found]
-        to_json({"count": len(rows), "limit": books[0].policy.max_count, "memories": rows})
-    elif found:
-        headings = ("ref", "date", "", "tags", "memory")
-        table(headings, [row(book, note) for book, note in found])
-        counts = [
-            f"{len(some)} of {book.policy.max_count} ({book.scope})"
-            for book, some in zip(books, notes, strict=True)
-        ]
-        notice(f"\nTotal memories: {', '.join(counts)}")
-        if desk.trust.foreign and not in_user:
-            notice("This folder is not trusted; its notes are shown to you and to no model.")
-        elif not in_user and (new := desk.new_notes()):
-            notice(f"{len(new)} of these came with git and are shown to no model: co trust")
-    elif tag is not None:
-        notice(f"No memory has the tag {tag}.")
-    else:
-        notice("No memories saved yet.")
-        notice('Try: co learn "We deploy on Tuesdays" --tag decision')
-    unread = sum(len(book.problems) for book in books)
-    if unread:
-        notice(f"{plural(unread, 'file')} could not be read: co knowledge doctor")
-
-
-def row(book: Reader, note: Note) -> tuple[str, ...]:
-    """A note's line in a list."""
-    tags = ", ".join(note.tags)
-    return book.ref(note), span(note), marks(note, book.today()), tags, note.summary
-
-
-@click.command("show")
-@ref_argument()
-@in_user
-@as_json
-def show_command(ref: str, in_user: bool, as_json: bool) -> None:
-    """Show a memory's file, or where decay has put it."""
-    desk = open_desk(Reader)
-    try:
-        book, note = choosing(desk.shelf, ref, lambda book, name: (book, book.find(name)), in_user)
-    except NotFound:
-        book, name = desk.shelf.place(at_user(ref, in_user))
-        number = int(name) if name.isdecimal() and len(name) < 10 else 0
-        inside = book.inside(number)
-        if inside is None:
-            raise
-        holder, section = inside
-        if as_json:
-            to_json(note_json(book, holder) | {"section": section})
-        else:
-            notice(f"Memory {book.prefix}{name} is now part of memory {book.ref(holder)}:\n")
-            say(section)
-        return
-    if as_json:
-        to_json(note_json(book, note))
-    else:
-        text = note.raw.decode().lstrip("\ufeff").replace("\r\n", "\n").rstrip("\n")
-        click.echo(visible(text))  # the file as it is, to be copied from

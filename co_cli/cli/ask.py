@@ -1,0 +1,126 @@
+"""co ask: one question, for scripts."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from co_cli import prompts
+from co_cli.agent.approval import FORGET, WRITES, Answer, Asker, Review, Reviewed, Wish
+from co_cli.chat.events import Failed, Told, Used, Words
+from co_cli.cli.options import assume_yes
+from co_cli.cli.output import notice
+from co_cli.cli.session import build_prompt, enter, log_content, log_level, with_model
+from co_cli.deps import CoDeps
+from co_cli.errors import CoError
+from co_cli.knowledge.safety.escape import visible
+from co_cli.providers import models
+
+if TYPE_CHECKING:
+    from co_cli.chat.session import Session
+
+
+_MOST_INPUT = 256 * 1024
+
+
+OUTSIDE = "Text from outside is in this conversation, so --yes does not apply."
+
+
+NO_YES = "co ask changes nothing unless it is called with --yes."
+
+
+@click.command("ask")
+@click.argument("question", nargs=-1)
+@with_model
+@assume_yes
+@log_level
+@log_content
+def ask_command(
+    question: tuple[str, ...], model: str, yes: bool, log_level: str | None, log_content: bool
+) -> None:
+    """Ask one question and print the answer. Nothing is kept unless --yes approves it.
+
+    Text on standard input is added to the question, or is the question; it counts as text from
+    outside, after which --yes saves nothing.
+    """
+    workspace = enter(log_level, log_content, asking=False)
+    choice = models.choose(model or None, workspace.own, os.environ)
+    deps = CoDeps(workspace=workspace, gated=True)
+    text, piped = " ".join(question), _piped()
+    if not (text or piped):
+        raise click.UsageError(
+            'What would you like to know? For example: co ask "when do we ship?"'
+        )
+    if piped:
+        deps.came_from("standard input")
+    if not text:  # the question itself was piped
+        text, piped = piped, ""
+    prompt = build_prompt(workspace, choice.provider, workspace.own.personality)
+    for line in prompt.warnings:
+        notice(line)
+    from co_cli.chat.session import Session
+
+    if not asyncio.run(_answer(Session(deps, choice, prompt, None, _by_rule(yes)), text, piped)):
+        raise click.exceptions.Exit(1)
+
+
+def _piped() -> str:
+    """What was sent on standard input."""
+    if sys.stdin.isatty():
+        return ""
+    data = sys.stdin.buffer.read(_MOST_INPUT + 1)
+    if len(data) > _MOST_INPUT:
+        raise CoError("standard input is too long to ask about", hint="At most 256 KiB.")
+    return data.decode("utf-8", "replace").strip()
+
+
+def _by_rule(yes: bool) -> Asker:
+    """What a script says to every write: no, or with --yes yes, while nothing came from outside."""
+
+    async def answer(review: Review) -> Reviewed:
+        if yes and not review.external:
+            return Reviewed([_agreed(wish) for wish in review.wishes])
+        why = OUTSIDE if yes else NO_YES
+        for wish in review.wishes:
+            notice(f"co: not {'forgotten' if wish.tool == FORGET else 'saved'}: {wish.text}")
+        notice(f"    {why}")
+        return Reviewed([Answer(wish, "no", why) for wish in review.wishes])
+
+    return answer
+
+
+def _agreed(wish: Wish) -> Answer:
+    """Yes, but never to a text that is not the one that was asked for."""
+    if wish.left_out:
+        notice(f"co: not saved: {wish.left_out}")
+        return Answer(wish, "no", f"It cannot be done: {wish.left_out}")
+    return Answer(wish, "keep" if wish.collides else "yes")
+
+
+async def _answer(session: Session, text: str, piped: str) -> bool:
+    """Print the answer as it comes; whether there was one."""
+    attached = prompts.envelope.wrap(piped) if piped else ""
+    said = False
+    async for event in session.turn(text, attached):
+        match event:
+            case Words():
+                click.echo(visible(event.text), nl=False)
+                said = True
+            case Used() if event.brief and event.tool in WRITES:
+                notice(event.brief)
+            case Told():
+                notice(event.text)
+            case Failed():
+                notice(f"co: {event.trouble.line}")
+                if event.trouble.hint:
+                    notice(f"    {event.trouble.hint}")
+                return False
+            case _:
+                pass
+    if said:
+        click.echo()
+    return True

@@ -1,0 +1,60 @@
+"""co chat: a conversation at the terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from co_cli.chat import transcripts
+from co_cli.cli.output import on_terminal
+from co_cli.cli.session import build_prompt, enter, log_content, log_level, with_model
+from co_cli.deps import CoDeps
+from co_cli.errors import CoError
+from co_cli.knowledge.format.note import now
+from co_cli.providers import models
+
+if TYPE_CHECKING:
+    pass
+
+
+@click.command("chat")
+@with_model
+@click.option("--resume", is_flag=False, flag_value="latest", metavar="[ID]",
+              help="Go on with the last conversation here, or with this one.")  # fmt: skip
+@click.option("--personality", metavar="NAME", help="How Co speaks.")
+@log_level
+@log_content
+def chat_command(
+    model: str,
+    resume: str | None,
+    personality: str | None,
+    log_level: str | None,
+    log_content: bool,
+) -> None:
+    """Talk with Co. It recalls what it knows, and asks before it keeps anything."""
+    if not on_terminal():
+        raise CoError("co chat needs a terminal", hint='For scripts: co ask "…"')
+    from co_cli.chat.app import Chat
+
+    workspace = enter(log_level, log_content, asking=True)
+    transcripts.prune(now())
+    kept = None
+    if resume:
+        latest = resume == "latest"
+        kept = (
+            transcripts.latest(workspace.project)
+            if latest
+            else transcripts.find(workspace.project, resume)
+        )
+    chat = Chat(
+        CoDeps(workspace=workspace, gated=True),
+        lambda name: models.choose(name or model or None, workspace.own, os.environ),
+        lambda provider, name, known: build_prompt(workspace, provider, name, known),
+        personality or workspace.own.personality,
+        model,
+        kept,
+    )
+    asyncio.run(chat.run())

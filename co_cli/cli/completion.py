@@ -1,0 +1,17 @@
+"""co completion: the script that completes words in a shell."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion_command(ctx: click.Context, shell: str) -> None:
+    """Print the completion script for SHELL, to be sourced from its start-up file."""
+    found = get_completion_class(shell)
+    assert found is not None
+    root = ctx.find_root().command
+    click.echo(found(root, {}, "co", "_CO_COMPLETE").source())

@@ -1,0 +1,67 @@
+"""co knowledge doctor: name every file that cannot be used."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from co_cli import paths
+from co_cli.cli.here import open_here
+from co_cli.cli.options import as_json
+from co_cli.cli.output import notice, say, say_line, to_json
+from co_cli.knowledge import doctor
+from co_cli.knowledge.context import read_context
+from co_cli.knowledge.meaning.encoders import broken_weights
+from co_cli.knowledge.reader import Problem, Reader
+from co_cli.results import plural
+
+_SOUND = ("up to date", "not built yet", "not used: search_backend is grep")  # of an index
+
+
+@click.command("doctor")
+@as_json
+def doctor_command(as_json: bool) -> None:
+    """Name every file that cannot be used, with the line and the reason. Changes nothing."""
+    workspace = open_here(Reader, lenient=True)
+    problems = [p for book in workspace.shelf.books() for p in doctor.diagnose(book)]
+    own = os.path.join(paths.user_knowledge(), "context.md")
+    skipped = read_context(own, os.path.join(workspace.project, paths.CONTEXT)).receipt.skipped
+    problems += [Problem(str(one.path), one.reason, one.line) for one in skipped]
+    if workspace.trouble is not None:
+        problems.append(Problem("settings", str(workspace.trouble)))
+    problems += [Problem(path, f"{why}; install Co again") for path, why in broken_weights()]
+    indexes = [
+        (book.finder, *book.finder.compare()) for book in workspace.shelf.books() if book.exists()
+    ]
+    behind = [pair for _, _, some in indexes for pair in some]
+    # What is not indexed yet is caught up with; what cannot be read stays so.
+    problems += [Problem(path, why) for path, why in behind if "indexed" not in why]
+    sound = all(state in _SOUND or late for _, state, late in indexes)
+    if as_json:
+        rows = [{"path": p.path, "line": p.line, "reason": p.reason} for p in problems]
+        told = [
+            {
+                "path": finder.index_path,
+                "state": state,
+                "behind": [{"path": path, "reason": why} for path, why in behind],
+            }
+            for finder, state, behind in indexes
+        ]
+        to_json({"healthy": sound and not rows, "problems": rows, "indexes": told})
+    elif problems:
+        for problem in problems:
+            where = f"{problem.path}:{problem.line}" if problem.line else problem.path
+            say_line(f"{where}: {problem.reason}")
+        notice(f"\n{plural(len(problems), 'problem')}. Co changes none of these files by itself.")
+    else:
+        count = sum(len(book.notes()) for book in workspace.shelf.books())
+        well = f"✓ All is well: {plural(count, 'memory')}, every file readable."
+        say(well if sound else "Every file is readable; the search index is not in order:")
+    for finder, state, behind in indexes if not as_json else ():
+        if state not in ("up to date", "not built yet"):
+            notice(f"Index {finder.index_path}: {state}")
+        for path, why in behind[:20]:
+            say_line(f"    {path}: {why}")
+    if problems:
+        raise click.exceptions.Exit(1)

@@ -1,0 +1,42 @@
+"""co init: a context.md to fill in."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from co_cli import paths
+from co_cli import trust as trusting
+from co_cli.cli.here import claim, open_here
+from co_cli.cli.options import as_json, in_user
+from co_cli.cli.output import say, say_line, to_json
+from co_cli.knowledge.format.note import now, timestamp
+from co_cli.knowledge.notebook import Notebook
+
+
+@click.command("init")
+@in_user
+@as_json
+def init_command(in_user: bool, as_json: bool) -> None:
+    """Set up this folder (or, with -g, yourself): a context.md to fill in. Overwrites nothing."""
+    workspace = open_here(Notebook)
+    book = workspace.book(in_user)
+    fresh = workspace.is_fresh and not in_user
+    kind = "user-context.md" if in_user else "project-context.md"
+    template = Path(__file__).parent.parent / "templates" / kind
+    text = template.read_text(encoding="utf-8").replace("{now}", timestamp(now())).encode()
+    made = book.start(text)
+    claim(workspace, fresh)
+    if made and not in_user:
+        trusting.wrote(workspace.project, paths.CONTEXT, text, timestamp(now()))
+    path = os.path.join(book.root, "context.md")
+    if as_json:
+        to_json({"path": path, "written": made})
+        return
+    say_line(f"✓ Wrote {path}" if made else f"{path} is there already; nothing was changed.")
+    say("\nNext:")
+    say_line(f"  edit {path}   (Co reads it at the start of a session)")
+    say(f'  co learn {"-g " if in_user else ""}"…"   remember something')
+    say("  co status   see what Co loads here")

@@ -1,0 +1,33 @@
+"""co knowledge merge: several memories become one."""
+
+from __future__ import annotations
+
+import click
+
+from co_cli.cli.here import open_here
+from co_cli.cli.options import as_json, at_user, in_user, ref_argument
+from co_cli.cli.output import paint, say, styled, to_json
+from co_cli.errors import CoError
+from co_cli.knowledge.notebook import Notebook
+from co_cli.results import note_json, undo_hint
+
+
+@click.command("merge")
+@ref_argument(nargs=-1, required=True)
+@click.option("--keep-first", is_flag=True, help="Keep only the first one's wording.")
+@in_user
+@as_json
+def merge_command(refs: tuple[str, ...], keep_first: bool, in_user: bool, as_json: bool) -> None:
+    """Merge memories into the first: all their texts, or with --keep-first only its own."""
+    shelf = open_here(Notebook).shelf
+    placed = [shelf.place(at_user(ref, in_user)) for ref in refs]
+    if len({book.scope for book, _ in placed}) > 1:
+        raise CoError("memories of two notebooks cannot be merged", hint="Save one of them anew.")
+    book = placed[0][0]
+    saved = book.merge([name for _, name in placed], keep_first=keep_first)
+    if as_json:
+        to_json(note_json(book, saved.note))
+    else:
+        say(f"✓ Merged {', '.join(refs)} into memory {saved.ref}:")
+        paint(styled(saved.note.body), "    ")
+        say(f"The others are archived. Undo: {undo_hint(book)}")

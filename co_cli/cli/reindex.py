@@ -1,0 +1,62 @@
+"""co knowledge reindex: build the search index again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from co_cli.cli.here import open_here
+from co_cli.cli.options import as_json
+from co_cli.cli.output import notice, progress, say_line, to_json
+from co_cli.knowledge.reader import Reader
+from co_cli.results import plural
+
+
+@click.command("reindex")
+@as_json
+def reindex_command(as_json: bool) -> None:
+    """Build the search index anew from the files, here and in your own notebook.
+
+    Co keeps it up to date by itself. This also reads every note closely for its meaning, and
+    confirms that notes which vanished are gone.
+    """
+    workspace = open_here(Reader)
+    done: list[dict[str, Any]] = []
+    for book in workspace.shelf.books():
+        if not book.exists():
+            continue
+        with progress(f"Indexing {book.scope}") as step:
+            synced = book.sync(anew=True, progress=step)
+        finder = book.finder
+        with progress(f"Reading {book.scope} closely") as step:
+            finder.read_closely(step)
+        closely, with_meaning = finder.closely()
+        done.append(
+            {
+                "scope": book.scope,
+                "path": finder.index_path,
+                "notes": finder.total,
+                "unread": len(finder.problems),
+                "rebuilt": synced.rebuilt,
+                "closely": closely,
+                "with_meaning": with_meaning,
+                "degraded": finder.degraded,
+            }
+        )
+    if as_json:
+        to_json({"indexes": done})
+        return
+    for one in done:
+        if one["rebuilt"] and not one["degraded"].startswith("the index"):
+            say_line(f"✓ {plural(one['notes'], 'memory')} indexed in {one['path']}")
+        else:
+            say_line(f"{one['path']} was not built.")
+        if one["unread"]:
+            notice(f"{plural(one['unread'], 'file')} could not be read: co knowledge doctor")
+        if one["degraded"]:
+            notice(f"co: {one['degraded']}")
+    if not done:
+        notice("Nothing is saved yet, so there is nothing to index.")
+    if not all(one["rebuilt"] for one in done):
+        raise click.exceptions.Exit(1)

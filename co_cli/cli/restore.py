@@ -1,0 +1,38 @@
+"""co knowledge restore: an archived memory comes back."""
+
+from __future__ import annotations
+
+import click
+
+from co_cli.cli.here import open_here
+from co_cli.cli.options import Ref, as_json, at_user, in_user
+from co_cli.cli.output import notice, say, table, to_json
+from co_cli.cli.questions import choosing
+from co_cli.knowledge.notebook import Notebook
+
+
+@click.command("restore")
+@click.argument("ref", required=False, metavar="[REF]", type=Ref(archived=True))
+@in_user
+@as_json
+def restore_command(ref: str | None, in_user: bool, as_json: bool) -> None:
+    """Bring an archived memory back as it was. Without REF: list what can be."""
+    workspace = open_here(Notebook)
+    if ref is not None:
+        name = at_user(ref, in_user)
+        book, saved = choosing(workspace.shelf, name, lambda book, text: (book, book.restore(text)))
+        if as_json:
+            to_json({"ref": saved.ref, "memory_id": saved.note.id, "path": saved.note.path})
+        else:
+            say(f"✓ Restored memory {saved.ref}: {saved.note.summary}")
+        return
+    book = workspace.book(in_user)
+    found = book.archived()
+    if as_json:
+        to_json([{"ref": book.ref(n), "op": e.op, "at": e.at, "content": n.body} for e, n in found])
+    elif found:
+        rows = [(book.ref(n), e.at[:16].replace("T", " "), e.op, n.summary) for e, n in found]
+        table(("ref", "archived", "by", "memory"), rows)
+        notice(f"\nBring one back: co knowledge restore {book.ref(found[0][1])}")
+    else:
+        notice("The archive is empty: nothing was forgotten, merged or decayed yet.")

@@ -1,0 +1,113 @@
+"""What co chat and co ask share: how a conversation begins."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from co_cli import logs, prompts, trust
+from co_cli.cli.here import open_here
+from co_cli.cli.output import notice, say
+from co_cli.cli.trust import ask_trust, brought_text
+from co_cli.errors import CoError
+from co_cli.knowledge.context import Loaded
+from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.store import disk
+from co_cli.results import plural
+from co_cli.workspace import Workspace
+
+if TYPE_CHECKING:
+    pass
+
+
+_MOST_READ = 1000  # memories that are looked through before a session starts
+
+
+with_model = click.option(
+    "-m", "--model", metavar="PROVIDER:NAME", default="", help="Use this model for now."
+)
+
+
+log_level = click.option(
+    "--log-level", type=click.Choice(["error", "warning", "info", "debug"]), help="How much to log."
+)
+
+
+log_content = click.option(
+    "--log-content", is_flag=True, help="Let the log hold what notes say; never sensitive ones."
+)
+
+
+def enter(log_level: str | None, log_content: bool, *, asking: bool) -> Workspace[Notebook]:
+    """The notebooks from here; an untrusted folder is asked about before anything of it is used."""
+    os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")  # the framework greets people by itself
+    workspace = open_here(Notebook)
+    logs.start(log_level or workspace.own.log_level, content=log_content)
+    status, notes = workspace.trust, workspace.new_notes()
+    if status.problem:
+        notice(f"co: {status.problem}")
+    if (status.trusted or status.nothing_to_trust) and not notes:
+        return workspace
+    what = "its files and notes are" if status.foreign else "what changed in it is"
+    if not asking:
+        if not status.trusted:
+            notice(f"co: this folder is not trusted, so {what} not used (co trust)")
+        if notes:
+            notice(f"co: {brought_text(len(notes))} (co trust)")
+        return workspace
+    say(_news(workspace, len(notes)))
+    try:
+        ask_trust(workspace, notes, yes=False, quiet=False)
+    except CoError as error:
+        left = f"Not used: {error}, so {what} left out"
+        notice(f"{brought_text(len(notes)) if status.trusted else left}. `co trust` asks again.")
+        return workspace
+    return open_here(Notebook)
+
+
+def _news(workspace: Workspace[Notebook], notes: int) -> str:
+    """Why a folder is asked about."""
+    if not workspace.trust.known:
+        return f"This folder is new to Co: {workspace.project}"
+    if workspace.trust.changed:
+        return f"This folder changed since you trusted it: {workspace.project}"
+    if workspace.trust.new:
+        return f"This folder has files that are new to Co: {workspace.project}"
+    are = "is" if notes == 1 else "are"
+    return f"{plural(notes, 'note')} came with git and {are} new to you: {workspace.project}"
+
+
+def build_prompt(
+    workspace: Workspace[Any], provider: str, personality: str, known: Loaded | None = None
+) -> prompts.Prompt:
+    status = trust.status(workspace.project)  # the person may have edited something meanwhile
+    usable, present = status.usable, status.present
+    prompt = prompts.build(
+        provider,
+        personality,
+        project=workspace.project,
+        usable=usable,
+        trusted=present,
+        known=known,
+    )
+    if known is not None:  # told when the session began
+        return prompt
+    return prompt._replace(warnings=(*prompt.warnings, *_left_out(workspace, prompt)))
+
+
+def _left_out(workspace: Workspace[Any], prompt: prompts.Prompt) -> Iterator[str]:
+    """What a session goes without, a line each: a long file's end, memories nobody can read."""
+    for file in prompt.files:
+        if file.bytes_cut:
+            yield f"WARNING: {file.bytes_cut:,} bytes of {file.relpath} were left out. Shorten it."
+    shelf = workspace.shelf
+    for book in (shelf.user,) if workspace.trust.foreign else shelf.books():
+        if len(disk.list_names(book.memories)) > _MOST_READ:
+            continue
+        book.notes()
+        for problem in book.problems:
+            line = f", line {problem.line}" if problem.line else ""
+            yield f"WARNING: memory skipped: {problem.path}{line}: {problem.reason}"

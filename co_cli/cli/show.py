@@ -1,0 +1,45 @@
+"""co knowledge show: a memory's file. Loads nothing that writes."""
+
+from __future__ import annotations
+
+import click
+
+from co_cli.cli.here import open_here
+from co_cli.cli.options import as_json, at_user, in_user, ref_argument
+from co_cli.cli.output import notice, say, to_json
+from co_cli.cli.questions import choosing
+from co_cli.errors import NotFound
+from co_cli.knowledge.reader import Reader
+from co_cli.knowledge.safety.escape import visible
+from co_cli.results import note_json
+
+
+@click.command("show")
+@ref_argument()
+@in_user
+@as_json
+def show_command(ref: str, in_user: bool, as_json: bool) -> None:
+    """Show a memory's file, or where decay has put it."""
+    workspace = open_here(Reader)
+    try:
+        book, note = choosing(
+            workspace.shelf, ref, lambda book, name: (book, book.find(name)), in_user
+        )
+    except NotFound:
+        book, name = workspace.shelf.place(at_user(ref, in_user))
+        number = int(name) if name.isdecimal() and len(name) < 10 else 0
+        inside = book.inside(number)
+        if inside is None:
+            raise
+        holder, section = inside
+        if as_json:
+            to_json(note_json(book, holder) | {"section": section})
+        else:
+            notice(f"Memory {book.prefix}{name} is now part of memory {book.ref(holder)}:\n")
+            say(section)
+        return
+    if as_json:
+        to_json(note_json(book, note))
+    else:
+        text = note.raw.decode().lstrip("\ufeff").replace("\r\n", "\n").rstrip("\n")
+        click.echo(visible(text))  # the file as it is, to be copied from

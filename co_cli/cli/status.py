@@ -1,0 +1,108 @@
+"""co status: what Co loads here, how much it holds, and how it is."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from co_cli import prompts
+from co_cli import trust as trusting
+from co_cli.cli.here import open_here
+from co_cli.cli.options import as_json
+from co_cli.cli.output import notice, say, say_line, table, to_json
+from co_cli.cli.trust import brought_text, trust_json
+from co_cli.knowledge import doctor
+from co_cli.knowledge.reader import Reader
+from co_cli.results import plural
+
+
+@click.command("status")
+@click.option("--tools", is_flag=True, help="List what a model may use, and what of it asks first.")
+@as_json
+def status_command(tools: bool, as_json: bool) -> None:
+    """What Co loads here, how much it holds, its limits, and whether all is well."""
+    if tools:
+        _tell_tools(as_json)
+        return
+    workspace = open_here(Reader)
+    usable, present = workspace.trust.usable, workspace.trust.present
+    prompt = prompts.build("", None, project=workspace.project, usable=usable, trusted=present)
+    receipt = prompt.receipt
+    books = [_book_json(book) for book in workspace.shelf.books()]
+    found = {
+        "project": workspace.project,
+        "trust": trust_json(workspace),
+        "context": receipt.as_json(),
+        "instructions": [file._asdict() for file in prompt.files],
+        "notebooks": books,
+    }
+    if as_json:
+        to_json(found)
+        return
+    say_line(f"Project   {workspace.project}  ({_trust_word(workspace.trust)})")
+    say(f"Context   {receipt.line()}")
+    for line in prompt.details():
+        say_line(f"          {line}")
+    for relpath in (*workspace.trust.new, *workspace.trust.changed):
+        state = (
+            "changed since you trusted it" if relpath in workspace.trust.changed else "not trusted"
+        )
+        say_line(f"          {relpath}: {state}, not used (co trust)")
+    if new := workspace.new_notes():
+        say_line(f"          {brought_text(len(new))} (co trust)")
+    for book in books:
+        say_line(f"Memories  {_book_line(book)}")
+        if book["closely"] and book["closely"][1]:
+            closely, total = book["closely"]
+            hint = "" if closely == total else " (co knowledge reindex reads the rest)"
+            say_line(f"          meaning: {closely} of {total} notes read closely{hint}")
+    problems = sum(book["problems"] for book in books)
+    if problems:
+        say(f"Health    {plural(problems, 'problem')}: co knowledge doctor")
+    else:
+        say("Health    ✓ every file readable")
+    if not any(book["count"] for book in books):
+        notice('\nNothing is saved yet. Try: co learn "We deploy on Tuesdays"')
+
+
+def _tell_tools(as_json: bool) -> None:
+    from co_cli.agent.approval import tools_json
+
+    rows = tools_json()
+    if as_json:
+        to_json({"tools": rows})
+    else:
+        asks = {True: "asks first", False: ""}
+        table(("Tool", "", "What it does"), [(r["name"], asks[r["asks"]], r["help"]) for r in rows])
+
+
+def _book_json(book: Reader) -> dict[str, Any]:
+    notes = book.notes()
+    today = book.today()
+    return {
+        "scope": book.scope,
+        "path": book.root,
+        "count": len(notes),
+        "limit": book.policy.max_count,
+        "protected": sum(note.protected for note in notes),
+        "expired": sum(note.expired(today) for note in notes),
+        "archived": len(book.archived()),
+        "problems": len(doctor.diagnose(book)),
+        "closely": list(book.finder.closely()) if os.path.lexists(book.finder.index_path) else None,
+    }
+
+
+def _book_line(book: dict[str, Any]) -> str:
+    extras = [f"{book[name]} {name}" for name in ("protected", "expired", "archived") if book[name]]
+    if book["count"] > book["limit"]:
+        extras.append("over the limit: co knowledge decay, or raise memory_max_count")
+    more = f" ({', '.join(extras)})" if extras else ""
+    return f"{book['count']} of {book['limit']} in {book['path']}{more}"
+
+
+def _trust_word(status: trusting.TrustStatus) -> str:
+    if status.trusted or status.nothing_to_trust:
+        return "trusted" if status.trusted else "nothing of Co's here yet"
+    return "changed since you trusted it: co trust" if status.changed else "not trusted: co trust"

@@ -1,0 +1,123 @@
+"""co trust: show what a folder would tell Co, and ask."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from co_cli import trust as trusting
+from co_cli.cli.here import open_here
+from co_cli.cli.options import as_json, assume_yes
+from co_cli.cli.output import notice, quote, say, say_line, to_json
+from co_cli.cli.questions import confirm
+from co_cli.errors import CoError
+from co_cli.knowledge.format.note import Note, now, timestamp
+from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.safety.hidden_text import find_hidden
+from co_cli.knowledge.store import disk
+from co_cli.results import plural
+from co_cli.trust.foreign import Origins
+from co_cli.workspace import Workspace
+
+_MOST_SHOWN, _LONGEST = 20, 1000  # notes, and characters of one, that are shown before a question
+
+
+@click.command("trust")
+@click.option("--revoke", is_flag=True, help="Stop trusting this folder.")
+@assume_yes
+@as_json
+def trust_command(revoke: bool, yes: bool, as_json: bool) -> None:
+    """Show what this folder would tell Co, and let Co use it when you agree."""
+    workspace = open_here(Notebook)
+    if revoke:
+        was = trusting.distrust(workspace.project)
+        if as_json:
+            to_json(trust_json(open_here(Notebook)))
+        else:
+            say_line(f"{workspace.project} {'is no longer' if was else 'was not'} trusted.")
+        return
+    status = workspace.trust
+    if as_json and not yes:
+        to_json(trust_json(workspace))
+        return
+    if status.nothing_to_trust and not status.refused:
+        notice("There is nothing here to trust yet: no .co-cli folder, AGENTS.md or CLAUDE.md.")
+        return
+    notes = workspace.new_notes()
+    if notes or not status.trusted:
+        ask_trust(workspace, notes, yes, as_json)
+    if as_json:
+        to_json(trust_json(open_here(Notebook)))
+    else:
+        say_line(f"✓ {workspace.project} is trusted.")
+
+
+def ask_trust(workspace: Workspace[Notebook], notes: list[Note], yes: bool, quiet: bool) -> None:
+    """Show what a folder would tell Co, and these notes that are new, and ask; CoError for no."""
+    status = workspace.trust
+    files = (*status.new, *status.changed)
+    if not status.known:
+        notes = list(Origins(workspace.project).notes())
+    for relpath in files if not quiet else ():
+        say(f"{'Changed' if relpath in status.changed else 'New'}: {relpath}")
+        quote(trusting.diff(workspace.project, relpath, status.present))
+    for relpath, reason in status.refused.items():
+        notice(f"{relpath} {reason}; it is never used")
+    if not quiet:
+        _show_notes(workspace, notes)
+    if not quiet and not status.trusted:
+        say("In short:")
+        for relpath in files:
+            say_line(f"  {_in_short(workspace.project, relpath)}")
+        say(f"  {plural(len(notes), 'note')} (co knowledge list)")
+    question = (
+        f"Trust {workspace.project}, so that Co may use these files and show its notes to a model?"
+    )
+    if status.trusted:
+        question = f"Let Co use {'it' if len(notes) == 1 else 'them'}?"
+    if not confirm(question, yes):
+        raise CoError("this folder is not trusted", hint="Answer y, or add --yes.")
+    problem = trusting.trust(workspace.project, timestamp(now()), seen=status.present, notes=notes)
+    if problem:
+        notice(f"co: {problem}")
+
+
+def _show_notes(workspace: Workspace[Notebook], notes: list[Note]) -> None:
+    """What notes say, so that a person can look before they agree."""
+    for note in notes[:_MOST_SHOWN]:
+        say_line(f"Note: {os.path.relpath(note.path, workspace.project)}")
+        quote(note.text[:_LONGEST])
+        if len(note.text) > _LONGEST:
+            say(f"... {plural(len(note.text) - _LONGEST, 'more character')} in the file")
+    if len(notes) > _MOST_SHOWN:
+        say(f"... {plural(len(notes) - _MOST_SHOWN, 'more note')}: co knowledge list")
+
+
+def _in_short(project: str, relpath: str) -> str:
+    """A file's name and size, and whether anything in it is hidden."""
+    text = (disk.read_if_any(os.path.join(project, relpath)) or b"").decode("utf-8", "replace")
+    hidden = len(find_hidden(text))
+    warning = f", {plural(hidden, 'hidden character')} (!)" if hidden else ""
+    return f"{relpath}: {plural(len(text.splitlines()), 'line')}{warning}"
+
+
+def brought_text(count: int) -> str:
+    """That notes came with git and wait for the person's word."""
+    are = "is" if count == 1 else "are"
+    return f"{plural(count, 'note')} came with git and {are} not used until you agree"
+
+
+def trust_json(workspace: Workspace[Any]) -> dict[str, Any]:
+    """How far a folder is trusted, for a program."""
+    status = workspace.trust
+    return {
+        "trusted": status.trusted,
+        "known": status.known,
+        "new": status.new,
+        "changed": status.changed,
+        "removed": status.removed,
+        "refused": status.refused,
+        "notes": [os.path.relpath(note.path, workspace.project) for note in workspace.new_notes()],
+    }

@@ -1,0 +1,25 @@
+"""co knowledge undo: take back a change."""
+
+from __future__ import annotations
+
+import click
+
+from co_cli.cli.here import open_here
+from co_cli.cli.log import entry_json, files_text
+from co_cli.cli.options import as_json, in_user
+from co_cli.cli.output import say_line, to_json
+from co_cli.knowledge.notebook import Notebook
+
+
+@click.command("undo")
+@click.argument("number", type=click.IntRange(1), required=False, metavar="[CHANGE]")
+@in_user
+@as_json
+def undo_command(number: int | None, in_user: bool, as_json: bool) -> None:
+    """Take back the last change, or the one with this number (see `log`)."""
+    book = open_here(Notebook).book(in_user)
+    entry = book.undo(number or 0)
+    if as_json:
+        to_json(entry_json(entry))
+    else:
+        say_line(f"✓ Undid change {entry.n} ({entry.op}): {files_text(entry)}")

@@ -1,0 +1,112 @@
+"""What is here: the notebooks, the settings in force, and how far the folder is trusted.
+
+Every surface builds them here: the command line, the chat, and an agent's tools.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic
+
+from co_cli import config, paths, trust
+from co_cli.errors import SettingsError
+from co_cli.knowledge.format.note import Note, now, timestamp
+from co_cli.knowledge.policy import Policy
+from co_cli.knowledge.search.hits import How
+from co_cli.knowledge.shelf import Book, Shelf
+from co_cli.paths import AnyPath
+from co_cli.trust.foreign import Origins
+
+if TYPE_CHECKING:
+    from co_cli.knowledge.meaning.encoders import Embedder
+
+
+class Workspace(Generic[Book]):
+    """A project's folder as it is now; `kind` is Reader or Notebook.
+
+    `settings` hold for the project's notebook, `own` for the person's: no project governs that.
+    With `lenient`, settings that cannot be used are not obeyed, and `trouble` says why.
+    """
+
+    def __init__(
+        self,
+        kind: type[Book],
+        project: AnyPath | None = None,
+        *,
+        lenient: bool = False,
+    ) -> None:
+        self.kind = kind
+        self.project = str(project or paths.project_folder())
+        self.trust = trust.status(self.project)
+        self.trouble: SettingsError | None = None
+        try:
+            self.own = self.settings = config.load_settings(use_project=False)
+            if paths.SETTINGS in self.trust.usable:
+                file = paths.project_file(self.trust.project, paths.SETTINGS)
+                self.settings = config.load_settings(project_file=file)
+        except SettingsError as error:
+            if not lenient:
+                raise
+            self.own = self.settings = config.Settings()
+            self.trouble = error
+
+    @cached_property
+    def shelf(self) -> Shelf[Book]:
+        """The notebooks, opened once."""
+        return self.open_shelf()
+
+    def open_shelf(
+        self, said: Mapping[str, Any] | None = None, how: How | None = None
+    ) -> Shelf[Book]:
+        """Notebooks of the caller's own; what is `said` counts before the project's settings."""
+        settings = self.settings._replace(**said) if said else self.settings
+        return Shelf(
+            self.kind(
+                paths.knowledge_folder(self.project),
+                policy=Policy.of(settings),
+                how=how or _how(settings),
+                origins=Origins(self.project),
+            ),
+            self.kind(
+                paths.user_knowledge(),
+                scope="user",
+                policy=Policy.of(self.own),
+                how=how or _how(self.own),
+            ),
+        )
+
+    def book(self, in_user: bool) -> Book:
+        """The person's own notebook, or the project's."""
+        return self.shelf.user if in_user else self.shelf.project
+
+    def new_notes(self) -> list[Note]:
+        """What git brought into a folder that is known, and that nobody here agreed to yet."""
+        return Origins(self.project).new() if self.trust.known else []
+
+    def untrusted(self, notes: Iterable[Note]) -> set[str]:
+        """The paths of those of the project's notes that no model is shown."""
+        found = list(notes)
+        own = [] if self.trust.foreign else self.shelf.project.own(found)
+        return {note.path for note in found} - {note.path for note in own}
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether the project has nothing of Co's yet."""
+        return trust.untouched(self.project)
+
+    def claim(self) -> str:
+        """Remember that Co began this folder's knowledge here; what went wrong, if anything."""
+        return trust.begun(self.project, timestamp(now()))
+
+
+def _how(settings: config.Settings) -> How:
+    """How these settings want to search; another embedder is loaded by the first search."""
+
+    def chosen() -> Embedder:
+        from co_cli.providers.embedders import choose
+
+        return choose(settings.embedder)
+
+    own = settings.embedder in config.OWN_EMBEDDER
+    return How(settings.search_backend, settings.search_fusion, None if own else chosen)
