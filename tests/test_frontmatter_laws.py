@@ -22,7 +22,7 @@ from co_cli.knowledge.format.frontmatter import (
     validate_memory_frontmatter,
 )
 from co_cli.knowledge.format.note import Note, parse, render, rewrite
-from co_cli.knowledge.safety import hidden_text
+from co_cli.knowledge.safety import check
 
 # What headers are made of, and what YAML trips over.
 TRICKY = "abyn01. -:#,[]{}\"'\\\t\r\n&*!|>%@`?~=<+_/()é\u00a0\u0085\u2028\ufeff\x07\x7f日"
@@ -144,7 +144,7 @@ def _stored_tags(tags: list[str]) -> list[str]:
     kept = []
     for tag in tags:
         with suppress(RefusedText):
-            kept += hidden_text.clean_tags([tag])
+            kept += check.clean_tags([tag])
     return list(dict.fromkeys(kept))
 
 
@@ -160,7 +160,7 @@ def test_a_rendered_note_reads_back(
     number: int, tags: list[str], source: str, pinned: bool, body: str
 ) -> None:
     with suppress(RefusedText):  # only what may be stored needs to come back
-        body = hidden_text.check_text(body)
+        body = check.check_text(body)
         source = "".join(_stored_tags([source]))
         meta = {"id": number, "uid": "0123456789abcdef", "created": "2026-02-09T14:30:00+00:00"}
         meta |= {"tags": tags} if tags else {}

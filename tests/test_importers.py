@@ -22,7 +22,7 @@ from co_cli.knowledge.importers.legacy_json import Haul, merge_context
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.plan import Intake, Item
 from co_cli.knowledge.reader import Problem
-from co_cli.knowledge.safety import hidden_text
+from co_cli.knowledge.safety import check
 from co_cli.knowledge.similarity import same
 
 AT = "2026-03-01T12:00:00+00:00"
@@ -703,7 +703,7 @@ def test_a_header_that_is_never_closed_is_text(tmp_path: Path) -> None:
 
 
 def test_a_text_no_note_can_hold_is_reported_before_it_takes_memory(tmp_path: Path) -> None:
-    path = put(tmp_path / "a.md", "x" * (hidden_text.MAX_TEXT + 1))
+    path = put(tmp_path / "a.md", "x" * (check.MAX_TEXT + 1))
     reason = "the text is longer than 16384 bytes; a note holds no more"
     assert collect(path) == Haul(problems=[Problem(str(path), reason)], sources=[str(path)])
 
@@ -1144,14 +1144,14 @@ def test_an_export_says_everything_about_a_note(book: Notebook) -> None:
 
 def _storable(text: str) -> bool:
     try:
-        return hidden_text.check_text(text) == text
+        return check.check_text(text) == text
     except RefusedText:
         return False
 
 
 def _is_tag(text: str) -> bool:
     try:
-        return hidden_text.clean_tags([text]) == [text]
+        return check.clean_tags([text]) == [text]
     except RefusedText:
         return False
 

@@ -113,8 +113,8 @@ LATE_IMPORTS_ALLOWED = [
 ]
 # What looking at notes never loads: the half of Co that writes, and what costs a millisecond.
 WRITING = (
-    "context doctor importers lifecycle notebook plan purge safety.hidden_text safety.secrets "
-    "store.files versions"
+    "context doctor importers lifecycle notebook plan purge safety.check safety.hidden_text "
+    "safety.secrets store.files versions"
 ).split()
 COSTLY = (
     "asyncio click.shell_completion dataclasses difflib hashlib pathlib rapidfuzz rich "

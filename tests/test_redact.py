@@ -26,7 +26,7 @@ from pydantic_ai.messages import (
 from co_cli.agent import history
 from co_cli.chat.redact import LEFT_OUT, without_secrets
 from co_cli.chat.transcripts import Transcript
-from co_cli.knowledge.safety.hidden_text import find_secret
+from co_cli.knowledge.safety.secrets import find_secret
 
 SECRET = "AKIAIOSFODNN7EXAMPLA"
 SAID = f"The key is {SECRET}"

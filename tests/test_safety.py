@@ -19,16 +19,9 @@ from hypothesis import strategies as st
 
 from co_cli.errors import RefusedText
 from co_cli.knowledge.safety import secrets
-from co_cli.knowledge.safety.hidden_text import (
-    MAX_TAG,
-    MAX_TAGS,
-    MAX_TEXT,
-    check_text,
-    clean_tags,
-    find_hidden,
-    find_secret,
-)
-from co_cli.knowledge.safety.secrets import LEFT_OUT, without_secrets
+from co_cli.knowledge.safety.check import MAX_TAG, MAX_TAGS, MAX_TEXT, check_text, clean_tags
+from co_cli.knowledge.safety.hidden_text import find_hidden
+from co_cli.knowledge.safety.secrets import LEFT_OUT, find_secret, without_secrets
 
 DATA = Path(__file__).parent / "data"
 HINT = "Store where it is kept instead, or repeat with --allow-secret."
@@ -369,10 +362,10 @@ def test_the_message_names_the_character_and_its_place() -> None:
 
 def test_hidden_characters_are_listed_with_line_and_column() -> None:
     assert find_hidden("a\u200bb\n\x1b[0m\r\n\n\u202ax\ud800\n") == [
-        (1, 2, "U+200B ZERO WIDTH SPACE"),
-        (2, 1, "U+001B CONTROL CHARACTER"),
-        (4, 1, "U+202A LEFT-TO-RIGHT EMBEDDING"),
-        (4, 3, "U+D800 NOT UTF8"),
+        (1, 2, "U+200B ZERO WIDTH SPACE", "hidden-character"),
+        (2, 1, "U+001B CONTROL CHARACTER", "control-character"),
+        (4, 1, "U+202A LEFT-TO-RIGHT EMBEDDING", "bidi-control"),
+        (4, 3, "U+D800 NOT UTF8", "not-utf8"),
     ]
 
 

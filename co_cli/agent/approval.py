@@ -14,7 +14,7 @@ from co_cli.errors import Ambiguous, CoError, RefusedText
 from co_cli.knowledge import Notebook
 from co_cli.knowledge.format.note import Note, parse
 from co_cli.knowledge.plan import Saved
-from co_cli.knowledge.safety.hidden_text import check_text, clean_tags
+from co_cli.knowledge.safety.check import check_text, clean_tags
 from co_cli.knowledge.safety.secrets import LEFT_OUT, without_secrets
 from co_cli.knowledge.store import disk
 from co_cli.results import numbers_text, plural

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from co_cli.knowledge.safety.hidden_text import find_secret
+from co_cli.knowledge.safety.secrets import find_secret
 
 LEFT_OUT = "[left out of the transcript: it looks like a secret]"
 

@@ -18,7 +18,7 @@ from co_cli.knowledge.format.frontmatter import MAX_ID
 from co_cli.knowledge.format.note import Note, parse, timestamp
 from co_cli.knowledge.plan import Draft, Intake, Item, Plan, Saved, protected
 from co_cli.knowledge.reader import Problem, Reader, Ref, named
-from co_cli.knowledge.safety import hidden_text
+from co_cli.knowledge.safety import check
 from co_cli.knowledge.search.hits import Around
 from co_cli.knowledge.store import disk
 from co_cli.knowledge.store.files import Change, Edit, Journal
@@ -91,8 +91,8 @@ class Notebook(Reader):
         `similar` is the person's choice for a collision: `keep` both or `update` the old note.
         `fields` are further header fields, such as `decay_protected`, `expires` or `source`.
         """
-        text = hidden_text.check_text(text, allow_secret=allow_secret)
-        tags = hidden_text.clean_tags(tags, allow_secret=allow_secret)
+        text = check.check_text(text, allow_secret=allow_secret)
+        tags = check.clean_tags(tags, allow_secret=allow_secret)
         around = self._around(text)
         verdict = lifecycle.judge(text, around.same, around.near, self.policy.threshold)
         if verdict.match is not None:
@@ -156,7 +156,7 @@ class Notebook(Reader):
         self, ref: Ref, text: str, tags: Iterable[str] = (), *, actor: str = "cli"
     ) -> Saved:
         """Give a note a new wording of the same and further tags; a protected one stays."""
-        text, tags = hidden_text.check_text(text), hidden_text.clean_tags(tags)
+        text, tags = check.check_text(text), check.clean_tags(tags)
         return self._settle(lambda: self._plan_same(self.find(ref), text, tags, actor, {}))
 
     def _repeat(self, call: str, text: str) -> Saved | None:
@@ -305,8 +305,8 @@ class Notebook(Reader):
         seen = {similarity.key(note.body) for note in notes}
         for item in items:
             try:
-                text = hidden_text.check_text(item.text)
-                tags = hidden_text.clean_tags(item.tags)
+                text = check.check_text(item.text)
+                tags = check.clean_tags(item.tags)
             except RefusedText as error:
                 intake.refused.append(Problem(item.origin, str(error)))
                 continue

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from co_cli.config import Settings
 from co_cli.errors import CoError, GaveUp, SettingsError, nearest
 from co_cli.knowledge.safety.escape import visible
-from co_cli.knowledge.safety.hidden_text import find_secret
+from co_cli.knowledge.safety.secrets import find_secret
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient

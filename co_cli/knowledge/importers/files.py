@@ -30,7 +30,7 @@ from co_cli.knowledge.importers.legacy_json import (
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.plan import Intake, Item
 from co_cli.knowledge.reader import Problem
-from co_cli.knowledge.safety import hidden_text
+from co_cli.knowledge.safety.secrets import find_secret
 from co_cli.knowledge.store import disk
 
 MAX_FILES = 20_000
@@ -201,7 +201,7 @@ def _text(meta: dict[str, Any], name: str) -> str:
     if not isinstance(text, str) or not text.isprintable() or len(text) > MAX_FIELD:
         return ""
     fits = name != "expires" or when(text)[:10] == text[:10]
-    return text if fits and hidden_text.find_secret(text) is None else ""
+    return text if fits and find_secret(text) is None else ""
 
 
 def _moment(nanoseconds: int) -> str:

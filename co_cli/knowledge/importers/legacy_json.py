@@ -15,7 +15,7 @@ from co_cli.knowledge.format import frontmatter
 from co_cli.knowledge.format.note import decode, is_external, render, rewrite
 from co_cli.knowledge.plan import Item
 from co_cli.knowledge.reader import Problem
-from co_cli.knowledge.safety import hidden_text
+from co_cli.knowledge.safety import check
 from co_cli.knowledge.store import disk
 
 Sections = list[tuple[str, list[str]]]
@@ -53,10 +53,10 @@ class Haul:
 
     def add(self, item: Item) -> None:
         """Keep a text; one that no note can hold is reported and takes no memory."""
-        if len(item.text) <= hidden_text.MAX_TEXT:
+        if len(item.text) <= check.MAX_TEXT:
             self.items.append(item)
         else:
-            reason = f"the text is longer than {hidden_text.MAX_TEXT} bytes; a note holds no more"
+            reason = f"the text is longer than {check.MAX_TEXT} bytes; a note holds no more"
             self.problems.append(Problem(item.origin, reason))
 
 
@@ -121,7 +121,7 @@ def _memories(source: Source, data: dict[str, Any], category: str) -> Iterator[I
         if not isinstance(entry, dict) or not isinstance(entry.get("value"), str):
             raise source.wrong("Field '{}' must be an object with a string as its 'value'", key)
         try:
-            tags = hidden_text.clean_tags([category, key])
+            tags = check.clean_tags([category, key])
         except RefusedText:
             tags = [category]
         created = when(entry.get("timestamp")) or source.changed
@@ -179,7 +179,7 @@ def _bullets(source: Source, heading: str, texts: list[str], haul: Haul) -> list
     bullets = []
     for text in texts:
         try:
-            lines = hidden_text.check_text(text).splitlines()
+            lines = check.check_text(text).splitlines()
         except RefusedText as error:
             haul.problems.append(Problem(source.path, f"{heading.strip('# ')}: {error}"))
         else:

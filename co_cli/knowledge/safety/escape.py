@@ -23,6 +23,8 @@ _JOINED = re.compile(
     f"[\u1100-\u11ff\ua960-\ua97f\uac00-\ud7ff]+{_LOOSE_JAMO}"
     "|.*[\u2000-\U0010ffff][\U0001f3fb-\U0001f3ff]|[\U0001f1e6-\U0001f1ff]{2}"
 )
+KEYCAPS = tuple("#*0123456789")
+_PICTURES = "\u203c\u2049\u2139\u3030\u303d"  # emoji that Unicode files as punctuation or letters
 _NO_END = "\n\\ No newline at end of file"
 
 # Control characters; blanks that are letters to Unicode; zero width, bidi and format characters;
@@ -52,13 +54,19 @@ def visible(text: str, *, keep: str = "\n\t") -> str:
 
 def _chooses(text: str, at: int) -> bool:
     """Whether a variation selector picks the form of the picture before it."""
+    before = text[at - 1 : at]
+    keycap = before in KEYCAPS and text[at + 1 : at + 2] == "\u20e3"
+    return keycap or is_picture(before)
+
+
+def is_picture(char: str) -> bool:
+    """Whether this is drawn as a picture and comes in several forms."""
+    if char <= "\x7f":
+        return False
     from unicodedata import category  # few texts hold one
 
-    before = text[at - 1 : at]
-    if before <= "\x7f":
-        return before in tuple("#*0123456789") and text[at + 1 : at + 2] == "\u20e3"
-    newer = "\U0001f000" <= before <= "\U0001faff"  # this Python may not know it yet
-    return newer or before in "\u203c\u2049\u2139\u3030\u303d" or category(before)[0] == "S"
+    newer = "\U0001f000" <= char <= "\U0001faff"  # this Python may not know it yet
+    return newer or char in _PICTURES or category(char)[0] == "S"
 
 
 def rows(
