@@ -26,8 +26,17 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.usage import UsageLimits
 
 from co_cli import paths, trust
-from co_cli.agent.approval import DECLINED, NOBODY, Answer, Approvals, Review, Reviewed
-from co_cli.agent.capability import TWICE, Knowledge, get_agent
+from co_cli.agent.approval import (
+    DECLINED,
+    NOBODY,
+    REPEATED,
+    Approvals,
+    Decision,
+    Review,
+    Reviewed,
+    Verdict,
+)
+from co_cli.agent.capability import Knowledge, get_agent
 from co_cli.deps import CoDeps
 from co_cli.knowledge import Notebook
 from co_cli.providers.offline import OfflineModel
@@ -40,7 +49,7 @@ class Person:
     """Someone who answers every review the same way, and remembers what they were shown."""
 
     def __init__(
-        self, *verdicts: str, always: bool = False, meanwhile: Callable[[], None] | None = None
+        self, *verdicts: Verdict, always: bool = False, meanwhile: Callable[[], None] | None = None
     ):
         self.verdicts = list(verdicts)
         self.always = always
@@ -52,8 +61,8 @@ class Person:
         verdict = self.verdicts.pop(0) if len(self.verdicts) > 1 else self.verdicts[0]
         if self.meanwhile and len(self.reviews) == 1:
             self.meanwhile()
-        tools = frozenset(wish.tool for wish in review.wishes) if self.always else frozenset()
-        return Reviewed([Answer(wish, verdict) for wish in review.wishes], tools)
+        tools = frozenset(one.tool for one in review.proposals) if self.always else frozenset()
+        return Reviewed([Decision(one, verdict) for one in review.proposals], tools)
 
 
 def calling(*steps: Step) -> FunctionModel:
@@ -95,7 +104,7 @@ SAVE: Step = [("save_memory", {"content": "User prefers tabs", "tags": ["prefere
 
 def test_alone_in_another_agent_every_write_is_refused() -> None:
     """Red when approval is granted without somebody who asks."""
-    assert run(calling(SAVE), Knowledge()) == [NOBODY]
+    assert run(calling(SAVE), Knowledge()) == [NOBODY.message()]
     assert not NOTES.exists()
 
 
@@ -113,8 +122,8 @@ def test_what_the_person_saw_is_what_is_on_disk() -> None:
 
     class Editor(Person):
         async def __call__(self, review: Review) -> Reviewed:
-            wish = replace(review.wishes[0], text="User prefers two spaces", tags=("style",))
-            return Reviewed([Answer(wish, "yes")])
+            proposal = replace(review.proposals[0], text="User prefers two spaces", tags=("style",))
+            return Reviewed([Decision(proposal, "yes")])
 
     [result] = run(calling(SAVE), Knowledge(Editor("yes")))
     [note] = Notebook(NOTES).notes()
@@ -125,9 +134,9 @@ def test_what_the_person_saw_is_what_is_on_disk() -> None:
 
 def test_a_refusal_tells_the_model_why_in_one_line() -> None:
     person = Person("no")
-    assert run(calling(SAVE), Knowledge(person)) == [DECLINED]
+    assert run(calling(SAVE), Knowledge(person)) == [DECLINED.message()]
     assert not NOTES.exists()
-    assert "\n" not in DECLINED
+    assert "\n" not in DECLINED.message()
 
 
 def test_the_review_shows_text_tags_scope_place_and_collisions() -> None:
@@ -138,12 +147,14 @@ def test_the_review_shows_text_tags_scope_place_and_collisions() -> None:
         calling([("save_memory", {"content": "We use PostgreSQL 16", "tags": ["decision"]})]),
         Knowledge(person),
     )
-    [[wish]] = [review.wishes for review in person.reviews]
-    assert (wish.text, wish.tags, wish.scope, wish.collides) == (
+    [[proposal]] = [review.proposals for review in person.reviews]
+    assert (proposal.text, proposal.tags, proposal.scope, proposal.collides) == (
         "We use PostgreSQL 16", ("decision",), "project", True,
     )  # fmt: skip
-    assert [(twin.ref, twin.text) for twin in wish.twins] == [("1", "We use PostgreSQL 14")]
-    assert wish.where.endswith(".co-cli/knowledge/memories/002-we-use-postgresql-16.md")
+    assert [(twin.ref, twin.text) for twin in proposal.collisions] == [
+        ("1", "We use PostgreSQL 14")
+    ]
+    assert proposal.where.endswith(".co-cli/knowledge/memories/002-we-use-postgresql-16.md")
 
 
 @pytest.mark.parametrize(
@@ -153,7 +164,7 @@ def test_the_review_shows_text_tags_scope_place_and_collisions() -> None:
         ("keep", ["We use PostgreSQL 14", "We use PostgreSQL 16"]),
     ],
 )
-def test_a_collision_is_settled_as_the_person_says(verdict: str, left: list[str]) -> None:
+def test_a_collision_is_settled_as_the_person_says(verdict: Verdict, left: list[str]) -> None:
     Notebook(NOTES).remember("We use PostgreSQL 14", ["decision"])
     trust.begun(os.getcwd(), "2026-01-01T00:00:00+00:00")
     step: Step = [("save_memory", {"content": "We use PostgreSQL 16"})]
@@ -172,10 +183,10 @@ def test_a_collision_that_appears_after_the_yes_is_asked_about() -> None:
     [result] = run(
         calling([("save_memory", {"content": "User prefers tabs in Go files"})]), Knowledge(person)
     )
-    assert [review.wishes[0].again for review in person.reviews] == [False, True]
-    assert person.reviews[1].wishes[0].collides
+    assert [review.proposals[0].again for review in person.reviews] == [False, True]
+    assert person.reviews[1].proposals[0].collides
     assert bodies() == ["User prefers tabs in Go"]
-    assert DECLINED in str(result)
+    assert DECLINED.message() in str(result)
 
 
 def test_several_writes_of_one_step_are_one_review() -> None:
@@ -185,16 +196,16 @@ def test_several_writes_of_one_step_are_one_review() -> None:
         ("save_memory", {"content": "Dana owns billing"}),
     ]
     run(calling(step), Knowledge(person))
-    assert [len(review.wishes) for review in person.reviews] == [2]
+    assert [len(review.proposals) for review in person.reviews] == [2]
     assert bodies() == ["We deploy on Tuesdays", "Dana owns billing"]
 
 
 def test_the_same_call_twice_is_asked_and_saved_once() -> None:
     person = Person("yes")
     results = run(calling(SAVE + SAVE), Knowledge(person))
-    assert [len(review.wishes) for review in person.reviews] == [1]
+    assert [len(review.proposals) for review in person.reviews] == [1]
     assert bodies() == ["User prefers tabs"]
-    assert results[1] == TWICE
+    assert results[1] == REPEATED.message()
 
 
 def test_always_holds_for_one_tool_and_one_session() -> None:
@@ -204,7 +215,10 @@ def test_always_holds_for_one_tool_and_one_session() -> None:
         SAVE, [("save_memory", {"content": "Dana owns billing"})], [("forget_memory", {"ref": "1"})]
     )
     run(model, Knowledge(person))
-    assert [review.wishes[0].tool for review in person.reviews] == ["save_memory", "forget_memory"]
+    assert [review.proposals[0].tool for review in person.reviews] == [
+        "save_memory",
+        "forget_memory",
+    ]
     assert bodies() == ["Dana owns billing"]
 
 
@@ -215,7 +229,7 @@ def test_always_does_not_settle_a_collision() -> None:
     person = Person("yes", always=True)
     model = calling(SAVE, [("save_memory", {"content": "We use PostgreSQL 16"})])
     run(model, Knowledge(person))
-    assert [review.wishes[0].text for review in person.reviews][1:] == ["We use PostgreSQL 16"]
+    assert [review.proposals[0].text for review in person.reviews][1:] == ["We use PostgreSQL 16"]
 
 
 def test_always_is_suspended_once_another_tool_has_spoken() -> None:
@@ -251,7 +265,7 @@ def test_always_given_after_outside_text_does_not_hold() -> None:
     ]
     for agent in agents:
         asyncio.run(agent.run("go", deps=CoDeps()))
-    told = [(review.wishes[0].text, review.external) for review in person.reviews]
+    told = [(review.proposals[0].text, review.external) for review in person.reviews]
     assert told == [
         ("User prefers tabs", ("tool fetch",)),
         ("Dana owns billing", ("tool fetch",)),
@@ -301,7 +315,7 @@ def test_in_an_untrusted_folder_a_memory_goes_to_the_persons_own_notebook() -> N
     put(NOTES, 1, "We deploy on Tuesdays")
     person = Person("yes")
     run(calling(SAVE), Knowledge(person))
-    assert person.reviews[0].wishes[0].scope == "user"
+    assert person.reviews[0].proposals[0].scope == "user"
     assert [note.body for note in Notebook(paths.user_knowledge()).notes()] == ["User prefers tabs"]
 
 
@@ -316,9 +330,9 @@ def test_a_person_is_shown_the_text_without_its_secret() -> None:
     person = Person("yes")
     approvals = Approvals(person, {"save_memory"})
     [result] = run(calling(step), Knowledge(approvals))
-    [wish] = person.reviews[0].wishes
-    assert wish.text == result["content"] == "The key is [left out], ask Dana"
-    assert wish.left_out == "this looks like an AWS access key (rule aws-access-key)"
+    [proposal] = person.reviews[0].proposals
+    assert proposal.text == result["content"] == "The key is [left out], ask Dana"
+    assert proposal.left_out == "this looks like an AWS access key (rule aws-access-key)"
     assert bodies() == ["The key is [left out], ask Dana"]
 
 
@@ -339,7 +353,7 @@ def test_forgetting_shows_the_memory_and_archives_it() -> None:
     Notebook(NOTES).remember("Dana owns billing", [])
     person = Person("yes")
     [result] = run(calling([("forget_memory", {"ref": "1"})]), Knowledge(person))
-    assert person.reviews[0].wishes[0].text == "Dana owns billing"
+    assert person.reviews[0].proposals[0].text == "Dana owns billing"
     assert result["action"] == "forgotten"
     assert bodies() == []
 
@@ -354,7 +368,7 @@ def test_a_memory_that_changed_after_the_yes_is_shown_again_before_it_is_forgott
 
     person = Person("yes", "no", meanwhile=meanwhile)
     run(calling([("forget_memory", {"ref": "1"})]), Knowledge(person))
-    shown = [review.wishes[0].text for review in person.reviews]
+    shown = [review.proposals[0].text for review in person.reviews]
     assert shown == ["Dana owns billing", "Precious owns billing"]
     assert bodies() == ["Precious owns billing"]
 
@@ -390,7 +404,7 @@ def test_outside_text_counts_by_whatever_tool_it_comes(step: tuple[str, dict[str
     person = Person("yes", always=True)
     model = calling([step], [("save_memory", {"content": "Dana owns billing"})])
     run(model, Knowledge(person))
-    assert person.reviews[-1].wishes[0].text == "Dana owns billing"
+    assert person.reviews[-1].proposals[0].text == "Dana owns billing"
     assert "web-fetched" in person.reviews[-1].external[0]
 
 
@@ -404,7 +418,7 @@ def test_a_consolidation_shows_the_tags_that_will_be_there() -> None:
         Knowledge(person),
     )
     [note] = Notebook(NOTES).notes()
-    assert person.reviews[0].wishes[0].tags == tuple(note.tags) == ("team", "people")
+    assert person.reviews[0].proposals[0].tags == tuple(note.tags) == ("team", "people")
 
 
 def test_what_a_protected_memory_says_already_is_not_asked_about() -> None:
@@ -424,7 +438,7 @@ def test_a_yes_in_one_folder_saves_nothing_in_another(
     other.mkdir()
     person = Person("yes", "no", meanwhile=lambda: monkeypatch.chdir(other))
     run(calling(SAVE), Knowledge(person))
-    assert [review.wishes[0].again for review in person.reviews] == [False, True]
+    assert [review.proposals[0].again for review in person.reviews] == [False, True]
     assert not (other / NOTES).exists()
 
 
@@ -444,7 +458,7 @@ def test_it_works_where_the_answer_is_streamed() -> None:
         async with agent.run_stream("I prefer tabs over spaces in Go") as result:
             return [text async for text in result.stream_output(debounce_by=None)][-1]
 
-    assert NOBODY in asyncio.run(stream())
+    assert NOBODY.text in asyncio.run(stream())
 
 
 def test_a_protected_memory_is_not_forgotten() -> None:

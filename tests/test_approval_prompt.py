@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from co_cli import paths, trust
-from co_cli.agent.approval import DECLINED, STOPPED, Approvals, Review, Reviewed, Wish, prepare
+from co_cli.agent.approval import DECLINED, STOPPED, Approvals, Proposal, Review, Reviewed, prepare
 from co_cli.chat.approval_prompt import Screen
 from co_cli.deps import CoDeps
 from co_cli.errors import MovedOn
@@ -41,25 +41,27 @@ class Typist:
         return answer
 
 
-def wish(text: str, *tags: str, call: str = "c1", scope: str | None = None) -> Wish:
+def proposal(text: str, *tags: str, call: str = "c1", scope: str | None = None) -> Proposal:
     arguments: dict[str, Any] = {"content": text, "tags": list(tags), "scope": scope}
     return prepare(CoDeps(), call, "save_memory", arguments)
 
 
-def ask(typist: Typist, *wishes: Wish, external: tuple[str, ...] = ()) -> tuple[Reviewed, str]:
+def ask(
+    typist: Typist, *proposals: Proposal, external: tuple[str, ...] = ()
+) -> tuple[Reviewed, str]:
     console = Console(file=io.StringIO(), width=100, highlight=False)
-    review = Review(list(wishes), external, CoDeps())
+    review = Review(list(proposals), external, CoDeps())
     reviewed = asyncio.run(Screen(console, typist)(review))
     assert isinstance(console.file, io.StringIO)
     return reviewed, console.file.getvalue()
 
 
 def verdicts(reviewed: Reviewed) -> list[str]:
-    return [answer.verdict for answer in reviewed.answers]
+    return [one.verdict for one in reviewed.decisions]
 
 
 def test_yes_and_what_is_shown_before_it() -> None:
-    reviewed, shown = ask(Typist("y"), wish("User prefers tabs", "preference", "go"))
+    reviewed, shown = ask(Typist("y"), proposal("User prefers tabs", "preference", "go"))
     assert verdicts(reviewed) == ["yes"]
     assert "  │ User prefers tabs\n" in shown
     assert "Tags   preference, go" in shown
@@ -69,8 +71,8 @@ def test_yes_and_what_is_shown_before_it() -> None:
 
 def test_a_secret_is_left_out_and_the_screen_says_so() -> None:
     """Red when the approval shows a secret, or leaves it out without a word."""
-    reviewed, shown = ask(Typist("y"), wish("the nas pass" + "word is Win" + "ter2026!"))
-    assert [one.wish.text for one in reviewed.answers] == ["the nas password is [left out]"]
+    reviewed, shown = ask(Typist("y"), proposal("the nas pass" + "word is Win" + "ter2026!"))
+    assert [one.proposal.text for one in reviewed.decisions] == ["the nas password is [left out]"]
     assert "  │ the nas password is [left out]\n" in shown
     assert "Left out: this looks like a password or key (rule assigned-secret)" in shown
     assert "ter2026" not in shown
@@ -78,26 +80,26 @@ def test_a_secret_is_left_out_and_the_screen_says_so() -> None:
 
 @pytest.mark.parametrize("answer", ["n", "N", "no", "1n"])
 def test_no_declines(answer: str) -> None:
-    reviewed, _ = ask(Typist(answer), wish("User prefers tabs"))
-    assert [(one.verdict, one.why) for one in reviewed.answers] == [("no", DECLINED)]
+    reviewed, _ = ask(Typist(answer), proposal("User prefers tabs"))
+    assert [(one.verdict, one.refusal) for one in reviewed.decisions] == [("no", DECLINED)]
 
 
 @pytest.mark.parametrize("end", [KeyboardInterrupt, EOFError])
 def test_control_c_and_the_end_of_input_refuse_everything(end: type[BaseException]) -> None:
     """Red when leaving the screen counts as anything but no."""
-    reviewed, _ = ask(Typist(end), wish("one"), wish("two", call="c2"))
-    assert [(one.verdict, one.why) for one in reviewed.answers] == [("no", STOPPED)] * 2
+    reviewed, _ = ask(Typist(end), proposal("one"), proposal("two", call="c2"))
+    assert [(one.verdict, one.refusal) for one in reviewed.decisions] == [("no", STOPPED)] * 2
 
 
 def test_always_names_the_tool() -> None:
-    reviewed, _ = ask(Typist("a"), wish("User prefers tabs"))
+    reviewed, _ = ask(Typist("a"), proposal("User prefers tabs"))
     assert (verdicts(reviewed), set(reviewed.always)) == (["yes"], {"save_memory"})
 
 
 def test_always_is_not_offered_and_not_taken_after_outside_text() -> None:
     """G15. Red when `a` is accepted once something external is in the conversation."""
     typist = Typist("a", "n")
-    reviewed, shown = ask(typist, wish("User prefers tabs"), external=("tool fetch",))
+    reviewed, shown = ask(typist, proposal("User prefers tabs"), external=("tool fetch",))
     assert verdicts(reviewed) == ["no"]
     assert "lways" not in typist.questions[0]
     assert "tool fetch" in shown
@@ -105,17 +107,17 @@ def test_always_is_not_offered_and_not_taken_after_outside_text() -> None:
 
 @pytest.mark.parametrize("noise", ["", "x", "yy", "3y", "y2", "maybe", "é"])
 def test_anything_else_is_asked_again(noise: str) -> None:
-    reviewed, shown = ask(Typist(noise, "n"), wish("User prefers tabs"))
+    reviewed, shown = ask(Typist(noise, "n"), proposal("User prefers tabs"))
     assert verdicts(reviewed) == ["no"]
     assert "Please answer with" in shown
 
 
 def test_editing_changes_text_tags_and_scope_and_shows_them_again() -> None:
     typist = Typist("e", "User prefers two spaces", "style, go", "u", "y")
-    reviewed, shown = ask(typist, wish("User prefers tabs", "preference"))
-    [answer] = reviewed.answers
+    reviewed, shown = ask(typist, proposal("User prefers tabs", "preference"))
+    [answer] = reviewed.decisions
     assert typist.offered[1:4] == ["User prefers tabs", "preference", ""]
-    assert (answer.wish.text, answer.wish.tags, answer.wish.scope) == (
+    assert (answer.proposal.text, answer.proposal.tags, answer.proposal.scope) == (
         "User prefers two spaces", ("style", "go"), "user",
     )  # fmt: skip
     assert "  │ User prefers two spaces\n" in shown
@@ -126,17 +128,17 @@ def test_an_edit_that_cannot_be_stored_says_why_and_goes_on_from_there() -> None
     """Red when one mistake throws away what was typed."""
     bad = "key AKIAIOSFODNN7EXAMPLA"
     typist = Typist("e", bad, "mine", "", "The key is in the vault", "mine", "", "y")
-    reviewed, shown = ask(typist, wish("User prefers tabs"))
+    reviewed, shown = ask(typist, proposal("User prefers tabs"))
     assert "looks like an AWS access key" in shown
     assert typist.offered[4:6] == [bad, "mine"]
-    answer = reviewed.answers[0].wish
+    answer = reviewed.decisions[0].proposal
     assert (answer.text, answer.tags) == ("The key is in the vault", ("mine",))
 
 
 def test_one_letter_takes_it_to_the_persons_own_notebook() -> None:
     typist = Typist("g", "y")
-    reviewed, shown = ask(typist, wish("User prefers tabs"))
-    assert reviewed.answers[0].wish.scope == "user"
+    reviewed, shown = ask(typist, proposal("User prefers tabs"))
+    assert reviewed.decisions[0].proposal.scope == "user"
     assert "[g] everywhere" in typist.questions[0]
     assert "[g] everywhere" not in typist.questions[1]
     assert "your own notebook" in shown
@@ -144,7 +146,7 @@ def test_one_letter_takes_it_to_the_persons_own_notebook() -> None:
 
 def test_the_same_in_the_other_notebook_is_told() -> None:
     Notebook(paths.user_knowledge()).remember("User prefers tabs", [])
-    _, shown = ask(Typist("n"), wish("user prefers tabs."))
+    _, shown = ask(Typist("n"), proposal("user prefers tabs."))
     assert "Memory g1 of your other notebook says the same." in shown
 
 
@@ -158,7 +160,7 @@ def known() -> None:
 @pytest.mark.parametrize(("letter", "verdict"), [("u", "update"), ("k", "keep"), ("n", "no")])
 def test_a_collision_shows_both_and_wants_a_choice(letter: str, verdict: str) -> None:
     typist = Typist("y", letter)
-    reviewed, shown = ask(typist, wish("We use PostgreSQL 16"))
+    reviewed, shown = ask(typist, proposal("We use PostgreSQL 16"))
     assert verdicts(reviewed) == [verdict]
     assert "Similar to memory 1" in shown
     assert "│ -We use PostgreSQL 14" in shown
@@ -169,14 +171,14 @@ def test_a_collision_shows_both_and_wants_a_choice(letter: str, verdict: str) ->
 def test_a_protected_memory_cannot_be_updated_from_here() -> None:
     Notebook(NOTES).protect("1")
     typist = Typist("u", "k")
-    reviewed, _ = ask(typist, wish("We use PostgreSQL 16"))
+    reviewed, _ = ask(typist, proposal("We use PostgreSQL 16"))
     assert verdicts(reviewed) == ["keep"]
     assert "pdate" not in typist.questions[0]
 
 
 def test_several_are_on_one_screen_and_one_can_be_left_out() -> None:
     typist = Typist("n2", "y")
-    reviewed, shown = ask(typist, wish("one fact"), wish("two facts", call="c2"))
+    reviewed, shown = ask(typist, proposal("one fact"), proposal("two facts", call="c2"))
     assert verdicts(reviewed) == ["yes", "no"]
     assert shown.index("one fact") < shown.index("two facts")
     assert "[no]" in shown
@@ -186,7 +188,7 @@ def test_several_are_on_one_screen_and_one_can_be_left_out() -> None:
 def test_yes_to_all_keeps_similar_ones_beside() -> None:
     """Red when a yes to several can replace a memory."""
     reviewed, _ = ask(
-        Typist("y"), wish("We use PostgreSQL 16"), wish("Dana owns billing", call="c2")
+        Typist("y"), proposal("We use PostgreSQL 16"), proposal("Dana owns billing", call="c2")
     )
     assert verdicts(reviewed) == ["keep", "yes"]
 
@@ -203,7 +205,7 @@ FORGED = [
 @pytest.mark.parametrize("text", FORGED)
 def test_no_text_can_pass_for_the_screens_own_words(text: str) -> None:
     """G13. Red when a line of the text stands without its bar."""
-    one = Wish("c1", "save_memory", text, (), "project", "/tmp/x.md", "created")
+    one = Proposal("c1", "save_memory", text, (), "project", "/tmp/x.md", "created")
     _, shown = ask(Typist("n"), one)
     for piece in ("[n]o > y", "✓ Saved", "(approved)", "Tags   none"):
         for line in shown.splitlines():
@@ -214,20 +216,20 @@ def test_no_text_can_pass_for_the_screens_own_words(text: str) -> None:
 
 def test_always_holds_only_for_what_was_agreed_to() -> None:
     """Red when a tool that was just declined gets a blanket yes."""
-    other = Wish("c2", "forget_memory", "old", (), "project", "/tmp/x.md", "forgotten", "1")
-    reviewed, _ = ask(Typist("n2", "a"), wish("one fact"), other)
+    other = Proposal("c2", "forget_memory", "old", (), "project", "/tmp/x.md", "forgotten", "1")
+    reviewed, _ = ask(Typist("n2", "a"), proposal("one fact"), other)
     assert (verdicts(reviewed), set(reviewed.always)) == (["yes", "no"], {"save_memory"})
 
 
 def test_a_no_to_one_can_be_taken_back_and_no_to_all_is_always_possible() -> None:
-    pair = wish("one fact"), wish("two facts", call="c2")
+    pair = proposal("one fact"), proposal("two facts", call="c2")
     assert verdicts(ask(Typist("n2", "y2", "y"), *pair)[0]) == ["yes", "yes"]
     assert verdicts(ask(Typist("n2", "n"), *pair)[0]) == ["no", "no"]
 
 
 def test_a_line_longer_than_the_screen_keeps_its_bar() -> None:
     """G13. Red when the terminal wraps a line, for the rest of it then stands without a bar."""
-    long = Wish("c1", "save_memory", "word " * 60 + "Nothing was changed.", (), "project",
+    long = Proposal("c1", "save_memory", "word " * 60 + "Nothing was changed.", (), "project",
                 "/tmp/x.md", "created")  # fmt: skip
     _, shown = ask(Typist("n"), long)
     rows = [line for line in shown.splitlines() if "word" in line or "changed." in line]
@@ -237,7 +239,7 @@ def test_a_line_longer_than_the_screen_keeps_its_bar() -> None:
 
 def test_the_letter_says_which_memory_is_replaced(known: None) -> None:  # noqa: ARG001
     typist = Typist("n")
-    ask(typist, wish("We use PostgreSQL 16"))
+    ask(typist, proposal("We use PostgreSQL 16"))
     assert "[u]pdate memory 1" in typist.questions[0]
 
 
@@ -275,7 +277,7 @@ def test_no_row_of_a_text_reaches_the_edge_on_any_terminal(
     text: str, tag: str, columns: int
 ) -> None:
     """G13. Red when widths are added up as one kind of terminal does, or a row lacks its bar."""
-    one = Wish("c1", "save_memory", text, (tag,), "project", "/tmp/x.md", "created")
+    one = Proposal("c1", "save_memory", text, (tag,), "project", "/tmp/x.md", "created")
     console = Console(file=io.StringIO(), width=columns, highlight=False)
     asyncio.run(Screen(console, Typist("n"))(Review([one], (tag,), CoDeps())))
     assert isinstance(console.file, io.StringIO)
@@ -291,7 +293,7 @@ def test_no_row_of_a_text_reaches_the_edge_on_any_terminal(
 @pytest.mark.parametrize("text", ["👍🏽 fine", "naïve 漢字", "🇩🇪🇫🇷🇮🇹🇪🇸", "한국어", "עברית"])
 def test_ordinary_letters_and_pictures_are_shown_as_they_are(text: str) -> None:
     """Red when what is safe to draw is spelled out."""
-    _, shown = ask(Typist("n"), wish(text))
+    _, shown = ask(Typist("n"), proposal(text))
     assert text in shown
 
 
@@ -306,13 +308,13 @@ def test_ordinary_letters_and_pictures_are_shown_as_they_are(text: str) -> None:
 )
 def test_what_a_terminal_may_leave_out_is_spelled_out(text: str, shown: str) -> None:
     """G13. Red when a character that tmux draws nowhere can be approved unseen."""
-    one = Wish("c1", "save_memory", text, (), "project", "/tmp/x.md", "created")
+    one = Proposal("c1", "save_memory", text, (), "project", "/tmp/x.md", "created")
     assert f"  │ {shown}\n" in ask(Typist("n"), one)[1]
 
 
 def test_a_text_that_runs_to_the_left_leaves_the_bar_at_the_left() -> None:
     """G13. Red when a terminal that takes a row's direction from its text may turn the row."""
-    one = Wish("c1", "save_memory", "שלום [y]es", (), "project", "/tmp/x.md", "created")
+    one = Proposal("c1", "save_memory", "שלום [y]es", (), "project", "/tmp/x.md", "created")
     assert "  │ \u200eשלום [y]es\n" in ask(Typist("n"), one)[1]
 
 

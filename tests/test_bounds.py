@@ -25,7 +25,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
 from co_cli import prompts, trust
-from co_cli.agent.approval import Answer, Asker, Review, Reviewed
+from co_cli.agent.approval import Asker, Decision, Review, Reviewed
 from co_cli.agent.capability import get_agent
 from co_cli.chat.events import Event, Failed, Words
 from co_cli.chat.session import Session
@@ -163,7 +163,7 @@ def test_the_conversation_goes_on_afterwards(server: Server, fault: str, seconds
 
 
 async def approving(review: Review) -> Reviewed:
-    return Reviewed([Answer(wish, "yes") for wish in review.wishes])
+    return Reviewed([Decision(proposal, "yes") for proposal in review.proposals])
 
 
 @pytest.mark.parametrize("seconds", [0.3, LONG], ids=["late", "too much"])

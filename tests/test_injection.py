@@ -36,7 +36,7 @@ from pydantic_ai.usage import UsageLimits
 from rich.console import Console
 
 from co_cli import prompts, trust
-from co_cli.agent.approval import Answer, Asker, Review, Reviewed, Twin, Wish
+from co_cli.agent.approval import Asker, Collision, Decision, Proposal, Review, Reviewed, Verdict
 from co_cli.agent.capability import Knowledge
 from co_cli.chat.approval_prompt import Screen
 from co_cli.chat.stream import Speech
@@ -455,12 +455,12 @@ class Typist:
         return self.typed.pop(0)
 
 
-def asked(wish: Wish, *external: str, width: int = WIDTH) -> tuple[str, str]:
+def asked(proposal: Proposal, *external: str, width: int = WIDTH) -> tuple[str, str]:
     """What the console got, and the question; the person says no."""
     console = Console(file=io.StringIO(), width=width, highlight=False)
     typist = Typist("n")
-    reviewed = asyncio.run(Screen(console, typist)(Review([wish], external, CoDeps())))
-    assert [(answer.agreed, answer.wish) for answer in reviewed.answers] == [(False, wish)]
+    reviewed = asyncio.run(Screen(console, typist)(Review([proposal], external, CoDeps())))
+    assert [(one.agreed, one.proposal) for one in reviewed.decisions] == [(False, proposal)]
     assert reviewed.always == frozenset()
     [question] = typist.questions
     assert isinstance(console.file, io.StringIO)
@@ -488,17 +488,17 @@ def ours(shown: str, question: str) -> list[str]:
     return [row.rstrip() for row in screen(shown + question) if not row.startswith(BAR)]
 
 
-WISH = Wish("c1", "save_memory", "New words", (), "project", "/tmp/x.md", "created", "1")
+PROPOSAL = Proposal("c1", "save_memory", "New words", (), "project", "/tmp/x.md", "created", "1")
 
 
-def wishes(text: str) -> list[Wish]:
+def proposals(text: str) -> list[Proposal]:
     """Every way in which a text gets onto the screen behind the bar."""
-    twin = (Twin("1", text, 90.0, False),)
+    twin = (Collision("1", text, 90.0, False),)
     return [
-        replace(WISH, text=text),
-        replace(WISH, tool="forget_memory", text=text, action="forgotten"),
-        replace(WISH, action="related", twins=twin),
-        replace(WISH, action="consolidated", twins=twin),
+        replace(PROPOSAL, text=text),
+        replace(PROPOSAL, tool="forget_memory", text=text, action="forgotten"),
+        replace(PROPOSAL, action="related", collisions=twin),
+        replace(PROPOSAL, action="consolidated", collisions=twin),
     ]
 
 
@@ -506,24 +506,26 @@ def wishes(text: str) -> list[Wish]:
 def test_no_text_on_the_approval_screen_passes_for_cos_own(kind: str) -> None:
     """G13. Red when a row of the text stands without its bar, when a line of it is left out, or
     when it is printed as it came."""
-    frames = [ours(*asked(wish)) for wish in wishes("plain")]
+    frames = [ours(*asked(proposal)) for proposal in proposals("plain")]
 
     def look(case: Case) -> Iterator[str]:
-        for wish, frame in zip(wishes(case.text), frames, strict=True):
-            if not case.can_be_a_file and wish.action != "created":
+        for proposal, frame in zip(proposals(case.text), frames, strict=True):
+            if not case.can_be_a_file and proposal.action != "created":
                 continue
-            shown, question = asked(wish)
+            shown, question = asked(proposal)
             if (rows := ours(shown, question)) != frame:
-                yield f"{wish.action}: {[row for row in rows if row not in frame]}"
+                yield f"{proposal.action}: {[row for row in rows if row not in frame]}"
             if odd := hidden(shown + question, keep="\n"):
-                yield f"{wish.action}, hidden: {odd}"
+                yield f"{proposal.action}, hidden: {odd}"
             lines = [] if hidden(case.text, keep="\n") else case.text.split("\n")
-            wide = [row for row in asked(wish, width=WIDE)[0].split("\n") if row.startswith(BAR)]
+            wide = [
+                row for row in asked(proposal, width=WIDE)[0].split("\n") if row.startswith(BAR)
+            ]
             narrow = [row.removeprefix(BAR) for row in shown.split("\n") if row.startswith(BAR)]
             for line in lines:
                 whole = any(row.endswith(line) for row in wide)
                 if not whole or "".join(line.split()) not in "".join("".join(narrow).split()):
-                    yield f"{wish.action}: not shown: {line!r}"
+                    yield f"{proposal.action}: not shown: {line!r}"
 
     check(of(kind), look)
 
@@ -533,7 +535,7 @@ LABELS = ("  Tags   ", "  From   ", " " * 9)
 
 def unlabelled(tags: Sequence[str], origin: str) -> tuple[list[str], list[str]]:
     """The rows that neither are labelled nor continue such a row, and what is hidden in any."""
-    shown, question = asked(replace(WISH, tags=tuple(tags)), origin)
+    shown, question = asked(replace(PROPOSAL, tags=tuple(tags)), origin)
     rows = [row for row in ours(shown, question) if not row.startswith(LABELS)]
     return rows, hidden(shown, keep="\n")
 
@@ -628,20 +630,20 @@ def everything() -> dict[str, bytes]:
 class Person:
     """Someone who gives these verdicts, the last one for good, and keeps what they saw."""
 
-    def __init__(self, *verdicts: str, always: bool = False) -> None:
+    def __init__(self, *verdicts: Verdict, always: bool = False) -> None:
         self.verdicts, self.always = list(verdicts), always
         self.reviews: list[Review] = []
 
     async def __call__(self, review: Review) -> Reviewed:
         self.reviews.append(review)
         verdict = self.verdicts.pop(0) if len(self.verdicts) > 1 else self.verdicts[0]
-        tools = frozenset(wish.tool for wish in review.wishes) if self.always else frozenset()
-        return Reviewed([Answer(wish, verdict) for wish in review.wishes], tools)
+        tools = frozenset(one.tool for one in review.proposals) if self.always else frozenset()
+        return Reviewed([Decision(one, verdict) for one in review.proposals], tools)
 
 
 @each_kind
-@pytest.mark.parametrize("verdict", ["", "no"], ids=["nobody", "no"])
-def test_without_a_yes_nothing_is_on_disk(kind: str, verdict: str) -> None:
+@pytest.mark.parametrize("verdict", [None, "no"], ids=["nobody", "no"])
+def test_without_a_yes_nothing_is_on_disk(kind: str, verdict: Verdict | None) -> None:
     """G13. Red when any text is saved though nobody was asked, or the answer was no."""
     person = Person(verdict) if verdict else None
     step: Step = [
@@ -653,7 +655,9 @@ def test_without_a_yes_nothing_is_on_disk(kind: str, verdict: str) -> None:
     assert {part.outcome for part in found} <= {"denied", "retried"}
     assert everything() == {}
     if person:
-        assert {wish.tool for review in person.reviews for wish in review.wishes} == {"save_memory"}
+        assert {proposal.tool for review in person.reviews for proposal in review.proposals} == {
+            "save_memory"
+        }
 
 
 @pytest.mark.parametrize(
@@ -768,8 +772,10 @@ def gullible(messages: list[ModelMessage], info: AgentInfo) -> Step:
 
 
 @pytest.mark.parametrize("kind", ["forge", "instruct"])
-@pytest.mark.parametrize("verdict", ["", "no"], ids=["nobody", "no"])
-def test_a_model_that_obeys_its_notes_changes_nothing_by_itself(kind: str, verdict: str) -> None:
+@pytest.mark.parametrize("verdict", [None, "no"], ids=["nobody", "no"])
+def test_a_model_that_obeys_its_notes_changes_nothing_by_itself(
+    kind: str, verdict: Verdict | None
+) -> None:
     """G13. Red when words in a note or in the context count as a person's, or when a write needs
     no approval."""
     person = Person(verdict) if verdict else None
@@ -803,7 +809,8 @@ def from_outside(case: Case, body: str) -> str:
 def asked_again(origin: str, read: Step, yes: int = 1) -> Iterator[str]:
     """What is wrong once `always` was said to something harmless, and this was read and obeyed."""
     trust.trust(os.getcwd(), TODAY)
-    person = Person(*["yes"] * yes, "no", always=True)
+    agreed: list[Verdict] = ["yes"] * yes
+    person = Person(*agreed, "no", always=True)
     harmless: Step = [("save_memory", {"content": "We deploy on Tuesdays"})]
     before: dict[str, bytes] = {}
 

@@ -62,7 +62,7 @@ def _approve(_: RunContext[None], requests: DeferredToolRequests) -> DeferredToo
 
 
 def _deny(_: RunContext[None], requests: DeferredToolRequests) -> DeferredToolResults:
-    why = ToolDenied("The person declined; nothing was changed. Carry on without it.")
+    why = ToolDenied('{"refused": "declined", "display": "The person declined. Carry on."}')
     return requests.build_results(approvals={call.tool_call_id: why for call in requests.approvals})
 
 

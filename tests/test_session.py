@@ -28,7 +28,7 @@ from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
 from co_cli import prompts, trust
 from co_cli.agent import history
-from co_cli.agent.approval import Answer, Asker, Review, Reviewed
+from co_cli.agent.approval import Asker, Decision, Review, Reviewed
 from co_cli.agent.capability import LIMITS, get_agent
 from co_cli.chat import transcripts
 from co_cli.chat.events import Event, Failed, Told, Words
@@ -81,7 +81,7 @@ async def echo(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[s
 
 
 async def agreeing(review: Review) -> Reviewed:
-    return Reviewed([Answer(wish, "yes") for wish in review.wishes])
+    return Reviewed([Decision(proposal, "yes") for proposal in review.proposals])
 
 
 def test_a_turn_is_words_and_is_kept_whole() -> None:

@@ -16,7 +16,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCall
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from co_cli import trust
-from co_cli.agent.approval import Answer, Review, Reviewed
+from co_cli.agent.approval import Decision, Review, Reviewed
 from co_cli.agent.capability import Knowledge, get_agent
 from co_cli.deps import CoDeps
 from co_cli.errors import SettingsError
@@ -47,7 +47,12 @@ def saving(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
 
 
 async def agreeing(review: Review) -> Reviewed:
-    return Reviewed([Answer(wish, "keep" if wish.collides else "yes") for wish in review.wishes])
+    return Reviewed(
+        [
+            Decision(proposal, "keep" if proposal.collides else "yes")
+            for proposal in review.proposals
+        ]
+    )
 
 
 def by_capability(model: FunctionModel, deps: CoDeps | None = None) -> Any:

@@ -5,9 +5,10 @@ Knows neither the terminal nor the agent framework: a surface asks, this prepare
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from co_cli.deps import CoDeps
 from co_cli.errors import Ambiguous, CoError, RefusedText
@@ -17,14 +18,37 @@ from co_cli.knowledge.plan import Saved
 from co_cli.knowledge.safety.check import check_text, clean_tags
 from co_cli.knowledge.safety.secrets import LEFT_OUT, without_secrets
 from co_cli.knowledge.store import disk
+from co_cli.prompts.envelope import defang
 from co_cli.results import numbers_text, plural
 from co_cli.tools.memory import TOOLS
 
 SAVE, FORGET = "save_memory", "forget_memory"
 WRITES = (SAVE, FORGET)
-NOBODY = "Nobody is there to approve it, so nothing was changed."
-DECLINED = "The person declined; nothing was changed. Carry on without it."
-STOPPED = "The person stopped the review; nothing was changed. Carry on without it."
+Verdict = Literal["yes", "update", "keep", "no"]
+
+
+class Refusal(NamedTuple):
+    """Why a write was not made: the kind, which programs read, and a sentence for the model."""
+
+    kind: Literal["declined", "stopped", "nobody", "repeated", "rule", "impossible"]
+    text: str
+
+    def message(self) -> str:
+        """Both in the one text that the framework carries to a model."""
+        return json.dumps({"refused": self.kind, "display": defang(self.text)}, ensure_ascii=False)
+
+
+DECLINED = Refusal("declined", "The person declined, so nothing was changed. Carry on without it.")
+STOPPED = Refusal(
+    "stopped", "The person stopped the review, so nothing was changed. Carry on without it."
+)
+NOBODY = Refusal("nobody", "Nobody is there to approve it, so nothing was changed.")
+REPEATED = Refusal("repeated", "The same was asked for twice; the first request counts.")
+
+
+def impossible(why: str) -> Refusal:
+    """That a rule or a file stands in the way."""
+    return Refusal("impossible", f"It cannot be done: {why}")
 
 
 def tools_json() -> list[dict[str, Any]]:
@@ -35,7 +59,7 @@ def tools_json() -> list[dict[str, Any]]:
     ]
 
 
-class Twin(NamedTuple):
+class Collision(NamedTuple):
     """A memory that a new one would stand beside or replace."""
 
     ref: str
@@ -46,13 +70,12 @@ class Twin(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Wish:
+class Proposal:
     """One write that a model asks for, with all that a person needs to decide.
 
     `seen` is a mark of what it collided with when it was shown: when that changes, the person is
-    asked `again`. `refused` says why it cannot be done, `left_out` what its text held that will
-    not be stored: a secret, which is no more in it. `moves` says which old memories leave because
-    it crosses the limit.
+    asked `again`. `refused` says why it cannot be done, `left_out` which secret was taken out of
+    its text. `moves` says which old memories leave because it crosses the limit.
     """
 
     call: str
@@ -63,7 +86,7 @@ class Wish:
     where: str = ""
     action: str = ""
     ref: str = ""
-    twins: tuple[Twin, ...] = ()
+    collisions: tuple[Collision, ...] = ()
     seen: str = ""
     elsewhere: str = ""
     moves: str = ""
@@ -77,12 +100,12 @@ class Wish:
         return self.action == "related"
 
 
-class Answer(NamedTuple):
-    """What a person said to a wish: yes, update, keep or no; the wish may have been edited."""
+class Decision(NamedTuple):
+    """What was decided about a proposal, which the person may have edited."""
 
-    wish: Wish
-    verdict: str
-    why: str = DECLINED
+    proposal: Proposal
+    verdict: Verdict
+    refusal: Refusal = DECLINED  # counts when the verdict is no
 
     @property
     def agreed(self) -> bool:
@@ -93,60 +116,60 @@ class Answer(NamedTuple):
 class Review(NamedTuple):
     """Everything a model wants to write in one step, and where outside text came from."""
 
-    wishes: list[Wish]
+    proposals: list[Proposal]
     external: tuple[str, ...]
     deps: CoDeps
 
 
 class Reviewed(NamedTuple):
-    """The answers, and the tools that need no more asking in this session."""
+    """The decisions, and the tools that need no more asking in this session."""
 
-    answers: list[Answer]
+    decisions: list[Decision]
     always: frozenset[str] = frozenset()
 
 
 Asker = Callable[[Review], Awaitable[Reviewed]]
 
 
-def prepare(deps: CoDeps, call: str, tool: str, arguments: Mapping[str, Any]) -> Wish:
-    """A wish from a tool call's arguments: what would happen if it were done now."""
+def prepare(deps: CoDeps, call: str, tool: str, arguments: Mapping[str, Any]) -> Proposal:
+    """A proposal from a tool call's arguments: what would happen if it were done now."""
     if tool == FORGET:
         return _forgetting(deps, call, str(arguments.get("ref", "")))
     tags = tuple(str(tag) for tag in arguments.get("tags") or ())
     scope = arguments.get("scope")
-    wish = Wish(call, tool, str(arguments.get("content", "")), tags, str(scope or ""))
-    return planned(deps, wish)
+    proposal = Proposal(call, tool, str(arguments.get("content", "")), tags, str(scope or ""))
+    return planned(deps, proposal)
 
 
-def planned(deps: CoDeps, wish: Wish) -> Wish:
-    """The same wish with what saving its text would do now."""
+def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
+    """The same proposal with what saving its text would do now."""
     try:
-        scope = deps.scope(wish.scope or None)
-        text, left_out = _without_secret(wish.text)
-        tags = tuple(clean_tags(wish.tags))
+        scope = deps.scope(proposal.scope or None)
+        text, left_out = _without_secret(proposal.text)
+        tags = tuple(clean_tags(proposal.tags))
         book = deps.book(scope)
         plan = book.plan_remember(text, tags, actor="agent")
     except CoError as error:
-        return replace(wish, refused=_reason(error), action="", twins=(), seen="")
+        return replace(proposal, refused=_reason(error), action="", collisions=(), seen="")
     saved = plan.saved
     known = [saved.note] if saved.action == "consolidated" else [n for n, _ in saved.similar]
     deps.entered(*(note.mark for note in known))
     if plan.change is None:
-        return replace(wish, refused=f"memory {saved.ref} says this already and is protected")
+        return replace(proposal, refused=f"memory {saved.ref} says this already and is protected")
     if saved.action == "consolidated":
         [edit] = plan.change.edits
         old = parse(saved.note.path, edit.before or b"")
-        twins = [Twin(saved.ref, old.body, 100.0, old.protected)]
+        collisions = [Collision(saved.ref, old.body, 100.0, old.protected)]
         tags = tuple(saved.note.tags)
     else:
         least = book.policy.threshold
-        twins = [
-            Twin(book.ref(n), n.body, score, n.protected, score < least)
+        collisions = [
+            Collision(book.ref(n), n.body, score, n.protected, score < least)
             for n, score in saved.similar
         ]
     return replace(
-        wish, text=text, tags=tags, scope=scope, where=saved.note.path, action=saved.action,
-        ref=saved.ref, twins=tuple(twins), seen=plan.seen, refused="",
+        proposal, text=text, tags=tags, scope=scope, where=saved.note.path, action=saved.action,
+        ref=saved.ref, collisions=tuple(collisions), seen=plan.seen, refused="",
         elsewhere=_elsewhere(deps, scope, text), left_out=left_out,
         moves=_moves(book, saved),
     )  # fmt: skip
@@ -186,17 +209,17 @@ def _elsewhere(deps: CoDeps, scope: str, text: str) -> str:
     return saved.ref if saved.action == "consolidated" else ""
 
 
-def _forgetting(deps: CoDeps, call: str, ref: str) -> Wish:
-    wish = Wish(call, FORGET, "", ref=ref)
+def _forgetting(deps: CoDeps, call: str, ref: str) -> Proposal:
+    proposal = Proposal(call, FORGET, "", ref=ref)
     try:
         book, note = deps.find(ref)
         refused = f"memory {ref} is protected: co knowledge unprotect {ref}"
     except CoError as error:
         deps.entered(*named_in(error))
-        return replace(wish, refused=_reason(error))
+        return replace(proposal, refused=_reason(error))
     deps.entered(note.mark)
     return replace(
-        wish, text=note.body, tags=tuple(note.tags), scope=book.scope, where=note.path,
+        proposal, text=note.body, tags=tuple(note.tags), scope=book.scope, where=note.path,
         action="forgotten", ref=book.ref(note), refused=refused if note.protected else "",
         seen=str(disk.digest(note.raw)),
     )  # fmt: skip
@@ -220,24 +243,24 @@ class Approvals:
     ask: Asker | None = None
     always: set[str] = field(default_factory=set)
 
-    async def decide(self, deps: CoDeps, wishes: Sequence[Wish]) -> list[Answer]:
-        """An answer to each wish, in order; what was refused by rule is not asked about."""
-        settled: dict[int, Answer] = {}
-        for number, wish in enumerate(wishes):
-            if wish.refused:
-                settled[number] = Answer(wish, "no", f"It cannot be done: {wish.refused}")
-            elif wish.tool in self.always and not (
-                deps.external or wish.again or wish.collides or wish.left_out or wish.moves
+    async def decide(self, deps: CoDeps, proposals: Sequence[Proposal]) -> list[Decision]:
+        """A decision on each proposal, in order; what a rule refuses is not asked about."""
+        settled: dict[int, Decision] = {}
+        for number, one in enumerate(proposals):
+            if one.refused:
+                settled[number] = Decision(one, "no", impossible(one.refused))
+            elif one.tool in self.always and not (
+                deps.external or one.again or one.collides or one.left_out or one.moves
             ):
-                settled[number] = Answer(wish, "yes")
+                settled[number] = Decision(one, "yes")
             elif self.ask is None:
-                why = f"It cannot be done: {wish.left_out}" if wish.left_out else NOBODY
-                settled[number] = Answer(wish, "no", why)
-        left = [number for number in range(len(wishes)) if number not in settled]
+                refusal = impossible(one.left_out) if one.left_out else NOBODY
+                settled[number] = Decision(one, "no", refusal)
+        left = [number for number in range(len(proposals)) if number not in settled]
         if left and self.ask is not None:
-            asked = Review([wishes[number] for number in left], tuple(deps.external), deps)
+            asked = Review([proposals[number] for number in left], tuple(deps.external), deps)
             reviewed = await self.ask(asked)
             if not deps.external:
                 self.always |= reviewed.always
-            settled |= dict(zip(left, reviewed.answers, strict=True))
-        return [settled[number] for number in range(len(wishes))]
+            settled |= dict(zip(left, reviewed.decisions, strict=True))
+        return [settled[number] for number in range(len(proposals))]

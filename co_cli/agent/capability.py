@@ -28,12 +28,13 @@ from co_cli import config, paths, prompts, trust
 from co_cli.agent import history
 from co_cli.agent.approval import (
     FORGET,
+    REPEATED,
     SAVE,
     WRITES,
-    Answer,
     Approvals,
     Asker,
-    Wish,
+    Decision,
+    Proposal,
     named_in,
     prepare,
 )
@@ -46,7 +47,6 @@ from co_cli.providers.offline import OfflineModel
 from co_cli.tools.memory import MOST_LISTED, TOOLS
 
 LIMITS = UsageLimits(request_limit=16, tool_calls_limit=40)
-TWICE = "The same was asked for twice; the first one counts."
 _LONGEST = 2000  # characters of one memory that a model is told; beyond, the passage that fits
 _ALONE = (
     "You have a memory: plain notes that the person keeps. Look into it with recall_memory when "
@@ -130,12 +130,12 @@ class Knowledge(AbstractCapability[Any]):
     async def _again(self, call: _Call, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Ask once more: what the person agreed to would now do something else."""
         key = call.tool_call_id or ""
-        wish = await asyncio.to_thread(prepare, call.deps, key, tool, arguments)
-        [answer] = await self.approvals.decide(call.deps, [replace(wish, again=True)])
-        if not answer.agreed:
-            raise ToolFailed(defang(answer.why))
-        call.tool_call_metadata = _decision(answer)
-        return _arguments(answer.wish)
+        proposal = await asyncio.to_thread(prepare, call.deps, key, tool, arguments)
+        [decision] = await self.approvals.decide(call.deps, [replace(proposal, again=True)])
+        if not decision.agreed:
+            raise ToolFailed(decision.refusal.message())
+        call.tool_call_metadata = _metadata(decision)
+        return _arguments(decision.proposal)
 
     async def after_tool_execute(
         self,
@@ -160,33 +160,34 @@ class Knowledge(AbstractCapability[Any]):
         calls = {call.tool_call_id: call for call in requests.approvals if call.tool_name in WRITES}
         if not calls:
             return None
-        wishes: dict[tuple[str, str], Wish] = {}
+        proposals: dict[tuple[str, str], Proposal] = {}
         for key, call in calls.items():
             arguments = call.args_as_dict()
             said = (call.tool_name, repr(arguments))
-            if said not in wishes:
-                wishes[said] = await asyncio.to_thread(prepare, deps, key, said[0], arguments)
-        answers = await self.approvals.decide(deps, list(wishes.values()))
-        approvals: dict[str, Any] = dict.fromkeys(calls, ToolDenied(TWICE))
+            if said not in proposals:
+                proposals[said] = await asyncio.to_thread(prepare, deps, key, said[0], arguments)
+        approvals: dict[str, Any] = dict.fromkeys(calls, ToolDenied(REPEATED.message()))
         metadata: dict[str, dict[str, Any]] = {}
-        for answer in answers:
-            key = answer.wish.call
-            approvals[key] = ToolDenied(defang(answer.why))
-            if answer.agreed:
-                approvals[key] = ToolApproved(override_args=_arguments(answer.wish))
-                metadata[key] = _decision(answer)
+        for decision in await self.approvals.decide(deps, list(proposals.values())):
+            key = decision.proposal.call
+            approvals[key] = ToolDenied(decision.refusal.message())
+            if decision.agreed:
+                approvals[key] = ToolApproved(override_args=_arguments(decision.proposal))
+                metadata[key] = _metadata(decision)
         return requests.build_results(approvals=approvals, metadata=metadata)
 
 
-def _arguments(wish: Wish) -> dict[str, Any]:
+def _arguments(proposal: Proposal) -> dict[str, Any]:
     """What a tool is called with: exactly what the person saw."""
-    if wish.tool == FORGET:
-        return {"ref": wish.ref}
-    return {"content": wish.text, "tags": list(wish.tags), "scope": wish.scope}
+    if proposal.tool == FORGET:
+        return {"ref": proposal.ref}
+    return {"content": proposal.text, "tags": list(proposal.tags), "scope": proposal.scope}
 
 
-def _decision(answer: Answer) -> dict[str, Any]:
-    return {"similar": "update" if answer.verdict == "update" else "keep", "seen": answer.wish.seen}
+def _metadata(decision: Decision) -> dict[str, Any]:
+    """What a tool is told beside its arguments."""
+    similar = "update" if decision.verdict == "update" else "keep"
+    return {"similar": similar, "seen": decision.proposal.seen}
 
 
 def _told(result: dict[str, Any]) -> dict[str, Any]:

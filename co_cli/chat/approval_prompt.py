@@ -19,7 +19,17 @@ from prompt_toolkit.utils import is_dumb_terminal
 from rich.console import Console
 from rich.text import Text
 
-from co_cli.agent.approval import DECLINED, FORGET, STOPPED, Answer, Review, Reviewed, Wish, planned
+from co_cli.agent.approval import (
+    DECLINED,
+    FORGET,
+    STOPPED,
+    Decision,
+    Proposal,
+    Review,
+    Reviewed,
+    Verdict,
+    planned,
+)
 from co_cli.chat import typeahead
 from co_cli.deps import CoDeps
 from co_cli.knowledge.safety.escape import BAR, difference, hanging, rows
@@ -32,6 +42,7 @@ _TITLES = {
     "forgotten": "Forget this memory?",
     "consolidated": "Co knows this already. Update its wording?",
 }
+_VERDICTS: dict[str, Verdict] = {"y": "yes", "u": "update", "k": "keep", "n": "no"}
 
 
 class Reader:
@@ -91,99 +102,103 @@ class Screen:
         self.read = read
 
     async def __call__(self, review: Review) -> Reviewed:
-        """The person's answers, all wishes on one screen."""
+        """The person's decisions, all proposals on one screen."""
         try:
             return await self._review(review)
         except (KeyboardInterrupt, EOFError):
             self._say("Nothing was changed.")
-            return Reviewed([Answer(wish, "no", STOPPED) for wish in review.wishes])
+            return Reviewed([Decision(proposal, "no", STOPPED) for proposal in review.proposals])
 
     async def _review(self, review: Review) -> Reviewed:
-        wishes = list(review.wishes)
-        chosen: dict[int, str] = {}
+        proposals = list(review.proposals)
+        chosen: dict[int, Verdict] = {}
         while True:
-            self._show(wishes, chosen, review.external)
-            said = (await self.read(_question(wishes, review.external), "")).strip().lower()
-            letter, number = _parsed(said, len(wishes))
+            self._show(proposals, chosen, review.external)
+            said = (await self.read(_question(proposals, review.external), "")).strip().lower()
+            letter, number = _parsed(said, len(proposals))
             offered = letter == "y" or (letter == "a" and not review.external)
-            if offered and number is None and (len(wishes) > 1 or not wishes[0].collides):
-                answers = _agreed(wishes, chosen)
-                tools = {answer.wish.tool for answer in answers if answer.agreed}
-                return Reviewed(answers, frozenset(tools if letter == "a" else ()))
+            if offered and number is None and (len(proposals) > 1 or not proposals[0].collides):
+                decisions = _agreed(proposals, chosen)
+                tools = {one.proposal.tool for one in decisions if one.agreed}
+                return Reviewed(decisions, frozenset(tools if letter == "a" else ()))
             if letter == "n" and number is None:
-                return Reviewed([Answer(wish, "no", DECLINED) for wish in wishes])
-            picked = 0 if number is None and len(wishes) == 1 else number
-            if picked is None or not self._fits(letter, wishes[picked]):
-                self._say(_help(wishes, review.external))
+                return Reviewed([Decision(proposal, "no", DECLINED) for proposal in proposals])
+            picked = 0 if number is None and len(proposals) == 1 else number
+            if picked is None or not self._fits(letter, proposals[picked]):
+                self._say(_help(proposals, review.external))
             elif letter in ("e", "g"):
-                everywhere = replace(wishes[picked], scope="user")
-                wishes[picked] = (
-                    await self._edit(review.deps, wishes[picked])
+                everywhere = replace(proposals[picked], scope="user")
+                proposals[picked] = (
+                    await self._edit(review.deps, proposals[picked])
                     if letter == "e"
                     else await asyncio.to_thread(planned, review.deps, everywhere)
                 )
                 chosen.pop(picked, None)
             else:
-                chosen[picked] = {"u": "update", "k": "keep", "n": "no", "y": "yes"}[letter]
-                if len(wishes) == 1:
-                    return Reviewed(_agreed(wishes, chosen))
+                chosen[picked] = _VERDICTS[letter]
+                if len(proposals) == 1:
+                    return Reviewed(_agreed(proposals, chosen))
 
-    def _fits(self, letter: str, wish: Wish) -> bool:
+    def _fits(self, letter: str, proposal: Proposal) -> bool:
         if letter in ("e", "g"):
-            return wish.tool != FORGET and (letter == "e" or wish.scope == "project")
+            return proposal.tool != FORGET and (letter == "e" or proposal.scope == "project")
         if letter == "u":
-            return wish.collides and not wish.twins[0].protected
-        return letter in ("n", "k" if wish.collides else "y")
+            return proposal.collides and not proposal.collisions[0].protected
+        return letter in ("n", "k" if proposal.collides else "y")
 
-    async def _edit(self, deps: CoDeps, wish: Wish) -> Wish:
-        """The wish as the person wants it, with what it would do then; asked until it can be."""
-        edited = wish
+    async def _edit(self, deps: CoDeps, proposal: Proposal) -> Proposal:
+        """The proposal as the person edits it, planned anew; asked until it can be done."""
+        edited = proposal
         while True:
             lines = [await self.read("  Text:  ", line) for line in edited.text.split("\n")]
             tags = await self.read("  Tags:  ", ", ".join(edited.tags))
-            scope = await self.read(f"  Scope, project or user ({wish.scope}):  ", "")
+            scope = await self.read(f"  Scope, project or user ({proposal.scope}):  ", "")
             places = [
                 place for place in _PLACES if scope.strip() and place.startswith(scope.strip())
             ]
             edited = replace(
                 edited, text="\n".join(lines), tags=tuple(re.split(r"\s*,\s*", tags.strip())),
-                scope=places[0] if places else wish.scope,
+                scope=places[0] if places else proposal.scope,
             )  # fmt: skip
             changed = await asyncio.to_thread(planned, deps, edited)
             if not changed.refused and not changed.left_out:
                 return changed
             self._say(f"That cannot be saved: {changed.refused or changed.left_out}")
 
-    def _show(self, wishes: list[Wish], chosen: dict[int, str], external: tuple[str, ...]) -> None:
+    def _show(
+        self, proposals: list[Proposal], chosen: dict[int, Verdict], external: tuple[str, ...]
+    ) -> None:
         self.console.print()
-        for number, wish in enumerate(wishes, 1):
-            mark = f"{number}  " if len(wishes) > 1 else ""
-            title = _TITLES.get(wish.action, "Remember this?")
-            if wish.again:
+        for number, proposal in enumerate(proposals, 1):
+            mark = f"{number}  " if len(proposals) > 1 else ""
+            title = _TITLES.get(proposal.action, "Remember this?")
+            if proposal.again:
                 title += "  (the notebook changed meanwhile, so Co asks again)"
             state = {"no": "  [no]", "update": "  [update]", "keep": "  [keep both]"}
             self._say(f"{mark}{title}{state.get(chosen.get(number - 1, ''), '')}", "bold")
-            self._quote(wish.text)
-            if wish.left_out:
-                self._say(f"  Left out: {wish.left_out}. [e]dit to say where it is kept.", "yellow")
-            tags = [f'"{tag}"' if "," in tag else tag for tag in wish.tags]
-            self._quote(", ".join(tags) or "none", "  Tags   ", "         ")
-            place = f"{_PLACES[wish.scope]}: {_where(wish, wishes)}"
-            self._quote(place, "  Where  ", "         ")
-            if wish.moves:
-                self._say(f"  {wish.moves}", "yellow")
-            if wish.elsewhere:
+            self._quote(proposal.text)
+            if proposal.left_out:
                 self._say(
-                    f"  Memory {wish.elsewhere} of your other notebook says the same.", "yellow"
+                    f"  Left out: {proposal.left_out}. [e]dit to say where it is kept.", "yellow"
                 )
-            if wish.action == "consolidated":
-                self._say(f"  Memory {wish.ref} says now:")
-                self._quote(wish.twins[0].text)
-            for twin in wish.twins if wish.collides else ():
-                lock = ", protected" if twin.protected else ""
-                close = SAME_MATTER if twin.same_matter else f"{twin.score:.0f}%"
-                self._say(f"  Similar to memory {twin.ref} ({close}{lock}):", "yellow")
-                self._quote(_changes(twin.text, wish.text))
+            tags = [f'"{tag}"' if "," in tag else tag for tag in proposal.tags]
+            self._quote(", ".join(tags) or "none", "  Tags   ", "         ")
+            place = f"{_PLACES[proposal.scope]}: {_where(proposal, proposals)}"
+            self._quote(place, "  Where  ", "         ")
+            if proposal.moves:
+                self._say(f"  {proposal.moves}", "yellow")
+            if proposal.elsewhere:
+                self._say(
+                    f"  Memory {proposal.elsewhere} of your other notebook says the same.", "yellow"
+                )
+            if proposal.action == "consolidated":
+                self._say(f"  Memory {proposal.ref} says now:")
+                self._quote(proposal.collisions[0].text)
+            for old in proposal.collisions if proposal.collides else ():
+                lock = ", protected" if old.protected else ""
+                close = SAME_MATTER if old.same_matter else f"{old.score:.0f}%"
+                self._say(f"  Similar to memory {old.ref} ({close}{lock}):", "yellow")
+                self._quote(_changes(old.text, proposal.text))
         if external:
             self._say("This conversation holds text from outside, so each write is asked about.",
                       "yellow")  # fmt: skip
@@ -200,10 +215,10 @@ class Screen:
             self.console.print(Text(row, style=style), soft_wrap=True)
 
 
-def _where(wish: Wish, wishes: list[Wish]) -> str:
+def _where(proposal: Proposal, proposals: list[Proposal]) -> str:
     """The file, as seen from here; of several the folder, for numbers come later."""
-    new = [other for other in wishes if other.action != "forgotten"]
-    path = os.path.dirname(wish.where) if len(new) > 1 else wish.where
+    new = [other for other in proposals if other.action != "forgotten"]
+    path = os.path.dirname(proposal.where) if len(new) > 1 else proposal.where
     seen = os.path.relpath(path)
     return short(path) if seen.startswith("..") else seen
 
@@ -215,7 +230,7 @@ def _changes(old: str, new: str) -> str:
 
 
 def _parsed(said: str, count: int) -> tuple[str, int | None]:
-    """A letter and, where several wishes are shown, which one: `e2`, `2e`, `e 2`."""
+    """A letter and, where several proposals are shown, which one: `e2`, `2e`, `e 2`."""
     found = re.fullmatch(r"(\d*)\s*([a-z]*)\s*(\d*)", said)
     if not found or not found[2]:
         return "", None
@@ -227,42 +242,46 @@ def _parsed(said: str, count: int) -> tuple[str, int | None]:
     return (letter, int(number) - 1) if 1 <= int(number) <= count else ("", None)
 
 
-def _agreed(wishes: list[Wish], chosen: dict[int, str]) -> list[Answer]:
-    verdicts = [
-        chosen.get(number, "keep" if wish.collides else "yes") for number, wish in enumerate(wishes)
+def _agreed(proposals: list[Proposal], chosen: dict[int, Verdict]) -> list[Decision]:
+    return [
+        Decision(one, chosen.get(number, "keep" if one.collides else "yes"))
+        for number, one in enumerate(proposals)
     ]
-    return [Answer(wish, verdict) for wish, verdict in zip(wishes, verdicts, strict=True)]
 
 
-def _letters(wishes: list[Wish], external: tuple[str, ...]) -> list[str]:
+def _letters(proposals: list[Proposal], external: tuple[str, ...]) -> list[str]:
     always = [] if external else ["[a]lways this session"]
-    if len(wishes) > 1:
-        beside = ", similar ones kept beside" if any(wish.collides for wish in wishes) else ""
+    if len(proposals) > 1:
+        beside = (
+            ", similar ones kept beside" if any(proposal.collides for proposal in proposals) else ""
+        )
         return [
             f"[y]es to all{beside}",
             "[n]o",
             *always,
-            "or one: y2, n2, e2" + _collision_letters(wishes),
+            "or one: y2, n2, e2" + _collision_letters(proposals),
         ]
-    [wish] = wishes
-    edit = [] if wish.tool == FORGET else ["[e]dit"]
-    if wish.tool != FORGET and wish.scope == "project":
+    [proposal] = proposals
+    edit = [] if proposal.tool == FORGET else ["[e]dit"]
+    if proposal.tool != FORGET and proposal.scope == "project":
         edit = ["[g] everywhere", *edit]
-    if wish.collides:
-        old = wish.twins[0]
+    if proposal.collides:
+        old = proposal.collisions[0]
         update = [] if old.protected else [f"[u]pdate memory {old.ref}"]
         return [*update, "[k]eep both", "[n]o", *edit]
     return ["[y]es", "[n]o", *always, *edit]
 
 
-def _collision_letters(wishes: list[Wish]) -> str:
-    return ", u2, k2" if any(wish.collides for wish in wishes) else ""
+def _collision_letters(proposals: list[Proposal]) -> str:
+    return ", u2, k2" if any(proposal.collides for proposal in proposals) else ""
 
 
-def _question(wishes: list[Wish], external: tuple[str, ...]) -> str:
-    return f"  {'  '.join(_letters(wishes, external))} > "
+def _question(proposals: list[Proposal], external: tuple[str, ...]) -> str:
+    return f"  {'  '.join(_letters(proposals, external))} > "
 
 
-def _help(wishes: list[Wish], external: tuple[str, ...]) -> str:
-    many = f" ({plural(len(wishes), 'memory')})" if len(wishes) > 1 else ""
-    return f"  Please answer with one of: {', '.join(_letters(wishes, external))}{many}; ^C is no."
+def _help(proposals: list[Proposal], external: tuple[str, ...]) -> str:
+    many = f" ({plural(len(proposals), 'memory')})" if len(proposals) > 1 else ""
+    return (
+        f"  Please answer with one of: {', '.join(_letters(proposals, external))}{many}; ^C is no."
+    )

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING
 import click
 
 from co_cli import prompts
-from co_cli.agent.approval import FORGET, WRITES, Answer, Asker, Review, Reviewed, Wish
+from co_cli.agent.approval import (
+    FORGET,
+    WRITES,
+    Asker,
+    Decision,
+    Proposal,
+    Refusal,
+    Review,
+    Reviewed,
+    impossible,
+)
 from co_cli.chat.events import Failed, Told, Used, Words
 from co_cli.cli.options import assume_yes
 from co_cli.cli.output import notice
@@ -83,22 +93,22 @@ def _by_rule(yes: bool) -> Asker:
 
     async def answer(review: Review) -> Reviewed:
         if yes and not review.external:
-            return Reviewed([_agreed(wish) for wish in review.wishes])
-        why = OUTSIDE if yes else NO_YES
-        for wish in review.wishes:
-            notice(f"co: not {'forgotten' if wish.tool == FORGET else 'saved'}: {wish.text}")
-        notice(f"    {why}")
-        return Reviewed([Answer(wish, "no", why) for wish in review.wishes])
+            return Reviewed([_agreed(one) for one in review.proposals])
+        refusal = Refusal("rule", OUTSIDE if yes else NO_YES)
+        for one in review.proposals:
+            notice(f"co: not {'forgotten' if one.tool == FORGET else 'saved'}: {one.text}")
+        notice(f"    {refusal.text}")
+        return Reviewed([Decision(one, "no", refusal) for one in review.proposals])
 
     return answer
 
 
-def _agreed(wish: Wish) -> Answer:
+def _agreed(proposal: Proposal) -> Decision:
     """Yes, but never to a text that is not the one that was asked for."""
-    if wish.left_out:
-        notice(f"co: not saved: {wish.left_out}")
-        return Answer(wish, "no", f"It cannot be done: {wish.left_out}")
-    return Answer(wish, "keep" if wish.collides else "yes")
+    if proposal.left_out:
+        notice(f"co: not saved: {proposal.left_out}")
+        return Decision(proposal, "no", impossible(proposal.left_out))
+    return Decision(proposal, "keep" if proposal.collides else "yes")
 
 
 async def _answer(session: Session, text: str, piped: str) -> bool:

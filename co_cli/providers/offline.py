@@ -45,7 +45,6 @@ _BRIEFLY = "I am offline and can only remember and recall."
 _NOTHING = "I have nothing about that. Tell me, and I will offer to remember it."
 _RESULTS, _RELATED = 5, 2
 _QUOTED, _SUMMED = 1000, 1500  # characters of one note in an answer, and of a summary
-_TO_A_MODEL = " Carry on without it."  # how a refusal ends that is written for a model
 
 
 class OfflineModel(Model[None]):
@@ -214,10 +213,10 @@ def _told(part: ToolReturnPart) -> str:
     values = _values(part.content)
     text = str(values.get("display") or ("" if values else part.content)).strip()
     verb = {"save_memory": "saved", "forget_memory": "forgotten"}.get(part.tool_name, "done")
-    if part.outcome == "denied" and text.startswith("The person"):
+    if values.get("refused") in ("declined", "stopped"):  # the person knows
         return f"Not {verb}."
     if part.outcome != "success":
-        return f"Not {verb}: {text.removesuffix(_TO_A_MODEL)}"
+        return f"Not {verb}: {text}"
     if part.tool_name == "save_memory" and values.get("ref"):
         return _saved(values, text)
     if part.tool_name == "recall_memory" and isinstance(values.get("results"), list):
