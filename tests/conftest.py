@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import sys
+import tempfile
 from collections.abc import Generator
 from pathlib import Path
 
@@ -20,6 +21,15 @@ settings.load_profile("co")
 # And each of them computes in one thread, as the command does, however it is started.
 for _threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_threads] = "1"
+
+# Files of tests live in memory where there is room: a save waits for the disk several times, and no
+# test pulls the plug. `TMPDIR=/somewhere make test` puts them there instead.
+_MEMORY, _ROOM = "/dev/shm", 4 * 1024**3
+if "TMPDIR" not in os.environ and os.access(_MEMORY, os.W_OK):
+    _free = os.statvfs(_MEMORY)
+    if _free.f_bavail * _free.f_frsize > _ROOM:
+        os.environ["TMPDIR"] = _MEMORY
+        tempfile.tempdir = None
 
 REMOVED = (
     "ANTHROPIC_API_KEY",
