@@ -10,7 +10,7 @@ import json
 import re
 import statistics
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -124,7 +124,7 @@ def ways(talk: Talk, folder: Path, quick: bool) -> Iterator[tuple[str, Search]]:
         yield "Co", lambda ask: numbers(book.recall(ask, 10))
 
 
-def numbers(hits: list[Hit]) -> list[int]:
+def numbers(hits: Sequence[Hit]) -> list[int]:
     """The notes' numbers, in order."""
     return [hit.note.id for hit in hits]
 
@@ -165,7 +165,7 @@ def quality(talks: list[Talk], folder: Path, quick: bool) -> int:
     return missed + tell("what the miss rule costs it", max(free5 - at5, free10 - at10), 0.02)
 
 
-def shares(answers: list[list[Hit]]) -> tuple[float, str]:
+def shares(answers: list[Sequence[Hit]]) -> tuple[float, str]:
     """How many came back empty or weak; and which of the two, or with an answer, in words."""
     empty = sum(not hits for hits in answers) / len(answers)
     weak = sum(bool(hits) and all(hit.weak for hit in hits) for hits in answers) / len(answers)
@@ -176,10 +176,10 @@ def shares(answers: list[list[Hit]]) -> tuple[float, str]:
 def honesty(talks: list[Talk], folder: Path, most: int) -> int:
     """Questions that nothing in the notebook answers."""
     few = most // (len(talks) * (len(talks) - 1))
-    strange: list[list[Hit]] = []
-    false: list[list[Hit]] = []
+    strange: list[Sequence[Hit]] = []
+    false: list[Sequence[Hit]] = []
     for home in talks:
-        here: list[list[Hit]] = []
+        here: list[Sequence[Hit]] = []
         with Notebook.open(folder / home.name) as book:
             for asked in (talk.asked() for talk in talks if talk is not home):
                 picked = [asked[at * len(asked) // few] for at in range(few)]

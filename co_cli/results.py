@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.reader import Reader
 from co_cli.knowledge.safety.escape import visible
-from co_cli.knowledge.search.hits import Hit
+from co_cli.knowledge.search.hits import Hit, Recall
 
 if TYPE_CHECKING:  # what only read something never loads what writes
     from co_cli.knowledge.plan import Saved
@@ -197,10 +197,10 @@ def numbers_text(numbers: Iterable[int]) -> str:
     return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
 
 
-def recall_text(query: str, found: Sequence[tuple[Reader, Hit]], searched: int) -> str:
+def recall_text(query: str, found: Recall[tuple[Reader, Hit]]) -> str:
     """Recall's answer for a model or a person."""
     if not found:
-        return f"No memories found matching '{query}' ({plural(searched, 'memory')} searched)"
+        return f"No memories found matching '{query}' ({plural(found.searched, 'memory')} searched)"
     lines = [f"Found {plural(len(found), 'memory')} matching '{query}':", ""]
     for book, hit in found:
         note = hit.note

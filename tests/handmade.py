@@ -14,7 +14,7 @@ from typing import Any
 from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.meaning.encoders import built_in
 from co_cli.knowledge.notebook import Notebook
-from co_cli.knowledge.search.hits import How
+from co_cli.knowledge.search.hits import How, Recall
 
 NOON = datetime(2026, 2, 9, 12, 0, tzinfo=UTC)
 Heard = list[tuple[str, str]]
@@ -87,6 +87,11 @@ def opened(root: str | os.PathLike[str], **how: Any) -> Notebook:
 def names(book: Notebook, query: str, limit: int = 50, **options: Any) -> list[str]:
     """The files that answer, best first."""
     return [hit.note.name for hit in book.recall(query, limit, **options)]
+
+
+def reasons(found: Recall[Any]) -> str:
+    """What a recall had to do without, in words."""
+    return "; ".join(trouble.reason for trouble in found.degraded)
 
 
 def answers(book: Notebook, queries: Sequence[str]) -> dict[str, list[tuple[Any, ...]]]:

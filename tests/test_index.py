@@ -27,6 +27,7 @@ from handmade import (
     put,
     put_article,
     read,
+    reasons,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -178,15 +179,15 @@ STEPS = st.lists(
 def compared(root: str, book: Notebook) -> None:
     """The index as it is answers like one made of the same files elsewhere."""
     now = answers(book, QUERIES)
-    assert (book.finder.degraded, book.finder.missing) == ("", 0)
+    found = book.recall("zebra")
+    assert (reasons(found), found.missing) == ("", ())
     with tempfile.TemporaryDirectory(dir=MEMORY) as other:
         mirror(root, other)
         with opened(other) as new:
             assert now == answers(new, QUERIES)
-            told = [(os.path.relpath(path, root), *rest) for path, *rest in book.finder.problems]
-            assert told == [
-                (os.path.relpath(path, other), *rest) for path, *rest in new.finder.problems
-            ]
+            told = [(os.path.relpath(path, root), *rest) for path, *rest in found.unread]
+            unread = new.recall("zebra").unread
+            assert told == [(os.path.relpath(path, other), *rest) for path, *rest in unread]
 
 
 @given(STEPS)
@@ -300,7 +301,7 @@ def test_a_sync_without_edits_reads_and_writes_nothing(root: str) -> None:
         book.sync()
     before = held(root), Path(root, "knowledge.db").stat()
     with opened(root) as book, listening(root) as heard:
-        assert book.sync() == (0, 0, 0, 0, False)
+        assert book.sync()[:5] == (0, 0, 0, 0, False)
     assert read(heard) == []
     assert (held(root), Path(root, "knowledge.db").stat()) == before
 
@@ -308,11 +309,11 @@ def test_a_sync_without_edits_reads_and_writes_nothing(root: str) -> None:
 @pytest.mark.usefixtures("calm")
 def test_a_sync_says_what_it_found(root: str, book: Notebook) -> None:
     write(root, 4)
-    assert book.sync() == (4, 0, 0, 0, True)
+    assert book.sync()[:5] == (4, 0, 0, 0, True)
     put(root, 5, "New")
     put(root, 2, "Changed")
     os.unlink(os.path.join(root, "memories", "003-note.md"))
-    assert book.sync() == (1, 1, 1, 0, False)
+    assert book.sync()[:5] == (1, 1, 1, 0, False)
 
 
 def test_a_note_that_vanishes_between_listing_and_reading_is_no_trouble(
@@ -329,8 +330,9 @@ def test_a_note_that_vanishes_between_listing_and_reading_is_no_trouble(
             os.unlink(path)
 
     with Shim(root, after=unlink):
-        assert sorted(names(book, "zebra")) == ["001-note.md", "003-note.md"]
-    assert book.finder.degraded == ""
+        found = book.recall("zebra")
+        assert sorted(hit.note.name for hit in found) == ["001-note.md", "003-note.md"]
+    assert reasons(found) == ""
     assert sorted(names(book, "zebra")) == ["001-note.md", "003-note.md"]
 
 
@@ -340,7 +342,7 @@ def test_a_name_that_is_no_unicode_is_found_too(root: str, book: Notebook) -> No
     odd = os.path.join(os.fsencode(root), b"memories", b"003-\xff.md")
     Path(os.fsdecode(odd)).write_text(page(3, "Odd zebra"))
     assert sorted(names(book, "zebra")) == ["001-note.md", "002-note.md", "003-\udcff.md"]
-    assert book.finder.degraded == ""
+    assert reasons(book.recall("zebra")) == ""
 
 
 # Many files vanish at once
@@ -352,12 +354,12 @@ def test_files_that_vanish_together_are_silent_and_told(root: str, book: Noteboo
     book.sync()
     move(root, range(1, 13), "memories", "away")
     left = [f"{number:03d}-note.md" for number in range(13, 21)]
-    assert (sorted(names(book, "zebra")), book.finder.missing) == (left, 12)
-    assert ("003-note.md" in names(book, own(3)), book.finder.total) == (False, 8)
+    assert (sorted(names(book, "zebra")), len(book.recall("zebra").missing)) == (left, 12)
+    assert ("003-note.md" in names(book, own(3)), book.recall("zebra").searched) == (False, 8)
     with opened(root) as other:  # another process, which saw nothing vanish
-        assert (sorted(names(other, "zebra")), other.finder.missing) == (left, 12)
+        assert (sorted(names(other, "zebra")), len(other.recall("zebra").missing)) == (left, 12)
     move(root, range(1, 13), "away", "memories")
-    assert (len(names(book, "zebra")), book.finder.missing) == (20, 0)
+    assert (len(found := book.recall("zebra", 50)), len(found.missing)) == (20, 0)
     assert names(book, own(3))[0] == "003-note.md"
 
 
@@ -373,14 +375,14 @@ def test_a_folder_that_returns_is_not_read_again(then: str, root: str, book: Not
     os.rename(memories, memories + "-away")
     if then == "an empty folder":
         os.mkdir(memories)
-    assert (names(book, "zebra"), book.finder.missing) == ([], 20)
+    assert (names(book, "zebra"), len(book.recall("zebra").missing)) == ([], 20)
     if then == "an empty folder":
         os.rmdir(memories)
     os.rename(memories + "-away", memories)
     with listening(root) as heard:
-        assert book.sync() == (0, 0, 0, 0, False)
+        assert book.sync()[:5] == (0, 0, 0, 0, False)
     assert read(heard) == []
-    assert (len(names(book, "zebra")), book.finder.missing) == (20, 0)
+    assert (len(found := book.recall("zebra", 50)), len(found.missing)) == (20, 0)
 
 
 def test_what_is_missing_stays_so_while_other_notes_are_written(root: str, book: Notebook) -> None:
@@ -391,16 +393,16 @@ def test_what_is_missing_stays_so_while_other_notes_are_written(root: str, book:
     for number in range(31, 51):
         put(root, number, f"{own(number)} is a fact about a zebra")
         book.sync()
-    assert (len(names(book, "zebra")), book.finder.missing) == (28, 12)
+    assert (len(found := book.recall("zebra", 50)), len(found.missing)) == (28, 12)
 
 
 def test_a_rebuild_confirms_that_the_missing_are_gone(root: str, book: Notebook) -> None:
     write(root, 20)
     book.sync()
     move(root, range(1, 13), "memories", "away")
-    assert book.sync() == (0, 0, 0, 12, False)
-    assert book.sync(anew=True) == (8, 0, 0, 0, True)
-    assert (len(names(book, "zebra")), book.finder.missing) == (8, 0)
+    assert book.sync()[:5] == (0, 0, 0, 12, False)
+    assert book.sync(anew=True)[:5] == (8, 0, 0, 0, True)
+    assert (len(found := book.recall("zebra", 50)), len(found.missing)) == (8, 0)
 
 
 @pytest.mark.parametrize(("there", "gone"), [(12, 9), (30, 15)])
@@ -410,7 +412,7 @@ def test_a_few_or_half_of_the_files_may_go_without_a_question(
     write(root, there)
     book.sync()
     move(root, range(1, gone + 1), "memories", "away")
-    assert book.sync() == (0, 0, gone, 0, False)
+    assert book.sync()[:5] == (0, 0, gone, 0, False)
 
 
 def test_what_co_itself_removed_is_not_missing(book: Notebook) -> None:
@@ -421,7 +423,7 @@ def test_what_co_itself_removed_is_not_missing(book: Notebook) -> None:
     book.journal.commit(change)
     assert len(names(book, "zebra")) == 15
     book.undo()
-    assert (names(book, "zebra"), book.finder.missing) == ([], 0)
+    assert (names(book, "zebra"), len(book.recall("zebra").missing)) == ([], 0)
 
 
 def test_the_missing_do_not_crowd_out_those_that_are_there(root: str, book: Notebook) -> None:
@@ -431,7 +433,7 @@ def test_the_missing_do_not_crowd_out_those_that_are_there(root: str, book: Note
     put(root, 401, f"A zebra {'and so on and on ' * 60}")
     book.sync()
     move(root, range(1, 401), "memories", "away")
-    assert (names(book, "zebra"), book.finder.missing) == (["401-note.md"], 400)
+    assert (names(book, "zebra"), len(book.recall("zebra").missing)) == (["401-note.md"], 400)
 
 
 # Files that hold no note
@@ -461,16 +463,15 @@ def test_a_file_without_a_note_is_known_with_its_reason_until_mended(
     UNREADABLE[kind](path)
     for _ in range(2):
         assert names(book, "zebra") == ["001-note.md"]
-        told = book.finder.problems
+        told = (found := book.recall("zebra")).unread
         book.notes()
-        assert (told, book.finder.degraded) == ([tuple(one) for one in book.problems], "")
+        assert (told, reasons(found)) == (tuple(map(tuple, book.problems)), "")
         assert [one[0] for one in told] == [path]
     with opened(root) as other:
-        other.sync()
-        assert other.finder.problems == told
+        assert tuple(other.sync().unread) == told
     os.rmdir(path) if kind == "a folder" else os.unlink(path)
     put(root, 2, "Mended zebra")
-    assert (sorted(names(book, "zebra")), book.finder.problems) == (
+    assert (sorted(names(book, "zebra")), book.sync().unread) == (
         ["001-note.md", "002-note.md"],
         [],
     )
@@ -489,7 +490,7 @@ def test_another_schema_is_built_into_a_new_file(
         old = inode(root)
         monkeypatch.setattr(index, "SCHEMA", "co next")
         with open(os.path.join(root, "knowledge.db"), "rb") as kept:  # so is no number used again
-            assert opened(root).sync() == (3, 0, 0, 0, True)
+            assert opened(root).sync()[:5] == (3, 0, 0, 0, True)
             assert inode(root) != old
             assert os.fstat(kept.fileno()).st_nlink == 0
         assert len(names(book, "zebra")) == 3
@@ -502,11 +503,11 @@ def test_another_embedder_is_asked_for_every_vector(root: str) -> None:
     with opened(root, embedder=lambda: first) as book:
         book.sync()
     with opened(root, embedder=lambda: second) as book:
-        assert book.sync() == (3, 0, 0, 0, True)
+        assert book.sync()[:5] == (3, 0, 0, 0, True)
         assert len(second.asked) == 3
     with opened(root, backend="fts5") as book:
-        assert book.sync() == (3, 0, 0, 0, True)
-        assert (len(names(book, "zebra")), book.finder.degraded) == (3, "")
+        assert book.sync()[:5] == (3, 0, 0, 0, True)
+        assert (len(found := book.recall("zebra", 50)), reasons(found)) == (3, "")
 
 
 def test_the_folder_holds_the_index_and_its_seal_and_no_more(root: str, book: Notebook) -> None:
@@ -531,8 +532,8 @@ def test_a_vector_is_made_once_for_a_text(root: str) -> None:
 
         def asked() -> list[str]:
             embedder.asked.clear()
-            assert book.recall("zebra") != []
-            assert book.finder.degraded == ""
+            found = book.recall("zebra")
+            assert (found != [], reasons(found)) == (True, "")
             return list(embedder.asked)
 
         assert len(asked()) == 3 + len(PARAGRAPHS)
@@ -555,11 +556,11 @@ def test_a_failing_embedder_leaves_the_words_and_is_made_up_for(what: str, root:
     embedder.fails = lambda call: what in (call, "both")
     with opened(root, embedder=lambda: embedder) as book:
         for _ in range(2):
-            assert len(names(book, "zebra")) == 3
-            assert book.finder.degraded.startswith("searched by words alone: the ")
+            assert len(found := book.recall("zebra")) == 3
+            assert reasons(found).startswith("searched by words alone: the ")
         embedder.fails = lambda _: False
         now = answers(book, [*QUERIES, "doctor", "zebra"])
-        assert book.finder.degraded == ""
+        assert reasons(book.recall("zebra")) == ""
         book.sync(anew=True)
         assert answers(book, [*QUERIES, "doctor", "zebra"]) == now
 
@@ -589,8 +590,8 @@ def test_no_embedder_at_all_is_told(root: str) -> None:
     write(root, 3)
     with opened(root, embedder=unavailable) as book:
         for _ in range(2):
-            assert len(names(book, "zebra")) == 3
-            assert book.finder.degraded == ("searched by words alone: the question stays outside")
+            assert len(found := book.recall("zebra")) == 3
+            assert reasons(found) == "searched by words alone: the question stays outside"
 
 
 # Filters
@@ -669,7 +670,7 @@ def test_rubbish_that_lies_beside_does_no_harm(ending: str, data: bytes, root: s
     for _ in range(2):
         Path(root, f"knowledge.db{ending}").write_bytes(data)
         with opened(root) as book:
-            assert (len(names(book, "zebra")), book.finder.degraded) == (5, "")
+            assert (len(found := book.recall("zebra", 50)), reasons(found)) == (5, "")
 
 
 ENDINGS = ("", "-seal", "-new", "-wal", "-shm", "-journal", "-new-wal", "-new-journal")
@@ -707,9 +708,9 @@ def test_no_link_in_the_place_of_the_index_is_followed(
                 found = (
                     len(names(book, "zebra")),
                     names(book, "mortgage"),
-                    len(names(book, "zebra")),
+                    len(last := book.recall("zebra")),
                 )
-                say(repr((found, heard, book.finder.degraded[:16])))
+                say(repr((found, heard, reasons(last)[:16])))
 
         ended = in_child(act)
         fine = {"", "the index cannot"}
@@ -734,9 +735,9 @@ def test_a_read_only_folder_is_searched_and_says_so(root: str) -> None:
 
     with Shim(root, before=refuse), opened(root) as book:
         for _ in range(2):
-            assert len(names(book, "zebra")) == 5
-            assert book.finder.degraded == (
-                f"the index cannot be kept in {root} (Read-only file system)"
+            assert len(found := book.recall("zebra")) == 5
+            assert found.degraded == (
+                ("not kept", f"the index cannot be kept in {root} (Read-only file system)"),
             )
         put(root, 6, "Another zebra")
         assert len(names(book, "zebra")) == 6
@@ -757,7 +758,7 @@ def test_a_full_disk_is_no_reason_not_to_answer(there: bool, root: str) -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
             try:
                 with opened(root) as book:
-                    say(f"{len(names(book, 'zebra'))} {book.finder.degraded}")
+                    say(f"{len(found := book.recall('zebra', 50))} {reasons(found)}")
             finally:
                 resource.setrlimit(
                     resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
@@ -771,7 +772,7 @@ def test_a_full_disk_is_no_reason_not_to_answer(there: bool, root: str) -> None:
     assert held(root) == before
     assert "knowledge.db-new" not in os.listdir(root)
     with opened(root) as book:
-        assert (len(names(book, "zebra")), book.finder.degraded) == (20 + there, "")
+        assert (len(found := book.recall("zebra", 50)), reasons(found)) == (20 + there, "")
 
 
 def test_too_many_open_files_are_told_and_answered_as_well_as_can_be(root: str) -> None:
@@ -787,10 +788,10 @@ def test_too_many_open_files_are_told_and_answered_as_well_as_can_be(root: str) 
             resource.setrlimit(resource.RLIMIT_NOFILE, (free + more, hard))
             try:
                 book = opened(root)
-                found = len(names(book, "zebra"))
+                found = book.recall("zebra")
             finally:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-            say(f"{found} {book.finder.degraded[:8]}")
+            say(f"{len(found)} {reasons(found)[:8]}")
 
         ended = in_child(act)
         assert (ended.status == REFUSED and "Too many open files" in ended.lines[0]) or (
@@ -800,7 +801,7 @@ def test_too_many_open_files_are_told_and_answered_as_well_as_can_be(root: str) 
         if ended.lines == ["5 "]:
             break
         with opened(root) as book:
-            assert (len(names(book, "zebra")), book.finder.degraded) == (5, "")
+            assert (len(found := book.recall("zebra", 50)), reasons(found)) == (5, "")
     assert told >= {"refused: D", "5 "}
 
 
@@ -821,12 +822,12 @@ def test_a_lock_that_a_stopped_process_holds_is_not_waited_for(
         try:
             os.waitpid(pid, os.WUNTRACED)
             put(root, 6, "Another zebra")
-            assert len(names(book, "zebra")) == 6
-            assert book.finder.degraded.startswith("the index cannot be used (another Co process")
+            assert len(found := book.recall("zebra")) == 6
+            assert reasons(found).startswith("the index cannot be used (another Co process")
         finally:
             os.kill(pid, signal.SIGCONT)
             assert end_child(pid, reading).status == CLEAN
-        assert (len(names(book, "zebra")), book.finder.degraded) == (6, "")
+        assert (len(found := book.recall("zebra", 50)), reasons(found)) == (6, "")
 
 
 # Several processes
@@ -843,9 +844,10 @@ def test_processes_that_edit_and_ask_at_once_agree(processes: int, root: str) ->
             for step in range(12):
                 word = f"word{me}x{step}"
                 put(root, 100 + me, f"{word} is what {me} says about a zebra")
-                found = names(book, word)
-                if found[:1] != [f"{100 + me}-note.md"] or book.finder.degraded:
-                    say(f"{word}: {found} {book.finder.degraded}")
+                found = book.recall(word)
+                first = [hit.note.name for hit in found[:1]]
+                if first != [f"{100 + me}-note.md"] or found.degraded:
+                    say(f"{word}: {first} {reasons(found)}")
                 if step % 4 == me % 4:
                     book.sync(anew=True)
                 if step == 6:
@@ -877,7 +879,7 @@ def test_a_writer_that_dies_at_any_call_leaves_the_next_recall_right(root: str) 
         ended = in_child(act, Shim(root, Fault("kill", at)))
         with opened(root) as book:
             assert names(book, own(100 + at))[0] == "006-note.md"
-            assert (len(names(book, "zebra")), book.finder.degraded) == (6, "")
+            assert (len(found := book.recall("zebra", 50)), reasons(found)) == (6, "")
         if ended.status == CLEAN:
             break
         assert ended.killed
@@ -909,7 +911,7 @@ def test_a_writer_that_dies_inside_a_write_leaves_the_next_recall_right(
         assert in_child(act).status == -signal.SIGXFSZ
         with opened(root) as book:
             assert names(book, f"word{step}n77")[0] == "021-note.md"
-            assert (len(names(book, "zebra")), book.finder.degraded) == (21, "")
+            assert (len(found := book.recall("zebra", 50)), reasons(found)) == (21, "")
         put(root, 21, "Small again")
         with opened(root) as book:
             book.sync(anew=True)
@@ -938,7 +940,7 @@ def test_a_damaged_index_answers_like_a_new_one(root: str) -> None:
         damage(path if trial % 7 else Path(f"{path}-seal"), dice, trial % 4)
         with keep as book:
             assert answers(book, asked) == right, trial
-            assert book.finder.degraded == ""
+            assert reasons(book.recall("zebra")) == ""
     assert held(root) == before
 
 
@@ -981,7 +983,7 @@ def test_an_index_that_changes_under_a_question_is_not_believed(root: str) -> No
             return False
 
         embedder.fails = put_back
-        assert (len(names(book, "zebra")), book.finder.degraded) == (20, "")
+        assert (len(found := book.recall("zebra", 50)), reasons(found)) == (20, "")
 
 
 def damage(path: Path, dice: random.Random, kind: int) -> None:

@@ -16,6 +16,7 @@ from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.search.hits import Filters
 from co_cli.knowledge.search.index import settled
+from co_cli.knowledge.shelf import Shelf
 from co_cli.knowledge.store import disk
 
 # What each note is called here, what it says, its tags; then what must find it, and first.
@@ -87,7 +88,7 @@ def test_what_was_said_is_found_first(
     book, numbers = notes
     hits = book.recall(query)
     assert [numbers[hit.note.id] for hit in hits[:1]] == [name]
-    assert (hits[0].why, book.finder.degraded) != ("", "")
+    assert (hits[0].why != "", hits.degraded) == (True, ())
 
 
 @pytest.mark.parametrize(
@@ -120,8 +121,7 @@ def test_words_that_only_stand_inside_others_break_nothing(tmp_path: Path) -> No
     book = Notebook.open(tmp_path)
     book.remember("it's nice, that's what's up here with prezorbing")
     for query in ("it's frobnication", "what's zorbing zorb", "zorbing zorb", "'s", "it's"):
-        book.recall(query)
-        assert book.finder.degraded == ""
+        assert book.recall(query).degraded == ()
 
 
 def test_a_million_like_words_do_not_stop_an_answer(tmp_path: Path) -> None:
@@ -138,10 +138,10 @@ def test_a_million_like_words_do_not_stop_an_answer(tmp_path: Path) -> None:
         assert [hit.note.id for hit in book.recall("qx foo")] == [1]
         book.recall("june 1 1900 " * 300)
         book.recall("字" * 4000)
-        book.recall(" ".join(f"zz{number}" for number in range(500)))
+        found = book.recall(" ".join(f"zz{number}" for number in range(500)))
     finally:
         signal.alarm(0)
-    assert book.finder.degraded == ""
+    assert found.degraded == ()
 
 
 def test_every_exact_match_is_told_when_asked_for(tmp_path: Path) -> None:
@@ -309,12 +309,14 @@ def test_vectors_that_are_owed_are_made_when_the_embedder_answers(tmp_path: Path
         pass
     for _ in range(2):
         with Notebook.open(tmp_path, embedder=Wavering) as book:
-            assert [hit.note.id for hit in book.recall("cats")] == [1]
-            assert book.finder.degraded == "searched by words alone: it is down"
+            found = book.recall("cats")
+            assert [hit.note.id for hit in found] == [1]
+            assert found.degraded == (("no meaning", "searched by words alone: it is down"),)
     Wavering.down = False
     with Notebook.open(tmp_path, embedder=Wavering) as book:
-        assert [hit.note.id for hit in book.recall("cats")] == [1]
-        assert (Wavering.made, book.finder.degraded) == (1, "")
+        found = book.recall("cats")
+        assert [hit.note.id for hit in found] == [1]
+        assert (Wavering.made, found.degraded) == (1, ())
 
 
 def test_without_sqlite_vec_words_still_find(
@@ -326,10 +328,10 @@ def test_without_sqlite_vec_words_still_find(
     monkeypatch.setattr(sys, "path", [str(packages)])
     book = Notebook.open(tmp_path)
     book.remember("Cats sleep")
-    assert [hit.note.id for hit in book.recall("cat")] == [1]
-    assert book.finder.degraded == (
-        "searched by words alone: the package sqlite-vec is not installed"
-    )
+    found = book.recall("cat")
+    assert [hit.note.id for hit in found] == [1]
+    reason = "searched by words alone: the package sqlite-vec is not installed"
+    assert found.degraded == (("no meaning", reason),)
 
 
 def test_a_hit_says_where_in_its_passage_the_words_stand(tmp_path: Path) -> None:
@@ -366,3 +368,32 @@ def test_what_stands_there_to_the_letter_comes_first(
         for other in others:
             book.remember(f"{other} ({number})", similar="keep")
     assert book.recall(query)[0].note.body == first
+
+
+def test_a_recall_is_its_hits_and_says_how_it_searched(tmp_path: Path) -> None:
+    """Red when a count or a state is left behind somewhere instead of being returned."""
+    book = Notebook.open(tmp_path)
+    for number in range(3):
+        book.remember(f"Cats number {number} sleep")
+    found = book.recall("cats", limit=2)
+    first, second = found
+    assert (len(found), found[0], found[-1], list(found[:1])) == (2, first, second, [first])
+    assert (found == [first, second], found != [], bool(found)) == (True, True, True)
+    assert (found.searched, found.matched, found.degraded) == (3, 3, ())
+    nothing = book.recall("parliament budget")
+    assert (bool(nothing), nothing == [], nothing.searched, nothing.matched) == (
+        False, True, 3, 0,
+    )  # fmt: skip
+
+
+def test_a_shelf_adds_up_what_its_notebooks_searched(tmp_path: Path) -> None:
+    """Red when one notebook's counts, missing files or troubles stand for both."""
+    project = Notebook.open(tmp_path / "project", backend="grep")
+    user = Notebook(tmp_path / "user", scope="user")
+    project.remember("Cats sleep in the barn")
+    user.remember("Cats sleep in the house")
+    user.remember("The rent is paid by bank transfer")
+    found = Shelf(project, user).recall("cats", 1)
+    assert [book.scope for book, _ in found] == ["project"]
+    assert (found.searched, found.matched, found.degraded) == (3, 2, ())
+    assert Shelf(project, user).recall("cats", scope="user").searched == 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -142,7 +142,7 @@ def test_with_nobody_there_the_result_names_the_collision() -> None:
 # Recall
 
 
-def told(hits: list[Hit]) -> list[tuple[int, int]]:
+def told(hits: Sequence[Hit]) -> list[tuple[int, int]]:
     """The numbers of the hits, each with what may replace it."""
     return [(hit.note.id, hit.replaced_by.id if hit.replaced_by else 0) for hit in hits]
 

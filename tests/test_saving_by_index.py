@@ -119,7 +119,7 @@ def test_the_index_decides_as_if_every_note_had_been_read(root: Path, watch: boo
     with opened(root, watch=watch) as book, opened(root, "grep") as plain:
         for text in AGAIN:
             assert planned(book, text)[:3] == planned(plain, text)[:3], text[:60]
-        assert book.finder.degraded == ""
+        assert book.sync().degraded == []
 
 
 @pytest.mark.parametrize("number", SAID)

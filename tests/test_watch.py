@@ -291,9 +291,10 @@ def test_a_watching_notebook_sees_every_edit_at_once(kind: str, root: str, book:
     with listening(root) as heard:
         assert word in book.recall(word)[0].note.body.lower()
     assert kind == "folder replaced" or listed(heard) == []
-    found = {name.partition("-")[0].removesuffix(".md") for name in names(book, "zebra")}
+    recalled = book.recall("zebra", 50)
+    found = {hit.note.name.partition("-")[0].removesuffix(".md") for hit in recalled}
     assert found == set(wanted.split())
-    assert (book.finder.degraded, book.finder.missing) == ("", 0)
+    assert (recalled.degraded, recalled.missing) == ((), ())
 
 
 def test_two_hundred_edits_in_a_row_are_seen_one_by_one(root: str, book: Notebook) -> None:
@@ -317,12 +318,12 @@ def test_what_comes_back_after_a_mass_disappearance_answers_at_once(
     there = [f"{number:03d}-note.md" for number in range(1, 16)]
     for name in there:
         os.rename(place(root, name), os.path.join(away, name))
-    assert (len(names(book, "zebra")), book.finder.missing) == (6, 15)
+    assert (len(found := book.recall("zebra", 50)), len(found.missing)) == (6, 15)
     put(root, 15, "Number 15 is written anew and stands near a zebra")
-    assert (len(names(book, "zebra")), book.finder.missing) == (7, 14)
+    assert (len(found := book.recall("zebra", 50)), len(found.missing)) == (7, 14)
     for name in there:
         os.rename(os.path.join(away, name), place(root, name))
-    assert (len(names(book, "zebra")), book.finder.missing) == (21, 0)
+    assert (len(found := book.recall("zebra", 50)), len(found.missing)) == (21, 0)
 
 
 def test_a_watching_notebook_remembers_without_listing_the_folder(
@@ -390,5 +391,7 @@ def test_where_nothing_can_be_watched_the_folder_is_listed_and_that_is_told(
     with opened(root, watch=True) as book:
         for number in range(2):
             rewrite(root, f"The walnut{number} stands near a zebra")
-            assert names(book, f"walnut{number}")[0] == "001-note.md"
-            assert book.finder.degraded == "the folder cannot be watched: no file events here"
+            found = book.recall(f"walnut{number}")
+            assert found[0].note.name == "001-note.md"
+            reason = "the folder cannot be watched: no file events here"
+            assert found.degraded == (("not watched", reason),)

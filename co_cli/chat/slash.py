@@ -121,11 +121,10 @@ def _recall(shelf: Shelf[Notebook], argument: str) -> str:
         return "Usage: /recall <words or a question>"
     try:
         found = shelf.recall(argument, 5)
-        searched = sum(book.finder.total for book in shelf.books())
     finally:
         shelf.close()
     if not found:
-        return recall_text(argument, [], searched)
+        return recall_text(argument, found)
     rows = []
     for book, hit in found:
         why = "; ".join(filter(None, [hit.why, replaced_text(book, hit)]))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections import Counter
 from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
@@ -20,14 +22,14 @@ from co_cli.cli.output import (
     to_json,
 )
 from co_cli.knowledge.reader import Reader
-from co_cli.knowledge.search.hits import Filters, Hit
+from co_cli.knowledge.search.hits import Filters, Hit, Recall
 from co_cli.results import age, hit_json, marks, plural, replaced_text, span
-from co_cli.workspace import Workspace
 
 if TYPE_CHECKING:
     import click.shell_completion
 
 
+_Found = Sequence[tuple[Reader, Hit]]
 _SCOPES = ("all", "project", "user")
 
 
@@ -66,9 +68,8 @@ def recall_command(query: tuple[str, ...], in_user: bool, as_json: bool, **optio
     scope = "user" if in_user else options["scope"].replace("all", "")
     limit = options["limit"] or _LIMIT
     found = workspace.shelf.recall(text, limit, filters, scope=scope, marked=has_colour())
-    matched = max(len(found), sum(book.finder.matched for book in workspace.shelf.books()))
     untrusted = workspace.untrusted(hit.note for book, hit in found if book.scope == "project")
-    degraded = sorted({book.finder.degraded for book in workspace.shelf.books()} - {""})
+    degraded = sorted(trouble.reason for trouble in found.degraded)
     if as_json:
         results = [
             hit_json(book, hit)
@@ -76,7 +77,7 @@ def recall_command(query: tuple[str, ...], in_user: bool, as_json: bool, **optio
             | ({"explain": hit.features} if options["explain"] else {})
             for book, hit in found
         ]
-        counts = {"query": text, "count": len(results), "matched": matched}
+        counts = {"query": text, "count": len(results), "matched": found.matched}
         to_json(counts | {"degraded": degraded, "results": results})
         return
     shown = found if options["limit"] else _not_faint(found)
@@ -85,11 +86,11 @@ def recall_command(query: tuple[str, ...], in_user: bool, as_json: bool, **optio
         _say_hit(book, hit, mark if hit.note.path in untrusted else "", options["explain"])
     if len(found) > len(shown):
         notice(f"{plural(len(found) - len(shown), 'weaker match')} left out: -n {len(found)}")
-    elif matched > len(found) == limit:
-        notice(f"{matched - limit} more match: -n {matched}")
+    elif found.matched > len(found) == limit:
+        notice(f"{found.matched - limit} more match: -n {found.matched}")
     for remark in degraded:
         notice(f"co: {remark}")
-    _say_rest(workspace, text, len(found), filters != Filters() or bool(scope))
+    _say_rest(text, found, filters != Filters() or bool(scope))
 
 
 def first_day(text: str, today: str, option: str) -> str:
@@ -108,7 +109,7 @@ def last_day(text: str, today: str, option: str) -> str:
     return day and day + "-99"[: 10 - len(day)] * (len(day) < 10)
 
 
-def _not_faint(found: list[tuple[Reader, Hit]]) -> list[tuple[Reader, Hit]]:
+def _not_faint(found: _Found) -> _Found:
     """The answers without most of the weak ones, if there are better ones."""
     good = [pair for pair in found if not pair[1].weak]
     weak = [pair for pair in found if pair[1].weak]
@@ -149,19 +150,14 @@ def _marked(text: str, spans: Sequence[tuple[int, int]]) -> str:
     return "".join([*parts, styled(text[at:])])
 
 
-def _say_rest(workspace: Workspace[Reader], text: str, count: int, filtered: bool) -> None:
-    finders = [book.finder for book in workspace.shelf.books()]
-    for finder in finders:
-        if finder.missing:
-            many = plural(finder.missing, "note")
-            notice(f"{many} vanished from {finder.root} at once and do not answer.")
-            notice("If you meant it: co knowledge --reindex")
-    unread = sum(len(finder.problems) for finder in finders)
-    if unread:
-        notice(f"{plural(unread, 'file')} could not be read: co knowledge doctor")
-    if not count:
-        held = sum(finder.total for finder in finders)
+def _say_rest(text: str, found: Recall[tuple[Reader, Hit]], filtered: bool) -> None:
+    for folder, many in Counter(map(os.path.dirname, found.missing)).items():
+        notice(f"{plural(many, 'note')} vanished from {folder} at once and do not answer.")
+        notice("If you meant it: co knowledge --reindex")
+    if found.unread:
+        notice(f"{plural(len(found.unread), 'file')} could not be read: co knowledge doctor")
+    if not found:
         within = " with these filters" if filtered else ""
-        notice(f"No memories found matching '{text}'{within}; {held} searched.")
-        if not held:
+        notice(f"No memories found matching '{text}'{within}; {found.searched} searched.")
+        if not found.searched:
             notice('Nothing is saved yet. Try: co learn "I prefer pytest over unittest"')

@@ -23,12 +23,14 @@ def reindex_command(as_json: bool) -> None:
     """
     workspace = open_here(Reader)
     done: list[dict[str, Any]] = []
+    kept: set[str] = set()
     for book in workspace.shelf.books():
         if not book.exists():
             continue
         with progress(f"Indexing {book.scope}") as step:
             synced = book.sync(anew=True, progress=step)
         finder = book.finder
+        kept |= {finder.index_path} if synced.rebuilt and synced.is_kept else set()
         with progress(f"Reading {book.scope} closely") as step:
             finder.read_closely(step)
         closely, with_meaning = finder.closely()
@@ -36,19 +38,19 @@ def reindex_command(as_json: bool) -> None:
             {
                 "scope": book.scope,
                 "path": finder.index_path,
-                "notes": finder.total,
-                "unread": len(finder.problems),
+                "notes": synced.notes,
+                "unread": len(synced.unread),
                 "rebuilt": synced.rebuilt,
                 "closely": closely,
                 "with_meaning": with_meaning,
-                "degraded": finder.degraded,
+                "degraded": "; ".join(trouble.reason for trouble in synced.degraded),
             }
         )
     if as_json:
         to_json({"indexes": done})
         return
     for one in done:
-        if one["rebuilt"] and not one["degraded"].startswith("the index"):
+        if one["path"] in kept:
             say_line(f"✓ {plural(one['notes'], 'memory')} indexed in {one['path']}")
         else:
             say_line(f"{one['path']} was not built.")

@@ -15,7 +15,7 @@ from co_cli.knowledge.format.frontmatter import MAX_ID
 from co_cli.knowledge.format.note import Note, now, number_of, parse, sections, timestamp
 from co_cli.knowledge.policy import Origins, Policy
 from co_cli.knowledge.safety.escape import visible
-from co_cli.knowledge.search.hits import Filters, Hit, How, Synced
+from co_cli.knowledge.search.hits import Filters, Hit, How, Recall, Synced
 from co_cli.knowledge.store import disk
 from co_cli.knowledge.store.journal import Entry, JournalFile
 
@@ -281,7 +281,7 @@ class Reader:
         from co_cli.knowledge.search.recall import Finder  # SQLite is for those who search
 
         if self._found_by is None:
-            self._found_by = Finder(self.root, self.how, self._removed)
+            self._found_by = Finder(self.root, self.how, self._removed, self.notes)
         return self._found_by
 
     def _removed(self) -> set[str]:
@@ -301,25 +301,18 @@ class Reader:
         *,
         strict: bool = True,
         marked: bool = False,
-    ) -> list[Hit]:
-        """The notes that answer, best first; `finder.degraded` says what search did without.
+    ) -> Recall[Hit]:
+        """The notes that answer, best first, and what search had to do without.
 
         A question about nothing in the notebook gets no answer, unless `strict` is off. With
         `marked`, hits say where in their passage the words stand.
         """
-        from co_cli.knowledge.replacement import newest_first
-        from co_cli.knowledge.search.recall import search_files
-
         self._begin()
-        limit, today = max(limit, 0), self.today()
         if not self.exists() and not os.path.lexists(self.finder.index_path):
-            return []
-        hits = self.finder.recall(query, limit, filters, today, strict=strict, marked=marked)
-        if hits is None or (not hits and len(query.strip()) < 3):  # shorter than the index looks
-            notes = self.notes()
-            hits = search_files(query, notes, filters, today)
-            self.finder.total, self.finder.matched = len(notes), len(hits)
-        return newest_first(hits[:limit])
+            return Recall()
+        return self.finder.recall(
+            query, max(limit, 0), filters, self.today(), strict=strict, marked=marked
+        )
 
     def sync(
         self,

@@ -11,7 +11,7 @@ from co_cli.errors import NotFound
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.reader import Reader
 from co_cli.knowledge.replacement import in_time, newest_first
-from co_cli.knowledge.search.hits import Filters, Hit
+from co_cli.knowledge.search.hits import Filters, Hit, Recall
 
 Book = TypeVar("Book", bound=Reader)
 _EVERY = Filters()
@@ -57,33 +57,45 @@ class Shelf(Generic[Book]):
         scope: str = "",
         marked: bool = False,
         own: bool = False,
-    ) -> list[tuple[Book, Hit]]:
+    ) -> Recall[tuple[Book, Hit]]:
         """What answers in any notebook, best first; of equals the project's comes first.
 
         A text that stands in both is told once. With `own`, nothing that came from elsewhere and
         that nobody here agreed to is told, or takes another's place.
         """
         found: list[tuple[Book, Hit]] = []
+        recalls: list[Recall[Hit]] = []
         for book in self.books():
             if scope in ("", book.scope):
                 ask = partial(book.recall, query, filters=filters, marked=marked)
-                hits = newest_first(_own(book, ask, limit)) if own else ask(limit)
+                recalled = ask(limit)
+                hits = newest_first(_own(book, ask, recalled, limit)) if own else recalled
                 found += [(book, hit) for hit in hits]
+                recalls.append(recalled)
         today = self.project.today()
         found.sort(key=lambda pair: (-pair[1].score, pair[1].note.expired(today)))
         told: dict[str, tuple[Book, Hit]] = {}
         for book, hit in found:
             told.setdefault(" ".join(hit.note.body.casefold().split()), (book, hit))
-        return in_time(list(told.values())[: max(limit, 0)], lambda pair: pair[1])
+        return Recall(
+            in_time(list(told.values())[: max(limit, 0)], lambda pair: pair[1]),
+            searched=sum(one.searched for one in recalls),
+            matched=sum(one.matched for one in recalls),
+            degraded=[*dict.fromkeys(trouble for one in recalls for trouble in one.degraded)],
+            missing=[path for one in recalls for path in one.missing],
+            unread=[file for one in recalls for file in one.unread],
+        )
 
 
-def _own(book: Reader, ask: Callable[[int], list[Hit]], limit: int) -> list[Hit]:
+def _own(
+    book: Reader, ask: Callable[[int], Recall[Hit]], hits: Recall[Hit], limit: int
+) -> list[Hit]:
     """The best hits that may be told, however many better ones may not."""
     asked = limit
     while True:
-        hits = ask(asked)
         told = {note.path for note in book.own([hit.note for hit in hits])}
         kept = [hit for hit in hits if hit.note.path in told]
         if len(kept) >= limit or len(hits) < asked or asked >= _FURTHEST:
             return kept[: max(limit, 0)]
         asked *= 8
+        hits = ask(asked)

@@ -166,7 +166,6 @@ async def recall_memory(ctx: Context, query: str, max_results: int = 5) -> dict[
         try:
             most = min(max(max_results, 1), 50)
             found = shelf.recall(query, most, scope=scope, own=ctx.deps.gated)
-            searched = sum(book.finder.total for book in shelf.books() if scope in ("", book.scope))
         finally:
             shelf.close()
         for _, hit in found:
@@ -174,7 +173,7 @@ async def recall_memory(ctx: Context, query: str, max_results: int = 5) -> dict[
         ctx.deps.came_from(*_outside([hit.note for _, hit in found]))
         ctx.deps.entered(*(mark for _, hit in found for mark in marks(hit.note)))
         return {
-            "display": recall_text(query, found, searched),
+            "display": recall_text(query, found),
             "count": len(found),
             "results": [hit_json(book, hit) for book, hit in found],
         }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeVar, overload
 
 from co_cli.knowledge.format.note import Note
 
@@ -67,6 +67,55 @@ class Hit(NamedTuple):
     replaced_by: Note | None = None  # another hit that may say what holds now
 
 
+class Degraded(NamedTuple):
+    """What search had to do without: a state for programs and a sentence for people."""
+
+    state: Literal["no meaning", "not kept", "not watched", "no index"]
+    reason: str
+
+
+_Item_co = TypeVar("_Item_co", covariant=True)
+
+
+class Recall(Sequence[_Item_co]):
+    """What a recall found, best first: hits, or each with its notebook; equal to a list of them."""
+
+    def __init__(
+        self,
+        hits: Iterable[_Item_co] = (),
+        *,
+        searched: int = 0,
+        matched: int = 0,
+        degraded: Sequence[Degraded] = (),
+        missing: Sequence[str] = (),
+        unread: Sequence[tuple[str, str, int]] = (),
+    ) -> None:
+        self._hits = tuple(hits)
+        self.searched: Final = searched  # memories that were looked through
+        self.matched: Final = max(matched, len(self._hits))  # notes that match, told or not
+        self.degraded: Final = tuple(degraded)  # empty when search was at its best
+        self.missing: Final = tuple(missing)  # files that vanished together, and do not answer
+        self.unread: Final = tuple(unread)  # files that hold no note, why, and in which line
+
+    @overload
+    def __getitem__(self, at: int) -> _Item_co: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[_Item_co]: ...
+    def __getitem__(self, at: int | slice) -> _Item_co | Sequence[_Item_co]:
+        return self._hits[at]
+
+    def __len__(self) -> int:
+        return len(self._hits)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Recall({list(self._hits)!r})"
+
+
 class Around(NamedTuple):
     """What a new text is compared with: notes that may say the same, near ones; how many in all."""
 
@@ -84,3 +133,11 @@ class Synced(NamedTuple):
     removed: int = 0
     missing: int = 0
     rebuilt: bool = False
+    notes: int = 0  # memories in the index now
+    unread: Sequence[tuple[str, str, int]] = ()  # files that hold no note, why, and in which line
+    degraded: Sequence[Degraded] = ()
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the index is on the disk, and not just in memory or nowhere."""
+        return all(trouble.state not in ("not kept", "no index") for trouble in self.degraded)

@@ -214,7 +214,7 @@ class Index(Lookup):
             return Synced(added=len(seen), rebuilt=True)
         state = _summed(seen) if only is None else ""
         if state and state == self._meta("seen"):
-            self.absent, self._missing = set(), []
+            self.absent, self.missing = set(), []
             return Synced()
         known = self._known(only)
         stale = sorted({name for name, _ in seen.items() - known.items()} | self._owed(seen))
@@ -254,7 +254,7 @@ class Index(Lookup):
         if len(new) > max(_MANY, (self._get("SELECT count(*) FROM file").get - len(before)) // 2):
             lost |= new - explained()
         self.absent = {self._id(name) for name in lost}
-        self._missing = sorted(lost)
+        self.missing = sorted(lost)
         return lost, lost != before
 
     def _owed(self, seen: Mapping[str, int]) -> set[str]:
@@ -286,7 +286,7 @@ class Index(Lookup):
         fresh = db.execute("SELECT count(*) FROM file WHERE sign=0 OR owed").get
         value = "" if fresh or self.absent else state
         db.execute("INSERT OR REPLACE INTO meta VALUES('seen', ?)", (value,))
-        names = json.dumps(self._missing) if self._missing else ""
+        names = json.dumps(self.missing) if self.missing else ""
         db.execute("INSERT OR REPLACE INTO meta VALUES('absent', ?)", (names,))
 
     def _id(self, name: str) -> int:
@@ -455,7 +455,7 @@ class Index(Lookup):
     ) -> None:
         """Write everything into a new file and put it in the old one's place."""
         self.close()
-        self.absent, self._missing = set(), []
+        self.absent, self.missing = set(), []
         if not self.kept:
             self._db = self._fill(":memory:", seen, load, progress)
             return

@@ -42,7 +42,7 @@ class Lookup:
 
     def __init__(self) -> None:
         self.absent: set[int] = set()  # the rows of files that vanished together
-        self._missing: list[str] = []  # their names
+        self.missing: list[str] = []  # their names
         self._db: apsw.Connection | None = None
         self._stem: apsw.FTS5Tokenizer | None = None
 
@@ -59,7 +59,7 @@ class Lookup:
     def count(self) -> int:
         """How many memories can be found."""
         articles = self._get("SELECT count(*) FROM file WHERE number=0 AND why IS NULL").get
-        absent = sum(not name.startswith("articles/") for name in self._missing)
+        absent = sum(not name.startswith("articles/") for name in self.missing)
         files = self._get("SELECT count(*) FROM file").get
         return int(files - articles - len(self.unread()) - absent)
 

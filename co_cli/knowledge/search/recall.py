@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from co_cli import paths as folders
 from co_cli.errors import CoError, EmbedderUnavailable, FormatError
 from co_cli.knowledge.format.frontmatter import split
 from co_cli.knowledge.format.note import Note, decode, parse, parse_article
 from co_cli.knowledge.meaning.encoders import Meaning, built_in
+from co_cli.knowledge.replacement import newest_first
 from co_cli.knowledge.search import words
-from co_cli.knowledge.search.hits import Around, Filters, Hit, How, Synced
+from co_cli.knowledge.search.hits import Around, Degraded, Filters, Hit, How, Recall, Synced
 from co_cli.knowledge.search.index import Index, Loaded, as_read, hashed, settled, sign, vec_path
 from co_cli.knowledge.search.lookup import Row
 from co_cli.knowledge.search.passages import passages
@@ -49,6 +50,15 @@ class _Unlisted(Exception):
         self.error = error
 
 
+class _State(NamedTuple):
+    """How the index stood when it was used."""
+
+    searched: int = 0
+    missing: Sequence[str] = ()
+    unread: Sequence[tuple[str, str, int]] = ()
+    degraded: Sequence[Degraded] = ()
+
+
 class _Doubt(Exception):
     """The index was touched by somebody else while it was in use."""
 
@@ -56,15 +66,18 @@ class _Doubt(Exception):
 class Finder:
     """The index of one knowledge folder and its watcher."""
 
-    def __init__(self, root: str, how: How, explained: Callable[[], set[str]]) -> None:
+    def __init__(
+        self,
+        root: str,
+        how: How,
+        explained: Callable[[], set[str]],
+        notes: Callable[[], list[Note]],
+    ) -> None:
         self.root = root
         self.how = how
-        self.degraded = self._unwatched = self._lacking = self._unkept = ""
-        self.missing = 0  # files that vanished together, and do not answer
-        self.total = 0  # notes that were searched
-        self.matched = 0  # notes that match, told or not
-        self.problems: list[tuple[str, str, int]] = []  # files that hold no note, why, which line
+        self._unwatched = self._lacking = self._unkept = ""
         self._explained = explained
+        self._all_notes = notes
         self._folders = {"": os.path.join(root, "memories"), ARTICLES: os.path.join(root, ARTICLES)}
         self._odd: dict[str, str] = {}
         self._texts: dict[tuple[str, int], str | None] = {}
@@ -211,8 +224,10 @@ class Finder:
         self, *, anew: bool = False, progress: Callable[[int, int], None] | None = None
     ) -> Synced:
         """Bring the index up to date now."""
-        done = self._use(lambda _, synced: synced, anew=anew, progress=progress)
-        return done or Synced()
+        synced, state = self._use(lambda _, synced: synced, anew=anew, progress=progress)
+        return (synced or Synced())._replace(
+            notes=state.searched, unread=state.unread, degraded=state.degraded
+        )
 
     def _use(
         self,
@@ -220,10 +235,10 @@ class Finder:
         *,
         anew: bool = False,
         progress: Callable[[int, int], None] | None = None,
-    ) -> _T | None:
+    ) -> tuple[_T | None, _State]:
         """Do something with an index that is up to date; None when there can be none."""
         if self.how.backend == "grep":
-            return None
+            return None, _State()
         trouble: Exception | None = None
         for index, again in self._attempts():
             try:
@@ -236,8 +251,11 @@ class Finder:
                         explained=self._explained, progress=progress,
                     )  # fmt: skip
                     found = act(index, synced)
-                    self.total = index.count()
-                    self.problems = [(self.path(n), why, line) for n, why, line in index.unread()]
+                    state = _State(
+                        index.count(),
+                        list(map(self.path, index.missing)),
+                        [(self.path(name), why, line) for name, why, line in index.unread()],
+                    )
                     if not index.intact():
                         raise _Doubt("another program wrote to the index")
             except disk.Busy as error:
@@ -250,14 +268,12 @@ class Finder:
             except BaseException:
                 self._look_again()
                 raise
-            self.missing = synced.missing
-            self._say(index, trouble)
-            return found
+            return found, state._replace(degraded=self._degraded(index, trouble))
         self._look_again()
         if isinstance(trouble, _Unlisted):
             raise trouble.error
-        self.degraded = f"the index cannot be used ({_why(trouble)}); every note was read instead"
-        return None
+        reason = f"the index cannot be used ({_why(trouble)}); every note was read instead"
+        return None, _State(degraded=[Degraded("no index", reason)])
 
     def _looked(self, index: Index, whole: bool) -> tuple[dict[str, int], list[str] | None]:
         """The files as they are, all or those that changed; only while the index is held."""
@@ -292,15 +308,18 @@ class Finder:
                 self._lacking = str(error)
         return Index(self.root, embedder, kept=kept)
 
-    def _say(self, index: Index, trouble: Exception | None) -> None:
+    def _degraded(self, index: Index, trouble: Exception | None) -> list[Degraded]:
         if index.kept:
             self._unkept = ""
         elif trouble:
             self._unkept = f"the index cannot be kept in {self.root} ({_why(trouble)})"
-        self.degraded = self._unkept or self._unwatched
-        if index.trouble or (self.how.backend != "fts5" and index.embedder is None):
-            self.degraded = f"searched by words alone: {index.trouble or self._lacking}"
+        lacking = index.trouble or (self._lacking if index.embedder is None else "")
         index.trouble = ""
+        if lacking:
+            return [Degraded("no meaning", f"searched by words alone: {lacking}")]
+        if self._unkept:
+            return [Degraded("not kept", self._unkept)]
+        return [Degraded("not watched", self._unwatched)] if self._unwatched else []
 
     # Reading closely
 
@@ -312,7 +331,7 @@ class Finder:
         The index is not held meanwhile, and what was read is kept whatever happens next.
         """
         done, tried = 0, set[bytes]()
-        while found := self._use(lambda index, _: index.skimmed(len(tried) + _PAID)):
+        while found := self._use(lambda index, _: index.skimmed(len(tried) + _PAID))[0]:
             few = min(_PAID, most - done) if most else _PAID
             waiting = [one for one in found if one[0] not in tried][:few]
             if not waiting:
@@ -322,7 +341,7 @@ class Finder:
             self._use(lambda index, _, vectors=vectors: index.take_closely(vectors))  # type: ignore[misc]
             done += len(waiting)
             if progress:
-                left = self._use(lambda index, _: index.closely()) or (done, done)
+                left = self._use(lambda index, _: index.closely())[0] or (done, done)
                 progress(left[0], left[1])
         return done
 
@@ -366,7 +385,7 @@ class Finder:
 
     def closely(self) -> tuple[int, int]:
         """How many notes with a meaning were read closely, and how many there are."""
-        return self._use(lambda index, _: index.closely()) or (0, 0)
+        return self._use(lambda index, _: index.closely())[0] or (0, 0)
 
     def compare(self) -> tuple[str, list[tuple[str, str]]]:
         """How the index stands to the files, and each file that is not in it as it is, with why."""
@@ -400,11 +419,11 @@ class Finder:
 
     def recall(
         self, query: str, limit: int, filters: Filters, today: str, *, strict: bool, marked: bool
-    ) -> list[Hit] | None:
-        """The notes that answer, best first; None when the files must be searched themselves."""
+    ) -> Recall[Hit]:
+        """The notes that answer, best first; every file is read where the index cannot tell."""
         question = Question(query, today)
 
-        def act(index: Index, _: Synced) -> list[Hit]:
+        def act(index: Index, _: Synced) -> tuple[list[Hit], int]:
             search = Search(
                 index, question, self._text, allowed=index.allowed(filters),
                 fusion=self.how.fusion, limit=limit,
@@ -412,16 +431,22 @@ class Finder:
             found = search.found()
             known = any(search.vector)
             told = answers(found, known=known) if strict else [(one, False) for one in found]
-            self.matched = len(told)
             return self._hits(search, told, limit, marked)
 
-        return self._use(act)
+        found, state = self._use(act)
+        hits, matched = found or ([], 0)
+        if found is None or (not hits and len(query.strip()) < 3):  # shorter than the index looks
+            notes = self._all_notes()
+            hits = scan(query, filter(filters.fit, notes), today=today)
+            matched, state = len(hits), state._replace(searched=len(notes))
+        return Recall(newest_first(hits[:limit]), matched=matched, **state._asdict())
 
     def _hits(
-        self, search: Search, found: Iterable[tuple[Found, bool]], limit: int, marked: bool
-    ) -> list[Hit]:
-        """The notes themselves; what says the same to the word as a better one is left out."""
+        self, search: Search, found: list[tuple[Found, bool]], limit: int, marked: bool
+    ) -> tuple[list[Hit], int]:
+        """The notes themselves, without what says the same as a better one; how many match."""
         hits: list[Hit] = []
+        matched = len(found)
         said: dict[str, str] = {}
         for one, weak in found:
             if len(hits) >= limit:
@@ -431,11 +456,11 @@ class Finder:
                 continue
             other = said.setdefault(words.folded(note.body[:_SHORT]), note.body)
             if other is not note.body and _same(other, note.body):
-                self.matched -= 1
+                matched -= 1
                 continue
             marks = search.marks(one.text) if marked else ()
             hits.append(Hit(note, one.shown, one.why, weak, one.text, marks, one.parts))
-        return hits
+        return hits, matched
 
     def around(self, text: str, since: str, window: int) -> Around | None:
         """The notes that a new text must be compared with, found by the index."""
@@ -461,20 +486,15 @@ class Finder:
                 index.highest(),
             )
 
-        return self._use(act)
+        return self._use(act)[0]
 
     def having(self, uids: set[str]) -> list[Note] | None:
         """The memories that have one of these uids; None when the index cannot say."""
-        found = self._use(lambda index, synced: None if synced.missing else index.having(uids))
+        found, _ = self._use(lambda index, synced: None if synced.missing else index.having(uids))
         return None if found is None else [n for n in self._notes(found) if n.kind == "memory"]
 
     def _notes(self, names: Iterable[str]) -> list[Note]:
         return [note for note in map(self.note, names) if note is not None]
-
-
-def search_files(query: str, notes: Iterable[Note], filters: Filters, today: str) -> list[Hit]:
-    """Recall without an index."""
-    return scan(query, (note for note in notes if filters.fit(note)), today=today)
 
 
 def _same(one: str, other: str) -> bool:
