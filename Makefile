@@ -3,6 +3,7 @@
 
 PYTHON ?= python3
 UV_VERSION := 0.13.7
+PIPX_VERSION := 1.18.4
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -19,7 +20,7 @@ export PIP_USER := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help chat test check fix bench bench-big bench-peers torture mutants docs lock clean python
+.PHONY: help chat test check fix bench bench-big bench-peers torture mutants docs lock package clean python
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -67,6 +68,9 @@ lock: python ## pin the packages again (UPGRADE=1 takes the newest releases)
 	@$(COMPILE) -o requirements/base.lock
 	@$(COMPILE) -o requirements/dev.lock --group dev -c requirements/base.lock
 	@rm -rf $(LOCKER)
+
+package: python ## install Co as people do, with pip, pipx and uv, and try each
+	@$(PYTHON) scripts/package.py pipx==$(PIPX_VERSION) uv==$(UV_VERSION)
 
 clean: ## remove the environment and everything the tools left behind
 	@rm -rf $(VENV) $(LOCKER) .bench-peers .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
