@@ -169,7 +169,7 @@ def aside_text(book: Reader) -> list[str]:
     return [
         f"{visible(path, keep='')} was being edited at that moment; "
         "compare it with the memory of that name (co knowledge doctor)."
-        for path in book.journal.aside
+        for path in book.store.aside
     ]
 
 

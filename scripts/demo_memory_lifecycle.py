@@ -87,7 +87,7 @@ def leaving(book: Notebook) -> None:
     check("its number is not used again", book.next_id() > 7)
     book.restore(7)
     check("and it comes back, byte for byte", book.find(7).raw == raw)
-    ops = [entry.op for entry in book.journal.entries()]
+    ops = [entry.op for entry in book.store.entries()]
     print(f"    the journal: {', '.join(ops)}")
     check("everything that happened is on record", ops[-2:] == ["forget", "restore"])
 

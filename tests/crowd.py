@@ -138,13 +138,13 @@ class _Run:
         numbers = Counter(note.id for note in notes)
         found += [f"number {number} is used twice" for number in numbers if numbers[number] > 1]
         created: Counter[str] = Counter()
-        for entry in book.journal.entries():
+        for entry in book.store.entries():
             created.update(
                 re.sub(r"-.*", "", file["path"]) for file in entry.files if file["before"] is None
             )
         found += [f"{name} was given out twice" for name in created if created[name] > 1]
         found += [f"left over: {name}" for name in temps(self.root)]
-        if book.problems or book.journal.tail().state == "intent":
+        if book.problems or book.store.tail().state == "intent":
             found.append(f"unfinished or unreadable: {book.problems}")
 
 

@@ -61,7 +61,7 @@ def _intake(book: Notebook) -> None:
     items = [Item(f"Imported fact {word}", "old.json") for word in ("alpha", "beta", "gamma")]
     change = book.plan_intake(items, context=b"# Context\n").change
     assert change is not None
-    book.journal.commit(change)
+    book.store.commit(change)
 
 
 def _export(book: Notebook) -> None:
@@ -77,7 +77,7 @@ def _exported(book: Notebook) -> None:
 def _import_file(book: Notebook) -> None:
     plan = files.plan_import(book, files.collect(Path(book.root, "old.jsonl")))
     assert plan.change is not None
-    book.journal.commit(plan.change)
+    book.store.commit(plan.change)
 
 
 def _with_file(book: Notebook) -> None:
@@ -232,7 +232,7 @@ def prepare(operation: Operation, work: str) -> Stage:
     book = stage.book(root)
 
     def after(_: int, call: Call) -> None:
-        ended = str(call) == "write archive/journal.jsonl" and book.journal.tail().state == "done"
+        ended = str(call) == "write archive/journal.jsonl" and book.store.tail().state == "done"
         if ended or (operation.purges and state(root) != stage.states[-1]):  # it goes bit by bit
             stage.states.append(state(root))
 

@@ -38,6 +38,7 @@ from co_cli.errors import CoError, NotFound
 from co_cli.knowledge.doctor import diagnose
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.purge import find_copies, purge
+from co_cli.knowledge.store import previous
 
 
 @dataclass(slots=True)
@@ -158,7 +159,7 @@ def inspect(stage: Stage, root: str, outcome: Outcome, report: Report) -> Iterat
         yield "the next save changed more than its own note"
     if temps(root):
         yield "a temporary file is left after the next save"
-    if fault.kind == "fail" and not fault.forever and book.journal.unreadable_lines():
+    if fault.kind == "fail" and not fault.forever and book.store.unreadable_lines():
         yield "a journal line is torn"
     yield from _check_numbers(book)
     if stage.operation.purges:
@@ -169,7 +170,7 @@ def inspect(stage: Stage, root: str, outcome: Outcome, report: Report) -> Iterat
 
 def _look(stage: Stage, book: Notebook, now: State, outcome: Outcome) -> Iterator[str]:
     acknowledged = outcome.acknowledged
-    if book.journal.tail().state == "intent":
+    if book.store.tail().state == "intent":
         yield "an intent is still open after the next start"
     if temps(book.root):
         yield "a temporary file is left after the next start"
@@ -204,11 +205,11 @@ def _hidden_note(stage: Stage, outcome: Outcome) -> bool:
 def _kept(book: Notebook) -> list[bytes]:
     """Every previous version that a finished change can bring back."""
     found = []
-    for entry in book.journal.entries():
+    for entry in book.store.entries():
         for file in entry.files if entry.state == "done" else ():
             if file["before"] is not None:
                 try:
-                    found.append(book.journal.kept(entry.n, file))
+                    found.append(previous(book.store, entry.n, file))
                 except CoError:
                     continue
     return found
@@ -216,7 +217,7 @@ def _kept(book: Notebook) -> list[bytes]:
 
 def _check_purge(book: Notebook, word: str, acknowledged: bool) -> Iterator[str]:
     """A purge is done, or says that it is not and can be repeated."""
-    done = any((entry.op, entry.state) == ("purge", "done") for entry in book.journal.entries())
+    done = any((entry.op, entry.state) == ("purge", "done") for entry in book.store.entries())
     if _traces(book.root, word) and (acknowledged or done):
         yield "a purge that is not whole is journalled as done or acknowledged"
     elif _traces(book.root, word):
@@ -238,7 +239,7 @@ def _traces(root: str, word: str) -> list[str]:
 def _check_numbers(book: Notebook) -> Iterator[str]:
     """Numbers only grow, whether or not the change that took one was carried out."""
     highest = 0
-    for entry in book.journal.entries():
+    for entry in book.store.entries():
         if entry.op in ("restore", "undo"):
             continue
         for file in entry.files:

@@ -15,7 +15,8 @@ from co_cli.errors import FormatError, MovedOn
 from co_cli.knowledge.doctor import diagnose
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.purge import find_copies, purge
-from co_cli.knowledge.store.files import Journal
+from co_cli.knowledge.store import JOURNAL
+from co_cli.knowledge.store.files import FolderStore
 from co_cli.paths import GITIGNORE
 from co_cli.results import aside_text
 
@@ -29,7 +30,7 @@ def book(tmp_path: Path) -> Notebook:
 
 def archived(book: Notebook) -> dict[str, bytes]:
     """Every file in the archive but the journal."""
-    top = Path(book.journal.archive)
+    top = Path(book.store.locate("archive"))
     return {str(path.relative_to(top)): path.read_bytes() for path in top.glob("*/*/*")}
 
 
@@ -43,13 +44,13 @@ def reasons(book: Notebook) -> dict[str, str]:
 
 def test_a_journal_from_a_backup_costs_no_archived_version(book: Notebook) -> None:
     """Red when a change takes the number of a folder that the archive has already."""
-    backup = Path(book.journal.path).read_bytes()
+    backup = Path(book.store.locate(JOURNAL)).read_bytes()
     book.remember(FACTS[0] + "!", ["first"])
     book.remember(FACTS[0], ["second"])
     book.forget(2)
     before = archived(book)
     assert len(before) == 3
-    Path(book.journal.path).write_bytes(backup)
+    Path(book.store.locate(JOURNAL)).write_bytes(backup)
     again = Notebook(book.root, policy=ROOMY)
     raw = again.find(1).raw
     again.remember(FACTS[0] + "!", ["third"])
@@ -60,7 +61,7 @@ def test_a_journal_from_a_backup_costs_no_archived_version(book: Notebook) -> No
     for _ in range(4):
         again.undo()
     assert again.find(1).raw == raw
-    assert {one.n for one in again.journal.entries()} == {*range(1, 6), *range(9, 17)}
+    assert {one.n for one in again.store.entries()} == {*range(1, 6), *range(9, 17)}
     assert reasons(again) == {}
 
 
@@ -71,7 +72,7 @@ def test_what_has_the_next_number_already_is_not_written_to(
     """Red when a folder that a killed writer or another program made is used by a change."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    taken = Path(book.journal.kept_folder(book.journal.tail().n + 1))
+    taken = Path(FolderStore(book.root).kept_folder(book.store.tail().n + 1))
     if kind == "folder":
         taken.mkdir()
     elif kind == "file":
@@ -82,7 +83,7 @@ def test_what_has_the_next_number_already_is_not_written_to(
     book.protect(1)
     book.undo()
     assert book.find(1).raw == raw
-    assert book.journal.tail().n == 8
+    assert book.store.tail().n == 8
     assert os.listdir(elsewhere) == []
 
 
@@ -90,14 +91,14 @@ def test_what_has_the_next_number_already_is_not_written_to(
 def test_a_number_at_the_end_of_all_numbers_costs_no_note(highest: int, book: Notebook) -> None:
     """Red when a change gets a number that the journal does not read back."""
     line = {"n": highest, "state": "intent", "high": 5, "op": "save", "actor": "cli", "at": ""}
-    with open(book.journal.path, "a", encoding="utf-8") as file:
+    with open(book.store.locate(JOURNAL), "a", encoding="utf-8") as file:
         file.write(json.dumps(line) + "\n" + json.dumps(line | {"state": "done"}) + "\n")
     for number in (1, 2, 3):
         book.forget(number)
     for number in (1, 2, 3):
         assert book.restore(number).note.body == FACTS[number - 1]
     assert [note.body for note in book.notes()] == FACTS
-    assert book.journal.unreadable_lines() == []
+    assert book.store.unreadable_lines() == []
 
 
 # Edits that come at the very moment
@@ -171,10 +172,11 @@ def test_a_plan_that_is_out_of_date_writes_nothing_at_all(book: Notebook) -> Non
     plan = book.plan_remember(FACTS[0] + "!", ["new"])
     path = Path(book.find(1).path)
     path.write_bytes(path.read_bytes() + b"by hand\n")
-    before = Path(book.journal.path).read_bytes(), os.listdir(book.journal.archive)
+    archive, journal = book.store.locate("archive"), Path(book.store.locate(JOURNAL))
+    before = journal.read_bytes(), os.listdir(archive)
     with pytest.raises(MovedOn):
         book.commit(plan)
-    assert (Path(book.journal.path).read_bytes(), os.listdir(book.journal.archive)) == before
+    assert (journal.read_bytes(), os.listdir(archive)) == before
 
 
 # What lies around
@@ -182,7 +184,7 @@ def test_a_plan_that_is_out_of_date_writes_nothing_at_all(book: Notebook) -> Non
 
 def test_what_is_only_named_like_a_temporary_file_stays_and_stops_nothing(book: Notebook) -> None:
     """Red when a folder of such a name is removed or refuses a save, or a person's file goes."""
-    for folder in (book.root, book.memories, book.journal.archive):
+    for folder in (book.root, book.memories, book.store.locate("archive")):
         Path(folder, ".co-0123456789abcdef.tmp").mkdir()
         Path(folder, ".co-notes.tmp").write_text("mine")
         Path(folder, ".co-fedcba9876543210.tmp").write_text("left by a dead writer")
@@ -207,7 +209,7 @@ def test_a_notebook_made_by_hand_gets_what_keeps_it_out_of_git(tmp_path: Path) -
     Notebook(tmp_path).remember(FACTS[1])
     assert ignore.read_text() == "mine\n"
     ignore.unlink()
-    with Journal(str(tmp_path)).locked():
+    with FolderStore(tmp_path).locked():
         assert ignore.read_bytes() == GITIGNORE
 
 
@@ -236,7 +238,7 @@ def test_a_header_that_would_read_otherwise_afterwards_is_refused(
     with pytest.raises(FormatError, match="in a way Co cannot change line by line"):
         book.remember(FACTS[0] + "!", ["b"])
     assert path.read_bytes() == before
-    assert not os.path.exists(book.journal.path)
+    assert not os.path.exists(book.store.locate(JOURNAL))
 
 
 def test_a_purge_takes_what_a_change_could_not_give_back(book: Notebook) -> None:

@@ -528,7 +528,7 @@ def test_g9_trouble_is_told_and_changes_nothing(book: Notebook, step: str, code:
     assert left == []
     assert Path(note.path).read_bytes() == note.raw
     again = Notebook(book.root, clock=lambda: NOON)
-    assert (temps(book.root), again.journal.tail().state == "intent") == ([], False)
+    assert (temps(book.root), again.store.tail().state == "intent") == ([], False)
     assert bodies(again) == ["User prefers tea"]
     assert again.remember("user prefers tea!", ["drink"]).action == "consolidated"
 
@@ -595,7 +595,7 @@ def test_g10_a_hostile_query_is_answered_at_once(book: Notebook) -> None:
 def test_g10_a_long_journal_still_undoes_and_restores(book: Notebook) -> None:
     """Red when the journal may not be longer than a note."""
     book.remember("User prefers tea")
-    with Path(book.journal.path).open("a", encoding="utf-8") as file:
+    with Path(book.store.locate(JOURNAL)).open("a", encoding="utf-8") as file:
         line = {"n": 1, "state": "done", "high": 1, "actor": "x" * 1000}
         file.writelines([json.dumps(line) + "\n"] * 9000)
     book.forget(1)
@@ -727,7 +727,7 @@ def test_g12_another_notebooks_archive_is_not_read_through_a_link(
     other.remember("A secret of another project")
     other.forget(1)
     os.makedirs(book.memories)
-    os.symlink(other.journal.archive, book.journal.archive)
+    os.symlink(other.store.locate("archive"), book.store.locate("archive"))
     before = files(other.root)
     assert _try_everything(book.root) == []
     assert files(other.root) == before
@@ -748,7 +748,7 @@ def test_g12_a_note_that_is_a_link_is_named_and_not_read(book: Notebook, outside
 def _forge(book: Notebook, **entry: object) -> None:
     """Add a line to the journal as somebody else would write it."""
     line = {"n": 2, "state": "intent", "high": 1, "op": "save", **entry}
-    with Path(book.journal.path).open("a", encoding="utf-8") as file:
+    with Path(book.store.locate(JOURNAL)).open("a", encoding="utf-8") as file:
         file.write(json.dumps(line) + "\n")
 
 
@@ -860,7 +860,7 @@ def test_the_archive_is_private_and_notes_follow_the_umask(book: Notebook) -> No
         note = book.remember("User prefers tea").note
     finally:
         os.umask(old)
-    assert stat.S_IMODE(os.stat(book.journal.archive).st_mode) == 0o700
+    assert stat.S_IMODE(os.stat(book.store.locate("archive")).st_mode) == 0o700
     assert stat.S_IMODE(os.stat(note.path).st_mode) == 0o640
 
 

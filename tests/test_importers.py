@@ -164,7 +164,7 @@ def put_memories(project: Path, category: str, content: Any) -> Path:
 def bring_in(book: Notebook, haul: Haul) -> Intake:
     intake = plan_import(book, haul)
     if intake.change is not None:
-        book.journal.commit(intake.change)
+        book.store.commit(intake.change)
     return intake
 
 

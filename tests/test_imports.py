@@ -102,6 +102,7 @@ LATE_IMPORTS_ALLOWED = [
     "knowledge.search.index",
     "knowledge.search.recall",
     "knowledge.store.exchange",
+    "knowledge.store.files",
     "trust.foreign",
     "providers.embedders",
     "providers.models",
@@ -114,7 +115,7 @@ LATE_IMPORTS_ALLOWED = [
 # What looking at notes never loads: the half of Co that writes, and what costs a millisecond.
 WRITING = (
     "context doctor importers lifecycle notebook plan purge safety.check safety.hidden_text "
-    "safety.secrets store.files versions"
+    "safety.secrets store.writer versions"
 ).split()
 COSTLY = (
     "asyncio click.shell_completion dataclasses difflib hashlib pathlib rapidfuzz rich "

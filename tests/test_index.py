@@ -420,7 +420,7 @@ def test_what_co_itself_removed_is_not_missing(book: Notebook) -> None:
     items = [Item(f"Imported fact{number} about a zebra", "old.json") for number in range(15)]
     change = book.plan_intake(items).change
     assert change is not None
-    book.journal.commit(change)
+    book.store.commit(change)
     assert len(names(book, "zebra")) == 15
     book.undo()
     assert (names(book, "zebra"), len(book.recall("zebra").missing)) == ([], 0)

@@ -224,7 +224,7 @@ class Machine(RuleBasedStateMachine):
                 self.said |= _say({name: wanted[name]})
             else:
                 self.archived[name] = before[name]
-        self._noted(self.book.journal.tail().n, before)
+        self._noted(self.book.store.tail().n, before)
 
     # What the verbs have in common
 
@@ -330,7 +330,7 @@ class Machine(RuleBasedStateMachine):
             self.archived[name] = before[name]
         for name in sorted(set(_say(after)) - set(_say(before)) - set(self.archived)):
             self._created(parse(name, after[name]).id)
-        self.highest = max(self.highest, self.book.journal.tail().high)
+        self.highest = max(self.highest, self.book.store.tail().high)
         self.said = _say(after)
         self._adopt(before)
 
@@ -356,7 +356,7 @@ class Machine(RuleBasedStateMachine):
         book = self.open(copy)
 
         def after(_: int, call: Call) -> None:
-            if str(call) == "write archive/journal.jsonl" and book.journal.tail().state == "done":
+            if str(call) == "write archive/journal.jsonl" and book.store.tail().state == "done":
                 found.append(_say(_read(copy)))
 
         with Shim(copy, sync=False, after=after), suppress(CoError):
@@ -366,7 +366,7 @@ class Machine(RuleBasedStateMachine):
 
     def _adopt(self, before: dict[str, bytes]) -> None:
         """Remember what stood before the changes that a crashed verb finished after all."""
-        for entry in self.book.journal.entries():
+        for entry in self.book.store.entries():
             if entry.state == "done" and entry.n not in self.before:
                 self.before[entry.n] = dict(before)
                 before = before | _read(self.root)  # a save that was done before its decay

@@ -17,7 +17,8 @@ from co_cli.knowledge import Notebook, Policy
 from co_cli.knowledge.doctor import diagnose
 from co_cli.knowledge.plan import Item
 from co_cli.knowledge.purge import find_copies, purge
-from co_cli.knowledge.store.journal import Entry
+from co_cli.knowledge.store import JOURNAL, Entry
+from co_cli.knowledge.store.files import FolderStore
 
 START = datetime(2026, 2, 9, 14, 30, tzinfo=UTC)
 
@@ -445,7 +446,7 @@ def test_purge_removes_every_copy_even_inside_a_consolidated_note(book: Notebook
     ]
     assert left == []
     assert book.inside(2) is not None
-    assert [entry.op for entry in book.journal.entries()][-1] == "purge"
+    assert [entry.op for entry in book.store.entries()][-1] == "purge"
     assert "bbbbbbbbb" in (book.inside(2) or ("", ""))[1]
 
 
@@ -474,7 +475,7 @@ def test_an_import_adds_what_is_new_names_what_is_refused_and_can_be_undone(book
     assert [item.origin for item in intake.known] == ["a.md", "c.md"]
     assert [problem.path for problem in intake.refused] == ["d.md"]
     assert intake.change is not None
-    book.journal.commit(intake.change)
+    book.store.commit(intake.change)
     assert book.find(2).created == "2020-01-01T00:00:00Z"
     assert book.find(2).meta["source"] == "import"
     assert (Path(book.root) / "context.md").read_bytes() == b"# hello\n"
@@ -489,7 +490,7 @@ def test_doctor_names_each_trouble_and_changes_nothing(book: Notebook) -> None:
     hand_write(book, "009-conflict.md", "id: 9\ncreated: 2026-02-09T14:30:00Z\nexpires: soon",
                "x\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other")  # fmt: skip
     hand_write(book, "011-utf16.md", "").write_bytes("---\nid: 1\n---\n".encode("utf-16"))
-    with open(book.journal.path, "a") as journal:
+    with open(book.store.locate(JOURNAL), "a") as journal:
         journal.write("not json\n")
     assert [(Path(p.path).name, p.line, p.reason) for p in diagnose(book)] == [
         ("011-utf16.md", 1, "is UTF-16, not UTF-8"),
@@ -661,9 +662,9 @@ def test_a_lost_journal_does_not_cost_what_the_archive_holds(book: Notebook) -> 
     """G8. Red when numbering starts again at one and writes over kept bytes."""
     book.remember("first words")
     book.remember("First words")
-    kept = Path(book.journal.archive) / "000002/memories/001-first-words.md"
+    kept = Path(book.store.locate("archive")) / "000002/memories/001-first-words.md"
     before = kept.read_bytes()
-    os.unlink(book.journal.path)
+    os.unlink(book.store.locate(JOURNAL))
     book.remember("first words!")
     book.remember("First  words.")
     assert kept.read_bytes() == before
@@ -672,15 +673,15 @@ def test_a_lost_journal_does_not_cost_what_the_archive_holds(book: Notebook) -> 
 def test_what_a_dead_process_left_is_settled_by_the_next_look(book: Notebook) -> None:
     """Red when a notebook that stays open shows half a change for ever."""
     note = book.remember("first words").note
-    os.makedirs(os.path.dirname(book.journal.kept_path(2, "memories/001-first-words.md")))
+    os.makedirs(os.path.dirname(book.store.locate("memories/001-first-words.md", 2)))
     file = {
         "path": "memories/001-first-words.md",
         "before": hashlib.sha256(note.raw).hexdigest(),
         "after": None,
     }
     other = {"path": "memories/002-more.md", "before": None, "after": "0" * 64}
-    book.journal.append(Entry(2, "intent", 2, "merge", files=[file, other]))
-    os.rename(note.path, book.journal.kept_path(2, file["path"] or ""))
+    FolderStore(book.root).journal.append(Entry(2, "intent", 2, "merge", files=[file, other]))
+    os.rename(note.path, book.store.locate(file["path"] or "", 2))
     assert texts(book) == {1: "first words"}
 
 

@@ -69,7 +69,7 @@ class Place:
         self.moves += 1
         change = plan_import(self.book, collect(path)).change
         if change is not None:
-            self.book.journal.commit(change)
+            self.book.store.commit(change)
 
 
 def plant(place: Place, mark: str, number: int = 1) -> None:

@@ -19,6 +19,7 @@ from co_cli.knowledge import Notebook, Policy
 from co_cli.knowledge.doctor import diagnose
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.purge import find_copies, purge
+from co_cli.knowledge.store import JOURNAL
 
 KNOWLEDGE = Path(".co-cli/knowledge")
 MEMORIES = KNOWLEDGE / "memories"
@@ -248,9 +249,9 @@ def test_an_edit_of_a_summary_at_that_very_moment_is_kept(book: Notebook, edits:
         purge(book, find_copies(book, 1))
     assert left == []
     assert Path(summary.path).read_bytes() == summary.raw + f"edit {edits - 1}\n".encode()
-    aside = [Path(path).read_bytes() for path in book.journal.aside]
+    aside = [Path(path).read_bytes() for path in book.store.aside]
     assert aside == [summary.raw + b"edit 0\n"][: edits - 1]
-    for path in book.journal.aside:
+    for path in book.store.aside:
         os.unlink(path)
     done("forget", "1", "--purge", "--yes")
     assert holding("fact-0") == []
@@ -365,14 +366,14 @@ def test_no_digest_of_a_purged_text_stays_in_the_journal(book: Notebook) -> None
     book.remember("Lions roar at night", call="call-2")
     decay(book)
     book.undo()
-    before = book.journal.entries()
+    before = book.store.entries()
     done("forget", "1", "--purge", "--yes")
     zebra = [file for entry in before for file in entry.files if "001-" in file["path"]]
     old = {file[side] for file in zebra for side in ("before", "after")} - {None}
     old |= {before[0].call}
     summary = [file for entry in before for file in entry.files if "003-" in file["path"]]
     old |= {file[side] for file in summary for side in ("before", "after")} - {None}
-    text = Path(book.journal.path).read_text()
+    text = Path(book.store.locate(JOURNAL)).read_text()
     assert len(old) > 3
     assert [digest for digest in old if digest in text] == []
     assert before[2].call in text
@@ -417,7 +418,7 @@ def test_a_purge_that_was_cut_short_is_told_until_it_is_repeated(last: int) -> N
     left = Notebook(KNOWLEDGE)
     told = [problem.reason for problem in diagnose(left)]
     assert any("a purge, was cut short; repeat it" in reason for reason in told)
-    assert left.journal.entries()[-1].state == "cut short"
+    assert left.store.entries()[-1].state == "cut short"
     purge(left, find_copies(left, "1"))
     assert diagnose(left) == []
     assert holding("zebra") == []

@@ -59,9 +59,9 @@ def _carry_out(
     workspace: Workspace[Notebook], book: Notebook, intake: Intake, *, shown: bool
 ) -> None:
     fresh = workspace.is_fresh and book.scope == "project"
-    before = book.journal.read("context.md")
+    before = book.store.read("context.md")
     assert intake.change is not None
-    book.journal.commit(intake.change)
+    book.store.commit(intake.change)
     claim(workspace, fresh)
     if intake.context is not None and shown and book.scope == "project":
         at = timestamp(now())
@@ -77,7 +77,7 @@ def _preview(book: Notebook, haul: Haul, intake: Intake) -> None:
         say_line(f"known    {item.text.strip().splitlines()[0][:80]}")
     if intake.context is not None:
         say("context  these lines will be read at the start of every session:")
-        quote(difference(book.journal.read("context.md"), intake.context, "context.md"))
+        quote(difference(book.store.read("context.md"), intake.context, "context.md"))
     for problem in (*intake.refused, *haul.problems):
         where = f"{problem.path}:{problem.line}" if problem.line else problem.path
         say_line(f"skipped  {where}: {problem.reason}")

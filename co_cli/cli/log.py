@@ -10,7 +10,7 @@ from co_cli.cli.here import open_here
 from co_cli.cli.options import Ref, as_json, at_user, in_user
 from co_cli.cli.output import notice, table, to_json
 from co_cli.knowledge.notebook import Notebook
-from co_cli.knowledge.store.journal import Entry
+from co_cli.knowledge.store import Entry
 
 
 @click.command("log")
@@ -23,7 +23,7 @@ def log_command(ref: str | None, in_user: bool, limit: int, as_json: bool) -> No
     workspace = open_here(Notebook)
     place = workspace.shelf.place(at_user(ref, in_user)) if ref else (workspace.book(in_user), "")
     book, name = place
-    entries = [entry for entry in reversed(book.journal.entries()) if _touches(entry, name)]
+    entries = [entry for entry in reversed(book.store.entries()) if _touches(entry, name)]
     if as_json:
         to_json([entry_json(entry) for entry in entries[:limit]])
     elif entries:

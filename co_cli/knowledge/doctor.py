@@ -10,7 +10,7 @@ from typing import Any
 from co_cli.errors import CoError
 from co_cli.knowledge.format.note import Note, has_conflict
 from co_cli.knowledge.reader import Problem, Reader
-from co_cli.knowledge.store.journal import Entry
+from co_cli.knowledge.store import JOURNAL, Entry, disk
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
@@ -68,19 +68,17 @@ def _odd(note: Note) -> list[Problem]:
 
 
 def _journal(book: Reader) -> list[Problem]:
-    journal = book.journal
+    store, path = book.store, book.store.locate(JOURNAL)
     found = [
-        Problem(journal.path, "a line cannot be read and is passed over", line)
-        for line in journal.unreadable_lines()
+        Problem(path, "a line cannot be read and is passed over", line)
+        for line in store.unreadable_lines()
     ]
-    if journal.tail().state == "intent":
-        found.append(Problem(journal.path, "a change is unfinished; the next save settles it"))
-    entries = journal.entries()
+    if store.tail().state == "intent":
+        found.append(Problem(path, "a change is unfinished; the next save settles it"))
+    entries = store.entries()
     for entry in entries:
         if entry.state == "cut short" and not _repeated(entry, entries):
-            found.append(
-                Problem(journal.path, f"change {entry.n}, a purge, was cut short; repeat it")
-            )
+            found.append(Problem(path, f"change {entry.n}, a purge, was cut short; repeat it"))
         found += [problem for file in entry.files for problem in _kept(book, entry, file)]
     return found
 
@@ -94,9 +92,10 @@ def _repeated(purge: Entry, entries: list[Entry]) -> bool:
 
 def _kept(book: Reader, entry: Entry, file: dict[str, Any]) -> Iterator[Problem]:
     """What is odd about the previous bytes of one file: gone, or written by somebody since."""
-    path, name = book.journal.kept_path(entry.n, file["path"]), file["path"]
+    name = file["path"]
+    path = book.store.locate(name, entry.n)
     try:
-        held = book.journal.digest_kept(entry.n, name)
+        held = disk.digest(book.store.read(name, entry.n))
     except CoError as error:
         yield Problem(path, str(error))
         return

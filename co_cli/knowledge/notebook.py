@@ -7,7 +7,6 @@ plans again.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
@@ -20,9 +19,7 @@ from co_cli.knowledge.plan import Draft, Intake, Item, Plan, Saved, protected
 from co_cli.knowledge.reader import Problem, Reader, Ref, named
 from co_cli.knowledge.safety import check
 from co_cli.knowledge.search.hits import Around
-from co_cli.knowledge.store import disk
-from co_cli.knowledge.store.files import Change, Edit, Journal
-from co_cli.knowledge.store.journal import Entry
+from co_cli.knowledge.store import Change, Edit, Entry, disk, previous
 
 _TRIES = 5
 
@@ -33,18 +30,15 @@ class Notebook(Reader):
     It belongs to one thread; others open their own, and share nothing but the files.
     """
 
-    journal: Journal
-    journal_kind = Journal
-
     def start(self, context: bytes) -> bool:
         """Begin the notebook with a context.md, unless there is one; whether it was written."""
-        if os.path.lexists(os.path.join(self.root, "context.md")):
+        if self.store.signature("context.md"):
             return False
         at = timestamp(self.clock())
         edit = Edit("context.md", None, context)
         for _ in range(_TRIES):
             with suppress(MovedOn):
-                self.journal.commit(Change("init", "cli", at, self.journal.tail().settled, (edit,)))
+                self.store.commit(Change("init", "cli", at, self.store.tail().settled, (edit,)))
                 return True
         return False
 
@@ -161,7 +155,7 @@ class Notebook(Reader):
 
     def _repeat(self, call: str, text: str) -> Saved | None:
         """The answer a tool call got when it arrived the first time, while its note is there."""
-        done = self.journal.find_call(call)
+        done = self.store.find_call(call)
         if done is None:
             return None
         made = [file["path"] for file in done.files if file["before"] is None]
@@ -176,7 +170,7 @@ class Notebook(Reader):
         """
         saved = plan.saved
         if plan.change is not None:
-            saved.change = self.journal.commit(plan.change)
+            saved.change = self.store.commit(plan.change)
             if self.origins is not None:
                 self.origins.wrote(plan.change.op, plan.change.edits)
         if saved.decayed and saved.action != "decayed":
@@ -203,8 +197,8 @@ class Notebook(Reader):
             except MovedOn:
                 continue
         try:
-            with self.journal.locked():
-                self.journal.recover()
+            with self.store.locked():
+                self.store.recover()
                 return self.commit(plan())
         except OSError as error:
             raise disk.trouble(error) from error
@@ -285,7 +279,7 @@ class Notebook(Reader):
 
     def refresh(self, plan: Plan) -> Plan:
         """A plan to decay that a person agreed to, on what is there now, if it does the same."""
-        if plan.change is None or plan.change.basis == self.journal.tail().settled:
+        if plan.change is None or plan.change.basis == self.store.tail().settled:
             return plan
         again = self.plan_decay(actor=plan.change.actor)
         if again is None or again.saved.decayed != plan.saved.decayed:
@@ -321,7 +315,7 @@ class Notebook(Reader):
                 intake.added.append(draft.add(text, tags, fields))
             except FormatError as error:
                 intake.refused.append(Problem(item.origin, str(error)))
-        if context is not None and context != (before := self.journal.read("context.md")):
+        if context is not None and context != (before := self.store.read("context.md")):
             draft.edits.append(Edit("context.md", before, context))
         if draft.edits:
             draft.over = len(notes) + len(intake.added) > self.policy.max_count
@@ -338,7 +332,7 @@ class Notebook(Reader):
 
         def plan() -> Plan:
             draft = Draft(self, actor)
-            draft.basis = self.journal.tail()
+            draft.basis = self.store.tail()
             draft.high = changed.id
             draft.edits.append(Edit(f"memories/{note.name}", note.raw, data))
             return Plan(draft.change("edit"), Saved("edited", changed, self.ref(changed)))
@@ -351,7 +345,7 @@ class Notebook(Reader):
         """Bring an archived note back as it was."""
 
         def plan() -> Plan:
-            self.basis = self.journal.tail()
+            self.basis = self.store.tail()
             note = self.pick(ref, [note for _, note in self.archived()])
             if note is None:
                 name = ref.name[:-3] if isinstance(ref, Note) else ref
@@ -369,8 +363,8 @@ class Notebook(Reader):
 
     def plan_undo(self, n: int = 0, *, actor: str = "cli") -> Change:
         """The change that takes back change `n`, or the last one that still stands."""
-        basis = self.journal.tail()
-        entries = [entry for entry in self.journal.entries() if entry.state == "done"]
+        basis = self.store.tail()
+        entries = [entry for entry in self.store.entries() if entry.state == "done"]
         undone: set[int] = set()
         for entry in reversed(entries):
             if entry.undoes and entry.n not in undone:
@@ -393,13 +387,13 @@ class Notebook(Reader):
             raise NotFound(f"change {entry.n} ({entry.op}) was purged or is a purge", hint=hint)
 
     def _undo_edit(self, entry: Entry, file: dict[str, Any]) -> Edit:
-        present = self.journal.read(file["path"])
+        present = self.store.read(file["path"])
         if disk.digest(present) != file["after"]:
             raise MovedOn(
                 f"{file['path']} has changed since change {entry.n}",
                 hint="Nothing was changed. Edit the file by hand, or undo the newer change first.",
             )
-        before = None if file["before"] is None else self.journal.kept(entry.n, file)
+        before = None if file["before"] is None else previous(self.store, entry.n, file)
         return Edit(file["path"], present, before)
 
     def undo(self, n: int = 0, *, actor: str = "cli") -> Entry:
@@ -407,15 +401,15 @@ class Notebook(Reader):
         for _ in range(_TRIES):
             change = self.plan_undo(n, actor=actor)
             try:
-                self.journal.commit(change)
+                self.store.commit(change)
                 break
             except MovedOn:
                 continue
         else:
-            with self.journal.locked():
+            with self.store.locked():
                 change = self.plan_undo(n, actor=actor)
-                self.journal.commit(change)
-        return next(entry for entry in self.journal.entries() if entry.n == change.undoes)
+                self.store.commit(change)
+        return next(entry for entry in self.store.entries() if entry.n == change.undoes)
 
 
 def _is_undoable(entry: Entry) -> bool:

@@ -10,8 +10,7 @@ from co_cli.errors import FormatError, Protected
 from co_cli.knowledge import lifecycle
 from co_cli.knowledge.format.note import Note, file_name, parse, render, rewrite, timestamp
 from co_cli.knowledge.reader import Problem, Reader
-from co_cli.knowledge.store import disk
-from co_cli.knowledge.store.files import Change, Edit
+from co_cli.knowledge.store import Change, Edit, disk
 
 
 @dataclass(slots=True)

@@ -13,9 +13,7 @@ from co_cli.knowledge.format.note import Note, Part, rewrite, sections, timestam
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.plan import protected
 from co_cli.knowledge.reader import Ref
-from co_cli.knowledge.store import disk, exchange
-from co_cli.knowledge.store.files import Change
-from co_cli.knowledge.store.journal import Entry
+from co_cli.knowledge.store import Change, Entry, disk
 from co_cli.knowledge.versions import Lineage, Version, lineages
 
 PURGED = "purged"
@@ -67,7 +65,7 @@ def find_copies(book: Notebook, ref: Ref, *, earlier: bool = False) -> Copies:
 
     With `earlier`, also what it was made of or replaced.
     """
-    known, entries = lineages(book), book.journal.entries()
+    known, entries = lineages(book), book.store.entries()
     named = _named(book, ref, known)
     note = named.latest if named else None
     copies = Copies(ref, note.id if note else _number(ref), taken=earlier)
@@ -174,33 +172,32 @@ def purge(
 
     MovedOn when something was changed since they were found; then nothing is removed.
     """
-    journal = book.journal
+    store = book.store
     try:
-        with journal.locked():
-            journal.recover()
+        with store.locked():
+            store.recover()
             if find_copies(book, copies.ref, earlier=copies.taken) != copies:
                 raise MovedOn(
                     "the notebook changed meanwhile", hint="Nothing was purged; try again."
                 )
             at, path = timestamp(book.clock()), f"memories/{copies.number:03d}-{PURGED}.md"
-            change = Change("purge", actor, at, journal.tail().n, (), high=copies.number)
-            entry = journal.begin(change, [{"path": path, "before": PURGED, "after": PURGED}])
-            _carry_out(book, copies, entry, first)
+            change = Change("purge", actor, at, store.tail().n, (), high=copies.number)
+            store.begin(change, [{"path": path, "before": PURGED, "after": PURGED}])
+            _carry_out(book, copies, first)
             if book.origins is not None:
                 book.origins.forget_gone()
     except OSError as error:
         raise disk.trouble(error) from error
 
 
-def _carry_out(book: Notebook, copies: Copies, entry: Entry, first: Callable[[], None]) -> None:
+def _carry_out(book: Notebook, copies: Copies, first: Callable[[], None]) -> None:
     gone: list[str] = []
     try:
-        book.journal.sweep(entry)
         first()
         digests = _remove(book, copies, gone)
         _remove_index(book)
-        entries = [_redacted(one, copies, digests) for one in book.journal.entries()]
-        book.journal.rewrite([*entries[:-1], entries[-1]._replace(state="done")])
+        entries = [_redacted(one, copies, digests) for one in book.store.entries()]
+        book.store.rewrite([*entries[:-1], entries[-1]._replace(state="done")])
     except (OSError, CoError) as error:
         why = disk.trouble(error) if isinstance(error, OSError) else error
         name = copies.ref.name[:-3] if isinstance(copies.ref, Note) else copies.ref
@@ -217,30 +214,12 @@ def _remove(book: Notebook, copies: Copies, gone: list[str]) -> dict[str | None,
     for holder, parts in copies.summaries:
         raw = rewrite(holder.raw, {}, lifecycle.without_parts(holder, parts))
         digests[disk.digest(holder.raw)] = disk.digest(raw)
-        _rewrite(book, holder, raw)
+        book.store.erase(holder.path, holder.raw, raw)
         gone.append(holder.path)
     for version in sorted(copies.files, key=lambda version: version.n):
-        os.unlink(version.path)
+        book.store.erase(version.path, version.raw, None)
         gone.append(version.path)
-    for folder in {os.path.dirname(path) for path in gone}:
-        disk.sync_folder(folder)
     return digests
-
-
-def _rewrite(book: Notebook, holder: Note, raw: bytes) -> None:
-    """Give a summary its new text; MovedOn when somebody edits it meanwhile, and the edit stays."""
-    kept, before = disk.temp_name(os.path.dirname(holder.path)), disk.digest(holder.raw)
-    exchange.swap(holder.path, raw, kept, before)
-    if exchange.settled(kept) == before:
-        os.unlink(kept)
-        return
-    exchange.put_back(kept, holder.path, disk.digest(raw))
-    if (held := disk.digest_of(kept)) == disk.digest_of(holder.path):
-        exchange.drop(kept, held)
-    if disk.exists(kept):  # the older of two edits; its name must not be a temporary one
-        os.rename(kept, aside := f"{holder.path[:-3]}-edited-{os.urandom(4).hex()}~")
-        book.journal.aside.append(aside)
-    raise MovedOn(f"{holder.name} changed while it was being written")
 
 
 def _remove_index(book: Notebook) -> None:

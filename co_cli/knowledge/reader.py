@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, NoReturn, Self
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, Self
 
 from co_cli.errors import Ambiguous, CoError, FormatError, NotFound
 from co_cli.knowledge.format.frontmatter import MAX_ID
@@ -16,8 +16,8 @@ from co_cli.knowledge.format.note import Note, now, number_of, parse, sections, 
 from co_cli.knowledge.policy import Origins, Policy
 from co_cli.knowledge.safety.escape import visible
 from co_cli.knowledge.search.hits import Filters, Hit, How, Recall, Synced
-from co_cli.knowledge.store import disk
-from co_cli.knowledge.store.journal import Entry, JournalFile
+from co_cli.knowledge.store import JOURNAL, Entry, Store, previous
+from co_cli.knowledge.store.files import FolderStore
 
 if TYPE_CHECKING:
     from co_cli.knowledge.meaning.encoders import Embedder
@@ -55,8 +55,6 @@ class Problem(NamedTuple):
 class Reader:
     """The notes of one knowledge folder, as they are now."""
 
-    journal_kind: ClassVar[type[JournalFile]] = JournalFile
-
     def __init__(
         self,
         root: str | os.PathLike[str],
@@ -67,23 +65,20 @@ class Reader:
         how: How = _USUAL,
         origins: Origins | None = None,
     ) -> None:
-        self.root = os.path.abspath(root)
+        self.store: Store = FolderStore(root)
+        self.root = self.store.root
         self.scope = scope
         self.policy = policy or Policy()
         self.clock = clock
         self.memories = os.path.join(self.root, "memories")
-        self.journal = self.journal_kind(self.root)
         self.problems: list[Problem] = []
         self.highest = self.taken = 0
-        self._leftover: list[Problem] = []
-        self.basis = self.journal.tail()
-        self._cache: dict[str, tuple[disk.Signature, Note | FormatError]] = {}
+        self.basis, self._trouble = self.store.settle()
+        self._cache: dict[str, tuple[int, Note | FormatError]] = {}
         self._seen: list[Note] | None = None  # all notes, if they were read since `_begin`
         self.how = how
         self.origins = origins
         self._found_by: Finder | None = None
-        if self.basis.state == "intent" or disk.temps([self.root]):
-            self._settle_leftovers()
 
     @classmethod
     def open(
@@ -113,47 +108,27 @@ class Reader:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _settle_leftovers(self) -> None:
-        """Finish what a killed process left half done, if the folder lets us."""
-        from co_cli.knowledge.store.files import Journal  # a reader seldom has anything to write
-
-        own = self.journal
-        journal = own if isinstance(own, Journal) else Journal(self.root)
-        try:
-            with journal.locked(patience=0):
-                journal.recover(tidy=True)
-        except disk.Busy:  # whoever is writing right now will see to it
-            pass
-        except (OSError, CoError) as error:
-            self._leftover = [Problem(self.journal.path, f"unfinished change: {error}")]
-
     def _begin(self) -> None:
         """See to it that no change is half done, before anything is read."""
         self._seen = None
-        self.basis = self.journal.tail()
-        if self.basis.state == "intent":  # by a writer that is busy, or dead
-            self._settle_leftovers()
-            self.basis = self.journal.tail()
-        if os.path.islink(self.memories):
-            raise CoError(
-                f"{self.memories} is a symbolic link",
-                hint="Co reads only real folders inside a notebook. Link the whole folder instead.",
-            )
+        self.basis, self._trouble = self.store.settle()
 
     def notes(self) -> list[Note]:
         """Every memory that can be read, by number; the others are in `problems`."""
         self._begin()
-        cache: dict[str, tuple[disk.Signature, Note | FormatError]] = {}
+        cache: dict[str, tuple[int, Note | FormatError]] = {}
         problems: list[Problem] = []
-        for entry in self._entries():
-            found = self._read(entry)
+        for name, signature in self.store.files("memories").items():
+            found = self._read(name, signature)
             if found is None:
                 continue
-            cache[entry.name] = found
+            cache[name] = found
             if isinstance(found[1], FormatError):
-                problems.append(Problem(entry.path, str(found[1]), found[1].line))
+                path = self.store.locate(f"memories/{name}")
+                problems.append(Problem(path, str(found[1]), found[1].line))
         self._cache = cache
-        self.problems = self._leftover + sorted(problems)
+        left = [Problem(self.store.locate(JOURNAL), self._trouble)] if self._trouble else []
+        self.problems = left + sorted(problems)
         notes = [found for _, found in cache.values() if isinstance(found, Note)]
         self.highest = max((note.id for note in notes), default=0)
         self.taken = max([self.highest, *(number_of(problem.path) for problem in problems)])
@@ -165,34 +140,20 @@ class Reader:
         foreign = self.origins.foreign(notes) if self.origins and notes else ()
         return [note for note in notes if note.path not in foreign] if foreign else notes
 
-    def _entries(self) -> list[os.DirEntry[str]]:
+    def _read(self, name: str, signature: int) -> tuple[int, Note | FormatError] | None:
+        known, path = self._cache.get(name), f"memories/{name}"
+        if known and known[0] == signature:
+            return known
         try:
-            with os.scandir(self.memories) as entries:
-                found = list(entries)
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            raise disk.trouble(error) from error
-        if any(entry.name.startswith(".co-") for entry in found) and disk.temps([self.memories]):
-            self._settle_leftovers()
-        return [entry for entry in found if entry.name.endswith(".md") and entry.name[0] != "."]
-
-    def _read(self, entry: os.DirEntry[str]) -> tuple[disk.Signature, Note | FormatError] | None:
-        known = self._cache.get(entry.name)
-        try:
-            if known and known[0] == disk.signature(entry.stat(follow_symlinks=False)):
-                return known
-            raw, sign = disk.read_signed(entry.path)
+            raw, signature = self.store.read_signed(path)
         except FileNotFoundError:
             return None
         except FormatError as error:
-            return (0, 0, 0, 0), error
-        except OSError as error:
-            raise disk.trouble(error) from error
+            return 0, error
         try:
-            return sign, parse(entry.path, raw)
+            return signature, parse(self.store.locate(path), raw)
         except FormatError as error:
-            return sign, error
+            return signature, error
 
     def find(self, ref: Ref) -> Note:
         """The note by number, file name or uid; Ambiguous when several answer to it."""
@@ -243,7 +204,7 @@ class Reader:
         if all(len(twins) < 2 for twins in sharing.values()):
             return set()
         made: dict[str, int] = {}
-        for entry in self.journal.entries():
+        for entry in self.store.entries():
             for file in entry.files if entry.state == "done" else ():
                 if file["before"] is None:
                     made.setdefault(file["path"], entry.n)
@@ -265,7 +226,7 @@ class Reader:
     @property
     def is_large(self) -> bool:
         """Whether a save asks the index rather than read all notes."""
-        return self.how.watch or len(disk.list_names(self.memories)) > _FEW
+        return self.how.watch or len(self.store.names("memories")) > _FEW
 
     def inside(self, number: int) -> tuple[Note, str] | None:
         """The consolidated note that holds a decayed original, and the original's part of it."""
@@ -288,7 +249,7 @@ class Reader:
         """The files that Co itself took away, by its journal."""
         return {
             os.path.basename(file["path"])
-            for entry in self.journal.entries()
+            for entry in self.store.entries()
             for file in entry.files
             if file["after"] is None and file["path"].startswith("memories/")
         }
@@ -335,7 +296,7 @@ class Reader:
 
     def exists(self) -> bool:
         """Whether there is a notebook at all; looking for one makes none."""
-        return os.path.isdir(self.memories) or os.path.isdir(os.path.join(self.root, "articles"))
+        return self.store.exists()
 
     @property
     def prefix(self) -> str:
@@ -363,16 +324,15 @@ class Reader:
     def archived(self) -> list[tuple[Entry, Note]]:
         """Notes that a change removed and that are not there now, newest first."""
         found: dict[str, tuple[Entry, Note]] = {}
-        for entry in reversed(self.journal.entries()):
+        for entry in reversed(self.store.entries()):
             for file in entry.files if entry.state == "done" else ():
                 path = file["path"]
                 if file["after"] is not None or not path.startswith("memories/") or path in found:
                     continue
                 try:
-                    raw = self.journal.kept(entry.n, file)
-                    note = parse(os.path.join(self.root, *path.split("/")), raw)
+                    note = parse(self.store.locate(path), previous(self.store, entry.n, file))
                 except CoError:
                     continue
-                if not os.path.lexists(note.path):
+                if not self.store.signature(path):
                     found[path] = entry, note
         return list(found.values())

@@ -8,7 +8,6 @@ another note was later written under a name that had become free.
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
@@ -18,8 +17,7 @@ from typing import NamedTuple
 from co_cli.errors import CoError
 from co_cli.knowledge.format.note import Note, parse
 from co_cli.knowledge.reader import Reader
-from co_cli.knowledge.store import disk
-from co_cli.knowledge.store.journal import Entry
+from co_cli.knowledge.store import Entry
 
 NOW = sys.maxsize  # stands for the change that has not happened to a file that is there
 
@@ -80,32 +78,13 @@ class Lineage:
 
 def lineages(book: Reader) -> list[Lineage]:
     """Every note of which there are bytes."""
-    entries = book.journal.entries()
+    entries = book.store.entries()
     by_name: dict[str, list[Version]] = defaultdict(list)
-    for version in (*archived(book), *(Version(NOW, n.path, n.raw, n) for n in book.notes())):
+    archived = (Version(n, path, raw, _parsed(path, raw)) for n, path, raw in book.store.kept())
+    for version in (*archived, *(Version(NOW, n.path, n.raw, n) for n in book.notes())):
         by_name[version.name].append(version)
     found = [one for name in by_name for one in _split(name, by_name[name], entries)]
     return _joined(found, entries)
-
-
-def archived(book: Reader) -> Iterator[Version]:
-    """Every copy in the archive, oldest first; nothing that a link leads to."""
-    archive = book.journal.archive
-    folders = [(int(m[0]), m.string) for m in map(_NUMBER.match, disk.list_names(archive)) if m]
-    for n, change in sorted(folders):
-        if os.path.islink(os.path.join(archive, change)):
-            continue
-        folder = os.path.join(archive, change, "memories")
-        for name in sorted(disk.list_names(folder)):
-            path = os.path.join(folder, name)
-            try:
-                raw = disk.read_bytes(path)
-            except (CoError, FileNotFoundError):
-                continue
-            yield Version(n, path, raw, _parsed(path, raw))
-
-
-_NUMBER = re.compile(r"\d{1,18}")
 
 
 def _parsed(path: str, raw: bytes) -> Note | None:

@@ -15,7 +15,7 @@ from co_cli import paths
 from co_cli.errors import CoError, FormatError
 from co_cli.knowledge.format.note import Note, parse, parse_article
 from co_cli.knowledge.store import disk
-from co_cli.knowledge.store.journal import JournalFile
+from co_cli.knowledge.store.files import FolderStore
 from co_cli.paths import AnyPath
 
 _KNOWLEDGE = os.path.dirname(paths.CONTEXT)
@@ -134,7 +134,7 @@ class Origins:
         """
         from co_cli.trust.provenance import is_tracked
 
-        journal = JournalFile(self.knowledge)
+        journal = FolderStore(self.knowledge).journal
         try:
             entries = journal.entries()
         except CoError:

@@ -226,7 +226,7 @@ def plan_import(book: Notebook, haul: Haul) -> Intake:
     refused = []
     if haul.context:
         try:
-            old = book.journal.read("context.md")
+            old = book.store.read("context.md")
             context = merge_context(old, haul.context, timestamp(book.clock()))
         except FormatError as error:
             path = os.path.join(book.root, "context.md")

@@ -1,1 +1,174 @@
-"""What lies under a notebook: its entries, durable changes, and the journal of them."""
+"""The seam under a notebook: files by name, changes that happen whole or not at all, a journal.
+
+`FolderStore` (files.py) keeps a notebook on disk, `MemoryStore` (memory.py) in dictionaries.
+Nothing above this room opens a notebook's files. Paths are relative: `memories/012-tea.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple, Protocol
+
+from co_cli.errors import NotFound
+from co_cli.knowledge.store.disk import digest
+
+JOURNAL = "archive/journal.jsonl"
+
+
+class Edit(NamedTuple):
+    """One file of a change: its bytes before and after; None means no file."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+
+
+class Change(NamedTuple):
+    """What will happen, all of it or nothing; `basis` is the last change that its plan saw."""
+
+    op: str
+    actor: str
+    at: str
+    basis: int
+    edits: tuple[Edit, ...]
+    high: int = 0
+    undoes: int = 0
+    call: str = ""
+    over: bool | None = None
+
+
+class Entry(NamedTuple):
+    """One journalled change: what the intent line said, and how it ended."""
+
+    n: int
+    state: str
+    high: int
+    op: str = ""
+    actor: str = ""
+    at: str = ""
+    undoes: int = 0
+    call: str = ""
+    over: bool = False
+    files: Sequence[dict[str, Any]] = ()
+
+    @property
+    def settled(self) -> int:
+        """The last change whose outcome a reader can see; one under way is not it yet."""
+        return self.n - (self.state == "intent")
+
+
+class Kept(NamedTuple):
+    """A previous version of a file: the change that put it away, where it is, its bytes."""
+
+    n: int
+    where: str
+    raw: bytes
+
+
+def previous(store: Store, n: int, file: Mapping[str, Any]) -> bytes:
+    """The bytes of a file as change `n` found them."""
+    data = store.read(file["path"], n)
+    if data is None or digest(data) != file["before"]:
+        raise NotFound(
+            f"the archive no longer holds {file['path']} as it was before change {n}",
+            hint="It was purged, or the archive was changed by hand.",
+        )
+    return data
+
+
+class Store(Protocol):
+    """Where the files of one notebook are. Knows bytes, not notes."""
+
+    @property
+    def root(self) -> str:
+        """Where it is, as a person is told."""
+
+    @property
+    def index_folder(self) -> str:
+        """The folder in which an index may be kept; empty when it can only be in memory."""
+
+    @property
+    def aside(self) -> list[str]:
+        """Where versions are that somebody was writing while Co changed the file."""
+
+    # Reading
+
+    def exists(self) -> bool:
+        """Whether there is a notebook at all; looking for one makes none."""
+
+    def locate(self, path: str, n: int = 0) -> str:
+        """Where a person finds a file, or what change `n` keeps of it."""
+
+    def names(self, folder: str) -> list[str]:
+        """What the notes of a folder are called."""
+
+    def files(self, folder: str) -> Mapping[str, int]:
+        """The notes of a folder, each with a signature that differs once its bytes may differ."""
+
+    def signature(self, path: str) -> int:
+        """A file's signature now; 0 when there is no file."""
+
+    def read(self, path: str, n: int = 0) -> bytes | None:
+        """A file's bytes, or those that change `n` keeps of it; None when there are none.
+
+        FormatError when it is nothing that Co reads.
+        """
+
+    def read_signed(self, path: str) -> tuple[bytes, int]:
+        """A file's bytes and signature: 0 while another edit could still leave it as it is.
+
+        FileNotFoundError when there is no file, FormatError as for `read`.
+        """
+
+    # The journal
+
+    def settle(self) -> tuple[Entry, str]:
+        """Finish what a killed process left half done; where the journal stands, and any trouble.
+
+        A change that another process is making is left to it.
+        """
+
+    def tail(self) -> Entry:
+        """The last line of the journal."""
+
+    def entries(self) -> list[Entry]:
+        """Every change, oldest first, with how it ended."""
+
+    def find_call(self, call: str) -> Entry | None:
+        """The finished change that a tool call of this id made."""
+
+    def unreadable_lines(self) -> list[int]:
+        """The numbers of journal lines that cannot be read; the last may be torn by a crash."""
+
+    def kept(self) -> Iterator[Kept]:
+        """Every previous version of a memory, oldest first."""
+
+    # Writing
+
+    def locked(self, patience: float | None = None) -> AbstractContextManager[None]:
+        """Keep other writers away; entering again in the thread that holds the lock is free."""
+
+    def recover(self) -> None:
+        """Finish or roll back a change that was cut short; only while holding the lock."""
+
+    def commit(self, change: Change) -> int:
+        """Carry a change out and return its number.
+
+        MovedOn, and nothing is changed, when another change came after the one that the plan saw,
+        or a file no longer holds the bytes that the plan read.
+        """
+
+    # What only a purge does, while holding the lock
+
+    def begin(self, change: Change, more: Sequence[dict[str, Any]] = ()) -> Entry:
+        """Write down durably what is about to be done; `more` are files that it is about."""
+
+    def erase(self, where: str, before: bytes, after: bytes | None) -> None:
+        """Put other bytes in the place of a version, or none, and keep nothing of it.
+
+        MovedOn when somebody edits the file meanwhile, and the edit stays.
+        """
+
+    def rewrite(self, entries: list[Entry]) -> None:
+        """Replace the whole journal."""

@@ -1,55 +1,185 @@
-"""A planned mutation and the journal that makes it durable, whole and undoable.
+"""A notebook's files on disk: one folder, its archive and its journal. Reads; `writer.py` writes.
 
-A Change is planned without the lock. Committing it holds the lock, checks that every file is
-still what the plan read, writes an intent line, moves previous bytes into the archive, applies
-the edits, and writes a done line. A commit cut short is finished or rolled back by the next one.
-The journal knows files and bytes; what a note means is decided elsewhere.
+Follows no link inside the notebook and reads plain files only.
 """
 
 from __future__ import annotations
 
+import errno
 import os
+import re
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from threading import get_ident
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from co_cli import paths as folders
-from co_cli.errors import CoError, FormatError, MovedOn
-from co_cli.knowledge.store import disk, exchange
-from co_cli.knowledge.store.journal import Entry, JournalFile, Linked
+from co_cli import paths
+from co_cli.errors import CoError
+from co_cli.knowledge.store import JOURNAL, Change, Entry, Kept, disk
+from co_cli.knowledge.store.journal import MAX_NUMBER, JournalFile
 
-FOLDERS = ("memories", "articles", "inbox")
+if TYPE_CHECKING:
+    from co_cli.knowledge.store.writer import Writer
 
-
-class Edit(NamedTuple):
-    """One file of a change: its bytes before and after; None means no file."""
-
-    path: str
-    before: bytes | None
-    after: bytes | None
+_COARSE = 2_100_000_000  # a file system may keep whole seconds only, two at a time
+_FINE = 100_000_000
+_NUMBER = re.compile(r"\d{1,18}")
 
 
-class Change(NamedTuple):
-    """What will happen, all of it or nothing."""
-
-    op: str
-    actor: str
-    at: str
-    basis: int
-    edits: tuple[Edit, ...]
-    high: int = 0
-    undoes: int = 0
-    call: str = ""
-    over: bool | None = None
+class Linked(CoError):
+    """A folder inside a notebook is a symbolic link."""
 
 
-class Journal(JournalFile):
-    """The record of every change to one knowledge folder, and the only hand that edits it."""
+class FolderStore:
+    """The files of one knowledge folder."""
 
-    def __init__(self, root: str) -> None:
-        super().__init__(root)
+    def __init__(self, root: str | os.PathLike[str]) -> None:
+        self.root = self.index_folder = os.path.abspath(root)
+        self.archive = os.path.join(self.root, "archive")
+        self.journal = JournalFile(self.locate(JOURNAL))
+        self.aside: list[str] = []
         self._holder = 0
+        self._is_new = True
+        self._trouble = ""
+
+    # Where things are
+
+    def exists(self) -> bool:
+        """Whether there is a notebook at all; looking for one makes none."""
+        return any(os.path.isdir(self.locate(name)) for name in ("memories", "articles"))
+
+    def locate(self, path: str, n: int = 0) -> str:
+        """Where a file is, or what change `n` keeps of it."""
+        return os.path.join(self.kept_folder(n) if n else self.root, *path.split("/"))
+
+    def kept_folder(self, n: int) -> str:
+        """Where change `n` keeps previous bytes."""
+        return os.path.join(self.archive, f"{n:06d}")
+
+    def kept_numbers(self) -> list[int]:
+        """The numbers of the archive's folders."""
+        names = [name for name in disk.list_names(self.archive) if name.isdecimal()]
+        return [int(name) for name in names if len(name) < len(str(MAX_NUMBER))]
+
+    def refuse_links(self, folder: str) -> None:
+        """No folder on the way from the notebook to this one may be a link that leads elsewhere."""
+        while folder != self.root:
+            if disk.is_link(folder):
+                raise Linked(
+                    f"{folder} is a symbolic link",
+                    hint="Co follows no links inside a notebook. Make it a real folder.",
+                )
+            folder = os.path.dirname(folder)
+
+    # Reading
+
+    def names(self, folder: str) -> list[str]:
+        """What the notes of a folder are called."""
+        return list(filter(_is_note, disk.list_names(self.locate(folder))))
+
+    def files(self, folder: str) -> dict[str, int]:
+        """The notes of a folder with their signatures; a killed writer's leftovers are removed."""
+        try:
+            place = os.open(self.locate(folder), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            if folder != "memories" and error.errno in (errno.ELOOP, errno.ENOTDIR):
+                return {}  # not a real folder, so none of ours
+            self.refuse_links(self.locate(folder))
+            raise disk.trouble(error) from error
+        found, leftovers = {}, False
+        try:
+            with os.scandir(place) as entries:  # by the folder's number: paths take time
+                for entry in entries:
+                    if _is_note(entry.name):
+                        with suppress(FileNotFoundError):  # it went this moment
+                            at = entry.stat(follow_symlinks=False)
+                            told = at.st_size, at.st_mtime_ns, at.st_ctime_ns, at.st_ino
+                            found[entry.name] = hash(told)
+                    leftovers |= entry.name.startswith(".co-")
+        except OSError as error:
+            raise disk.trouble(error) from error
+        finally:
+            disk.close_read(place)
+        if leftovers and disk.temps([self.locate(folder)]):
+            self._tidy()
+        return found
+
+    def signature(self, path: str) -> int:
+        """A file's signature now, of whatever kind it is; 0 when there is none."""
+        try:
+            return hash(disk.signature(os.lstat(self.locate(path))))
+        except (FileNotFoundError, NotADirectoryError):
+            return 0
+        except OSError as error:
+            raise disk.trouble(error) from error
+
+    def read(self, path: str, n: int = 0) -> bytes | None:
+        """A file's bytes, or those that change `n` keeps of it; None when there are none."""
+        full = self.locate(path, n)
+        self.refuse_links(os.path.dirname(full))
+        return disk.read_if_any(full)
+
+    def read_signed(self, path: str) -> tuple[bytes, int]:
+        """A file's bytes and signature, 0 within the tick of the clock in which it changed."""
+        data, told = disk.read_signed(self.locate(path))
+        return data, hash(told) if is_settled(told) else 0
+
+    # The journal
+
+    def tail(self) -> Entry:
+        """The last line that can be read, or what the archive alone tells."""
+        self.refuse_links(self.archive)
+        if last := self.journal.last():
+            return last
+        return Entry(max((n for n in self.kept_numbers() if n < 10**9), default=0), "done", 0)
+
+    def entries(self) -> list[Entry]:
+        """Every change, oldest first, with how it ended."""
+        return self.journal.entries()
+
+    def find_call(self, call: str) -> Entry | None:
+        """The finished change that a tool call of this id made."""
+        return self.journal.find_call(call)
+
+    def unreadable_lines(self) -> list[int]:
+        """The numbers of journal lines that cannot be read."""
+        return self.journal.unreadable_lines()
+
+    def kept(self) -> Iterator[Kept]:
+        """Every memory in the archive, oldest first; nothing that a link leads to."""
+        found = [m for m in map(_NUMBER.match, disk.list_names(self.archive)) if m]
+        for match in sorted(found, key=lambda match: int(match[0])):
+            folder = os.path.join(self.archive, match.string)
+            if os.path.islink(folder):
+                continue
+            for name in sorted(disk.list_names(os.path.join(folder, "memories"))):
+                where = os.path.join(folder, "memories", name)
+                with suppress(CoError, FileNotFoundError):
+                    yield Kept(int(match[0]), where, disk.read_bytes(where))
+
+    def settle(self) -> tuple[Entry, str]:
+        """Finish what a killed process left half done, if the folder lets us."""
+        tail = self.tail()
+        if tail.state == "intent" or (self._is_new and disk.temps([self.root])):
+            self._tidy()
+            tail = self.tail()
+        self._is_new = False
+        return tail, self._trouble
+
+    def _tidy(self) -> None:
+        try:
+            with self.locked(patience=0):
+                self._writer.recover(tidy=True)
+            self._trouble = ""
+        except disk.Busy:  # whoever is writing right now will see to it
+            pass
+        except (OSError, CoError) as error:
+            self._trouble = f"unfinished change: {error}"
+
+    # Writing
 
     @contextmanager
     def locked(self, patience: float | None = None) -> Iterator[None]:
@@ -57,206 +187,54 @@ class Journal(JournalFile):
         if self._holder == get_ident():
             yield
             return
-        self._prepare()
-        with disk.locked(os.path.join(self.root, ".lock"), patience):
+        disk.make_folder(self.root)
+        for name in ("memories", "archive"):
+            self.refuse_links(self.locate(name))
+            disk.make_folder(self.locate(name), 0o700 if name == "archive" else 0o777)
+        with disk.locked(self.locate(".lock"), patience):
             self._holder = get_ident()
             try:
-                self._ignore()
+                ignore = self.locate(".gitignore")
+                if not os.path.lexists(ignore):
+                    with suppress(FileExistsError):
+                        disk.create(ignore, paths.GITIGNORE)
                 yield
             finally:
                 self._holder = 0
 
-    def _prepare(self) -> None:
-        disk.make_folder(self.root)
-        for name in ("memories", "archive"):
-            folder = os.path.join(self.root, name)
-            self._refuse_links(folder)
-            disk.make_folder(folder, 0o700 if name == "archive" else 0o777)
+    @property
+    def _writer(self) -> Writer:
+        from co_cli.knowledge.store.writer import Writer  # who only reads never loads it
 
-    def _ignore(self) -> None:
-        """Keep what is derived or private out of git."""
-        ignore = os.path.join(self.root, ".gitignore")
-        if not os.path.lexists(ignore):
-            with suppress(FileExistsError):
-                disk.create(ignore, folders.GITIGNORE)
+        return Writer(self)
+
+    def recover(self) -> None:
+        """Finish or roll back a change that was cut short; only while holding the lock."""
+        self._writer.recover()
 
     def commit(self, change: Change) -> int:
         """Carry the change out and return its number; MovedOn when the plan is out of date."""
-        try:
-            with self.locked():
-                self.recover()
-                return self._commit(change)
-        except OSError as error:
-            raise disk.trouble(error) from error
-
-    def _commit(self, change: Change) -> int:
-        tail = self.tail()
-        if tail.n != change.basis:
-            raise MovedOn("the notebook changed meanwhile", hint="Nothing was changed; try again.")
-        for edit in change.edits:
-            self._expect(edit.path, disk.digest(edit.before))
-        entry = self.begin(change)
-        try:
-            self._apply(entry.n, change.edits)
-            self.finish(entry, "done")
-        except BaseException:
-            with suppress(OSError, CoError):
-                if self.tail().state == "intent":
-                    self.sweep(entry)
-                    self._roll_back(entry)
-            raise
-        return entry.n
+        return self._writer.commit(change)
 
     def begin(self, change: Change, more: Sequence[dict[str, Any]] = ()) -> Entry:
-        """Write down durably what is about to be done; only while holding the lock.
+        """Write down durably that a purge begins, once what is left of another is tidied up."""
+        return self._writer.begin_purge(change, more)
 
-        `more` are files that the change is about and does not edit. The folder for previous bytes
-        comes first and is new: what lies in an intent's folder is the intent's.
-        """
-        tail = self.tail()
-        entry = Entry(
-            self.next_number(tail.n), "intent", max(tail.high, change.high), change.op,
-            change.actor, change.at, change.undoes, change.call,
-            tail.over if change.over is None else change.over,
-            [*map(_file, change.edits), *more],
-        )  # fmt: skip
-        if any(edit.before is not None for edit in change.edits):
-            os.mkdir(self.kept_folder(entry.n))
-            disk.sync_folder(self.archive)
-        self.append(entry)
-        return entry
+    def erase(self, where: str, before: bytes, after: bytes | None) -> None:
+        """Put other bytes in the place of a version, or none; MovedOn when somebody edits it."""
+        self._writer.erase(where, before, after)
 
-    def _expect(self, path: str, expected: str | None) -> None:
-        try:
-            found = disk.digest(self.read(path))
-        except FormatError as error:
-            raise MovedOn(f"{path} {error}") from error
-        if found != expected:
-            raise MovedOn(f"{path} changed since it was read")
-
-    def _apply(self, n: int, edits: tuple[Edit, ...]) -> None:
-        """New content changes places with the old, which the archive then holds; removals last."""
-        old = [edit for edit in edits if edit.before is not None]
-        kept_folders = {os.path.dirname(self.kept_path(n, edit.path)) for edit in old}
-        for folder in kept_folders:
-            disk.make_folder(folder)
-        for edit in sorted(edits, key=lambda edit: edit.after is None):
-            path, kept = self._full(edit.path), self.kept_path(n, edit.path)
-            if edit.before is None and edit.after is not None:
-                self._create(path, edit.after)
-                continue
-            try:
-                self._move(path, kept, edit)
-            except FileNotFoundError:
-                raise MovedOn(f"{edit.path} is gone") from None
-        # The archive first: a power cut between the two must find a removed file somewhere.
-        for folder in (*kept_folders, *{os.path.dirname(self._full(edit.path)) for edit in edits}):
-            disk.sync_folder(folder)
-        for edit in old:  # an editor that had the file open may have written to it since
-            kept = self.kept_path(n, edit.path)
-            if exchange.settled(kept) == disk.digest(edit.before):
-                continue
-            if disk.digest_of(kept) != disk.digest(edit.before):
-                raise MovedOn(f"{edit.path} changed while it was being written")
-            self.aside.append(kept)
-
-    def _move(self, path: str, kept: str, edit: Edit) -> None:
-        before = disk.digest(edit.before)
-        if edit.after is None:
-            os.rename(path, kept)
-        else:
-            exchange.swap(path, edit.after, kept, before)
-        if disk.digest_of(kept) != before:  # somebody edited it a moment ago
-            raise MovedOn(f"{edit.path} changed while it was being written")
-
-    def _create(self, path: str, data: bytes) -> None:
-        disk.make_folder(os.path.dirname(path))
-        try:
-            disk.create(path, data)
-        except FileExistsError:
-            raise MovedOn(f"{os.path.basename(path)} appeared meanwhile") from None
-
-    def folders(self) -> list[str]:
-        """Where a writer's temporary files can be."""
-        return [self.root, self.archive, *(self._full(name) for name in FOLDERS)]
-
-    def recover(self, *, tidy: bool = False) -> None:
-        """Finish or roll back a change that was cut short; only while holding the lock.
-
-        Temporary files are looked for where a change was cut short, and everywhere with `tidy`.
-        """
-        entry = self.tail()
-        cut_short = entry.state == "intent"
-        disk.sweep_temps(self.folders() if tidy else [self.root])
-        if not cut_short:
-            return
-        self.sweep(entry)
-        here = [file for file in entry.files if not self._is_elsewhere(self._full(file["path"]))]
-        whole = all(disk.digest_of(self._full(file["path"])) == file["after"] for file in here)
-        if entry.op == "purge":
-            self.finish(entry, "cut short")
-        elif whole and all(self._holds(entry.n, file) for file in here):
-            self.finish(entry, "done")
-        else:
-            self._roll_back(entry)
-
-    def sweep(self, entry: Entry) -> None:
-        """Remove the temporary files of a change that was cut short."""
-        folders = {os.path.dirname(self.kept_path(entry.n, file["path"])) for file in entry.files}
-        if entry.op == "purge":  # the only one that rewrites what is archived
-            names = disk.list_names(self.archive)
-            folders = {os.path.join(self.archive, name, "memories") for name in names}
-        disk.sweep_temps([*self.folders(), *folders])
-
-    def _holds(self, n: int, file: dict[str, Any]) -> bool:
-        """Whether the archive has what the plan had read, and not an edit made a moment later."""
-        kept = self.kept_path(n, file["path"])
-        if file["before"] is None or not self._is_kept(kept):
-            return file["before"] is None
-        return bool(disk.digest_of(kept) == file["before"])
-
-    def _roll_back(self, entry: Entry) -> None:
-        """Bring back what was there, except where somebody has edited a file since."""
-        for file in reversed(entry.files):
-            path, kept = self._full(file["path"]), self.kept_path(entry.n, file["path"])
-            if self._is_elsewhere(path):
-                continue
-            if file["before"] is None:
-                if file["after"] is not None and disk.digest_of(path) == file["after"]:
-                    os.unlink(path)
-            elif self._is_kept(kept):
-                self._put_back(path, kept, file)
-        for folder in {os.path.dirname(self._full(file["path"])) for file in entry.files}:
-            if os.path.isdir(folder):
-                disk.sync_folder(folder)
-        self.finish(entry, "rolled back")
-
-    def _put_back(self, path: str, kept: str, file: dict[str, Any]) -> None:
-        """What was there returns to its place; a version that cannot is told, and stays."""
-        now, held = disk.digest_of(path), disk.digest_of(kept)
-        if held in (now, file["after"]):
-            exchange.drop(kept, held)
-        elif now in (None, file["after"]):
-            exchange.put_back(kept, path, file["after"])
-        if disk.exists(kept):
-            self.aside.append(kept)
-
-    def _is_kept(self, kept: str) -> bool:
-        """Whether the archive, and not something a link leads to, holds this file."""
-        return not self._is_elsewhere(kept) and not disk.is_link(kept) and disk.exists(kept)
-
-    def _is_elsewhere(self, path: str) -> bool:
-        """Whether a link leads to this file, so that it is none of ours."""
-        try:
-            self._refuse_links(os.path.dirname(path))
-        except Linked:
-            return True
-        return False
+    def rewrite(self, entries: list[Entry]) -> None:
+        """Replace the whole journal."""
+        self.journal.rewrite(entries)
 
 
-def _file(edit: Edit) -> dict[str, Any]:
-    return {
-        "path": edit.path,
-        "before": disk.digest(edit.before),
-        "after": disk.digest(edit.after),
-    }
+def is_settled(told: disk.Signature) -> bool:
+    """Whether any later edit changes the signature; one within the same tick does not."""
+    _, modified, changed, _ = told
+    coarse = modified % 1_000_000_000 == 0
+    return time.time_ns() - changed > (_COARSE if coarse else _FINE)
+
+
+def _is_note(name: str) -> bool:
+    return name[-3:] == ".md" and name[0] != "."

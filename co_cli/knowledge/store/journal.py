@@ -5,42 +5,16 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
 
-from co_cli.errors import CoError, FormatError, NotFound
-from co_cli.knowledge.store import disk
+from co_cli.errors import FormatError
+from co_cli.knowledge.store import Entry, disk
 
 MAX_JOURNAL = 512 * 1024 * 1024
 MAX_NUMBER = 2**53
 _PATH = r"(?:memories|articles|inbox)/[^/\0]+\.md|context\.md"
 _TAIL = 64 * 1024
 _MAX_TAIL = 8 * 1024 * 1024
-
-
-class Linked(CoError):
-    """A folder inside a notebook is a symbolic link."""
-
-
-class Entry(NamedTuple):
-    """One journalled change: what the intent line said, and how it ended."""
-
-    n: int
-    state: str
-    high: int
-    op: str = ""
-    actor: str = ""
-    at: str = ""
-    undoes: int = 0
-    call: str = ""
-    over: bool = False
-    files: Sequence[dict[str, Any]] = ()
-
-    @property
-    def settled(self) -> int:
-        """The last change whose outcome a reader can see; one under way is not it yet."""
-        return self.n - (self.state == "intent")
 
 
 def _entry(line: bytes) -> Entry | None:
@@ -85,60 +59,23 @@ def _last(fd: int) -> Entry | None:
 class JournalFile:
     """Reading and writing the record of changes of one knowledge folder."""
 
-    def __init__(self, root: str) -> None:
-        self.root = root
-        self.archive = os.path.join(root, "archive")
-        self.path = os.path.join(self.archive, "journal.jsonl")
-        self.aside: list[str] = []  # archived files that somebody was editing at that moment
+    def __init__(self, path: str) -> None:
+        self.path = path
 
-    def _refuse_links(self, folder: str) -> None:
-        """No folder on the way from the notebook to this one may be a link that leads elsewhere."""
-        while folder != self.root:
-            if disk.is_link(folder):
-                raise Linked(
-                    f"{folder} is a symbolic link",
-                    hint="Co follows no links inside a notebook. Make it a real folder.",
-                )
-            folder = os.path.dirname(folder)
-
-    def _full(self, path: str) -> str:
-        return os.path.join(self.root, *path.split("/"))
-
-    def tail(self) -> Entry:
-        """The last line that can be read: where the journal stands."""
-        self._refuse_links(self.archive)
+    def last(self) -> Entry | None:
+        """The last line that can be read."""
         try:
             fd = os.open(self.path, disk.READ_FLAGS)
         except (FileNotFoundError, NotADirectoryError):
-            return self._start()
+            return None
         except OSError as error:
             raise disk.trouble(error) from error
         try:
-            return _last(fd) or self._start()
+            return _last(fd)
         except OSError as error:
             raise disk.trouble(error) from error
         finally:
             disk.close_read(fd)
-
-    def _start(self) -> Entry:
-        """Where a journal begins: after what the archive holds."""
-        return Entry(max((n for n in self._folders() if n < 10**9), default=0), "done", 0)
-
-    def _folders(self) -> list[int]:
-        """The numbers of the archive's folders."""
-        names = [name for name in disk.list_names(self.archive) if name.isdecimal()]
-        return [int(name) for name in names if len(name) < len(str(MAX_NUMBER))]
-
-    def next_number(self, n: int) -> int:
-        """The number after `n`, unless the archive has it from a journal that was lost.
-
-        Then, and when numbers end there, it is the first in the longest row of free ones.
-        """
-        if n + 1 < MAX_NUMBER and not disk.exists(self.kept_folder(n + 1)):
-            return n + 1
-        taken = sorted({0, *self._folders(), *(entry.n for entry in self.entries())})
-        gaps = zip(taken, [*taken[1:], MAX_NUMBER], strict=True)
-        return max(gaps, key=lambda gap: gap[1] - gap[0])[0] + 1
 
     def entries(self) -> list[Entry]:
         """Every change, oldest first, with how it ended."""
@@ -168,38 +105,6 @@ class JournalFile:
         lines = enumerate(self._lines(), 1)
         return [number for number, line in lines if line and _entry(line) is None]
 
-    def kept_folder(self, n: int) -> str:
-        """Where change `n` keeps previous bytes."""
-        return os.path.join(self.archive, f"{n:06d}")
-
-    def kept_path(self, n: int, path: str) -> str:
-        """Where change `n` keeps the previous bytes of a file."""
-        return os.path.join(self.kept_folder(n), *path.split("/"))
-
-    def digest_kept(self, n: int, path: str) -> str | None:
-        """The digest of what change `n` keeps of a file; None when it is gone."""
-        kept = self.kept_path(n, path)
-        self._refuse_links(os.path.dirname(kept))
-        return disk.digest_of(kept)
-
-    def kept(self, n: int, file: dict[str, Any]) -> bytes:
-        """The previous bytes of a file, as change `n` found them."""
-        path = self.kept_path(n, file["path"])
-        self._refuse_links(os.path.dirname(path))
-        data = disk.read_if_any(path)
-        if data is None or disk.digest(data) != file["before"]:
-            raise NotFound(
-                f"the archive no longer holds {file['path']} as it was before change {n}",
-                hint="It was purged, or the archive was changed by hand.",
-            )
-        return data
-
-    def read(self, path: str) -> bytes | None:
-        """A file of this folder as it is now."""
-        full = self._full(path)
-        self._refuse_links(os.path.dirname(full))
-        return disk.read_if_any(full)
-
     def finish(self, entry: Entry, state: str) -> None:
         """Write down how a change ended."""
         self._append(_end_line(entry, state), durable=False)
@@ -227,7 +132,7 @@ class JournalFile:
         finally:
             os.close(fd)
         if durable and size == 0:
-            disk.sync_folder(self.archive)
+            disk.sync_folder(os.path.dirname(self.path))
 
     def rewrite(self, entries: list[Entry]) -> None:
         """Replace the whole journal; purge uses it to drop what must not be remembered."""
