@@ -20,8 +20,8 @@ from co_cli.knowledge.importers import files as intake
 from co_cli.knowledge.importers.files import collect, export, plan_import
 from co_cli.knowledge.importers.legacy_json import Haul, merge_context
 from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.plan import Intake, Item
-from co_cli.knowledge.reader import Problem
 from co_cli.knowledge.safety import check
 from co_cli.knowledge.similarity import same
 

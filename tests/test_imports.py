@@ -56,6 +56,7 @@ CORE_ORDER = [
     "search.vectors",
     "similarity",
     "store",
+    "pages",
     "lifecycle",
     "search",
     "context",

@@ -38,7 +38,7 @@ from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.plan import Item
 from co_cli.knowledge.search import index
 from co_cli.knowledge.search.hits import Filters
-from co_cli.knowledge.store import disk
+from co_cli.knowledge.store import disk, files
 
 LONG = "\n\n".join(
     f"## Chapter {word}\n\nThe {word} {'of the harbour is told here at length ' * 12}"
@@ -217,8 +217,8 @@ def root(tmp_path: Path) -> str:
 @pytest.fixture
 def calm(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file's signature counts at once; then every edit of the test must change it."""
-    monkeypatch.setattr(index, "_FINE", 0)
-    monkeypatch.setattr(index, "_COARSE", 0)
+    monkeypatch.setattr(files, "_FINE", 0)
+    monkeypatch.setattr(files, "_COARSE", 0)
 
 
 @pytest.fixture
@@ -283,7 +283,7 @@ def test_a_file_is_read_again_until_its_times_can_tell_an_edit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Red when `_load` hands out a signature before the tick of the edit is over."""
-    monkeypatch.setattr(index, "_COARSE" if whole_seconds else "_FINE", grain)
+    monkeypatch.setattr(files, "_COARSE" if whole_seconds else "_FINE", grain)
     path = put(root, 1, "zebra")
     os.utime(path, ns=(0, 1_700_000_000_000_000_000 + (not whole_seconds)))
     book.sync()
@@ -650,7 +650,7 @@ def test_a_log_that_lies_beside_is_not_believed(
     kind: str, grain: int, root: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """G4. Red when SQLite may play back a log that Co did not write."""
-    monkeypatch.setattr(index, "_FINE", grain)
+    monkeypatch.setattr(files, "_FINE", grain)
     write(root, 20)
     with opened(root) as book:
         right = answers(book, ["zebra", own(3), *QUERIES])

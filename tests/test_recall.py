@@ -15,9 +15,9 @@ import pytest
 from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.search.hits import Filters
-from co_cli.knowledge.search.index import settled
 from co_cli.knowledge.shelf import Shelf
 from co_cli.knowledge.store import disk
+from co_cli.knowledge.store.files import is_settled
 
 # What each note is called here, what it says, its tags; then what must find it, and first.
 NOTES: dict[str, tuple[str, list[str], list[str]]] = {
@@ -305,7 +305,7 @@ def test_vectors_that_are_owed_are_made_when_the_embedder_answers(tmp_path: Path
     (tmp_path / "memories").mkdir()
     path = tmp_path / "memories" / "001-x.md"
     path.write_text('---\nid: 1\ncreated: "2026-01-01T10:00:00+00:00"\n---\n\nCats sleep\n')
-    while not settled(disk.signature(path.stat())):  # an edit could still hide in the tick
+    while not is_settled(disk.signature(path.stat())):  # an edit could still hide in the tick
         pass
     for _ in range(2):
         with Notebook.open(tmp_path, embedder=Wavering) as book:

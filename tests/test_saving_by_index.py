@@ -14,8 +14,8 @@ from handmade import listening, page, put, put_article, read
 from co_cli.knowledge import Policy
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.plan import Saved
-from co_cli.knowledge.search import index
 from co_cli.knowledge.search.hits import How
+from co_cli.knowledge.store import files
 
 MANY = 230
 LATER = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)  # every note here is older than the window
@@ -132,7 +132,7 @@ def test_a_save_reads_a_few_notes_and_not_all(
     root: Path, book: Notebook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Red when a save in a large notebook reads every file."""
-    monkeypatch.setattr(index, "_FINE", 0)
+    monkeypatch.setattr(files, "_FINE", 0)
     book.sync()
     with listening(root) as heard:
         book.remember("Zebras graze quietly beyond Timbuktu")

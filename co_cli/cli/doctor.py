@@ -13,7 +13,8 @@ from co_cli.cli.output import notice, say, say_line, to_json
 from co_cli.knowledge import doctor
 from co_cli.knowledge.context import read_context
 from co_cli.knowledge.meaning.encoders import broken_weights
-from co_cli.knowledge.reader import Problem, Reader
+from co_cli.knowledge.pages import Problem
+from co_cli.knowledge.reader import Reader
 from co_cli.results import plural
 
 _SOUND = ("up to date", "not built yet", "not used: search_backend is grep")  # of an index

@@ -9,7 +9,8 @@ from typing import Any
 
 from co_cli.errors import CoError
 from co_cli.knowledge.format.note import Note, has_conflict
-from co_cli.knowledge.reader import Problem, Reader
+from co_cli.knowledge.pages import Problem
+from co_cli.knowledge.reader import Reader
 from co_cli.knowledge.store import JOURNAL, Entry, disk
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")

@@ -15,8 +15,9 @@ from co_cli.errors import CoError, FormatError, MovedOn, NotFound, RefusedText
 from co_cli.knowledge import lifecycle, similarity
 from co_cli.knowledge.format.frontmatter import MAX_ID
 from co_cli.knowledge.format.note import Note, parse, timestamp
+from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.plan import Draft, Intake, Item, Plan, Saved, protected
-from co_cli.knowledge.reader import Problem, Reader, Ref, named
+from co_cli.knowledge.reader import Reader, Ref, named
 from co_cli.knowledge.safety import check
 from co_cli.knowledge.search.hits import Around
 from co_cli.knowledge.store import Change, Edit, Entry, disk, previous

@@ -8,15 +8,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, Self
+from typing import TYPE_CHECKING, NoReturn, Self
 
-from co_cli.errors import Ambiguous, CoError, FormatError, NotFound
+from co_cli.errors import Ambiguous, CoError, NotFound
 from co_cli.knowledge.format.frontmatter import MAX_ID
 from co_cli.knowledge.format.note import Note, now, number_of, parse, sections, timestamp
+from co_cli.knowledge.pages import MEMORIES, Pages, Problem
 from co_cli.knowledge.policy import Origins, Policy
 from co_cli.knowledge.safety.escape import visible
 from co_cli.knowledge.search.hits import Filters, Hit, How, Recall, Synced
-from co_cli.knowledge.store import JOURNAL, Entry, Store, previous
+from co_cli.knowledge.store import Entry, Store, previous
 from co_cli.knowledge.store.files import FolderStore
 
 if TYPE_CHECKING:
@@ -44,14 +45,6 @@ def _is_called(ref: str, name: str) -> bool:
     return ref in (name.removesuffix(".md"), str(number_of(name) or ""))
 
 
-class Problem(NamedTuple):
-    """A file Co cannot use, or something about it a person should know."""
-
-    path: str
-    reason: str
-    line: int = 0
-
-
 class Reader:
     """The notes of one knowledge folder, as they are now."""
 
@@ -73,8 +66,8 @@ class Reader:
         self.memories = os.path.join(self.root, "memories")
         self.problems: list[Problem] = []
         self.highest = self.taken = 0
-        self.basis, self._trouble = self.store.settle()
-        self._cache: dict[str, tuple[int, Note | FormatError]] = {}
+        self.pages = Pages(self.store)
+        self.basis = self.store.settle()[0]
         self._seen: list[Note] | None = None  # all notes, if they were read since `_begin`
         self.how = how
         self.origins = origins
@@ -111,49 +104,20 @@ class Reader:
     def _begin(self) -> None:
         """See to it that no change is half done, before anything is read."""
         self._seen = None
-        self.basis, self._trouble = self.store.settle()
+        self.basis = self.store.settle()[0]
 
     def notes(self) -> list[Note]:
         """Every memory that can be read, by number; the others are in `problems`."""
-        self._begin()
-        cache: dict[str, tuple[int, Note | FormatError]] = {}
-        problems: list[Problem] = []
-        for name, signature in self.store.files("memories").items():
-            found = self._read(name, signature)
-            if found is None:
-                continue
-            cache[name] = found
-            if isinstance(found[1], FormatError):
-                path = self.store.locate(f"memories/{name}")
-                problems.append(Problem(path, str(found[1]), found[1].line))
-        self._cache = cache
-        left = [Problem(self.store.locate(JOURNAL), self._trouble)] if self._trouble else []
-        self.problems = left + sorted(problems)
-        notes = [found for _, found in cache.values() if isinstance(found, Note)]
-        self.highest = max((note.id for note in notes), default=0)
-        self.taken = max([self.highest, *(number_of(problem.path) for problem in problems)])
-        self._seen = sorted(notes, key=lambda note: (note.id, note.path))
-        return list(self._seen)
+        look = self.pages.look()
+        self.basis, self.problems = look.tail, look.problems
+        self.highest, self.taken = look.highest, look.taken
+        self._seen = look.notes
+        return list(look.notes)
 
     def own(self, notes: list[Note]) -> list[Note]:
         """These notes without those that came from elsewhere and that nobody here agreed to."""
         foreign = self.origins.foreign(notes) if self.origins and notes else ()
         return [note for note in notes if note.path not in foreign] if foreign else notes
-
-    def _read(self, name: str, signature: int) -> tuple[int, Note | FormatError] | None:
-        known, path = self._cache.get(name), f"memories/{name}"
-        if known and known[0] == signature:
-            return known
-        try:
-            raw, signature = self.store.read_signed(path)
-        except FileNotFoundError:
-            return None
-        except FormatError as error:
-            return 0, error
-        try:
-            return signature, parse(self.store.locate(path), raw)
-        except FormatError as error:
-            return signature, error
 
     def find(self, ref: Ref) -> Note:
         """The note by number, file name or uid; Ambiguous when several answer to it."""
@@ -226,7 +190,7 @@ class Reader:
     @property
     def is_large(self) -> bool:
         """Whether a save asks the index rather than read all notes."""
-        return self.how.watch or len(self.store.names("memories")) > _FEW
+        return self.how.watch or len(self.store.names(MEMORIES)) > _FEW
 
     def inside(self, number: int) -> tuple[Note, str] | None:
         """The consolidated note that holds a decayed original, and the original's part of it."""
@@ -242,7 +206,7 @@ class Reader:
         from co_cli.knowledge.search.recall import Finder  # SQLite is for those who search
 
         if self._found_by is None:
-            self._found_by = Finder(self.root, self.how, self._removed, self.notes)
+            self._found_by = Finder(self.pages, self.how, self._removed)
         return self._found_by
 
     def _removed(self) -> set[str]:

@@ -28,8 +28,8 @@ from co_cli.knowledge.importers.legacy_json import (
     when,
 )
 from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.plan import Intake, Item
-from co_cli.knowledge.reader import Problem
 from co_cli.knowledge.safety.secrets import find_secret
 from co_cli.knowledge.store import disk
 

@@ -13,8 +13,8 @@ from typing import Any
 from co_cli.errors import CoError, FormatError, RefusedText
 from co_cli.knowledge.format import frontmatter
 from co_cli.knowledge.format.note import decode, is_external, render, rewrite
+from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.plan import Item
-from co_cli.knowledge.reader import Problem
 from co_cli.knowledge.safety import check
 from co_cli.knowledge.store import disk
 

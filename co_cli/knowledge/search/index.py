@@ -10,18 +10,18 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 import apsw
 
 from co_cli import paths
 from co_cli.errors import EmbedderUnavailable, FormatError
-from co_cli.knowledge.format.note import Note, number_of
+from co_cli.knowledge.format.note import number_of
 from co_cli.knowledge.meaning.encoders import Embedder, Meaning, tagged
+from co_cli.knowledge.pages import Page
 from co_cli.knowledge.search import words
 from co_cli.knowledge.search.hits import Synced
 from co_cli.knowledge.search.lookup import Lookup
@@ -33,8 +33,6 @@ SCHEMA = "co 7"
 PATIENCE = 10.0
 _BATCH = 1000
 _MANY = 9  # files that may vanish at once without a question
-_COARSE = 2_100_000_000  # a file system may keep whole seconds only, two at a time
-_FINE = 100_000_000
 
 _TABLES = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -60,31 +58,6 @@ CREATE VIRTUAL TABLE letters USING fts5(
     text, content='', contentless_delete=1, detail=none, tokenize='trigram case_sensitive 1');
 CREATE VIRTUAL TABLE counts USING fts5vocab(terms, 'row');
 """
-
-
-class Loaded(NamedTuple):
-    """A file as it was read: its signature, and the note in it or why there is none."""
-
-    sign: int
-    raw: bytes
-    found: Note | FormatError
-
-    @property
-    def digest(self) -> bytes:
-        """What tells it from any other content, or reason why there is none."""
-        return hashed(self.raw or str(self.found).encode("utf-8", "replace"))
-
-
-def sign(told: disk.Signature) -> int:
-    """A file's signature as one number; hashing numbers is the same everywhere."""
-    return hash(told)
-
-
-def settled(told: disk.Signature) -> bool:
-    """Whether any later edit changes the signature; one within the same tick does not."""
-    _, modified, changed, _ = told
-    coarse = modified % 1_000_000_000 == 0
-    return time.time_ns() - changed > (_COARSE if coarse else _FINE)
 
 
 class Index(Lookup):
@@ -197,7 +170,7 @@ class Index(Lookup):
     def sync(
         self,
         seen: Mapping[str, int],
-        load: Callable[[str], Loaded | None],
+        load: Callable[[str], Page | None],
         *,
         only: Iterable[str] | None = None,
         anew: bool = False,
@@ -317,12 +290,12 @@ class Index(Lookup):
         self,
         db: apsw.Connection,
         names: list[str],
-        load: Callable[[str], Loaded | None],
+        load: Callable[[str], Page | None],
         known: Mapping[str, int],
         vectors: dict[bytes, bytes] | None = None,
     ) -> tuple[int, int]:
         """Write the rows of these files; one that says what it said keeps its rows."""
-        fresh: list[tuple[str, Loaded, bytes]] = []
+        fresh: list[tuple[str, Page, bytes]] = []
         stale: list[str] = []
         for name in names:
             loaded = load(name)
@@ -330,7 +303,7 @@ class Index(Lookup):
                 if name in known:
                     stale.append(name)
                 continue
-            digest = loaded.digest
+            digest = digest_of(loaded)
             if name in known:
                 row = db.execute(
                     "SELECT hash FROM file WHERE key=? AND name=? AND NOT owed", (_key(name), name)
@@ -338,7 +311,7 @@ class Index(Lookup):
                 if row == digest:
                     db.execute(
                         "UPDATE file SET sign=? WHERE key=? AND name=?",
-                        (loaded.sign, _key(name), name),
+                        (loaded.signature, _key(name), name),
                     )
                     continue
                 stale.append(name)
@@ -351,7 +324,7 @@ class Index(Lookup):
     def _insert(
         self,
         db: apsw.Connection,
-        fresh: list[tuple[str, Loaded, bytes]],
+        fresh: list[tuple[str, Page, bytes]],
         vectors: Mapping[bytes, bytes],
     ) -> None:
         query = "SELECT id + max(passages, 1) FROM file ORDER BY id DESC LIMIT 1"
@@ -450,7 +423,7 @@ class Index(Lookup):
     def _rebuild(
         self,
         seen: Mapping[str, int],
-        load: Callable[[str], Loaded | None],
+        load: Callable[[str], Page | None],
         progress: Callable[[int, int], None] | None,
     ) -> None:
         """Write everything into a new file and put it in the old one's place."""
@@ -480,7 +453,7 @@ class Index(Lookup):
         self,
         path: str,
         seen: Mapping[str, int],
-        load: Callable[[str], Loaded | None],
+        load: Callable[[str], Page | None],
         progress: Callable[[int, int], None] | None,
     ) -> apsw.Connection:
         db = self._open(path)
@@ -515,6 +488,11 @@ def _summed(seen: Mapping[str, int]) -> str:
 def as_read(passage: str, tags: Iterable[str]) -> str:
     """A passage as an embedder reads it: what is said, without who says it, and the tags."""
     return tagged(words.spoken(passage)[1], tags)
+
+
+def digest_of(page: Page) -> bytes:
+    """What tells a file from any other content, or reason why there is no note in it."""
+    return hashed(page.raw or str(page.found).encode("utf-8", "replace"))
 
 
 def hashed(data: bytes) -> bytes:

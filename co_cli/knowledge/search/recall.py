@@ -6,21 +6,21 @@ memory, and at last every file is read. Recall never fails, and says when it is 
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from co_cli import paths as folders
-from co_cli.errors import CoError, EmbedderUnavailable, FormatError
+from co_cli.errors import CoError, EmbedderUnavailable
 from co_cli.knowledge.format.frontmatter import split
-from co_cli.knowledge.format.note import Note, decode, parse, parse_article
+from co_cli.knowledge.format.note import Note, decode
 from co_cli.knowledge.meaning.encoders import Meaning, built_in
+from co_cli.knowledge.pages import ARTICLES, MEMORIES, Page, Pages
 from co_cli.knowledge.replacement import newest_first
 from co_cli.knowledge.search import words
 from co_cli.knowledge.search.hits import Around, Degraded, Filters, Hit, How, Recall, Synced
-from co_cli.knowledge.search.index import Index, Loaded, as_read, hashed, settled, sign, vec_path
+from co_cli.knowledge.search.index import Index, as_read, digest_of, hashed, vec_path
 from co_cli.knowledge.search.lookup import Row
 from co_cli.knowledge.search.passages import passages
 from co_cli.knowledge.search.query import Question
@@ -32,8 +32,8 @@ from co_cli.knowledge.store import disk
 if TYPE_CHECKING:
     from co_cli.knowledge.search.watch import Watcher
 
-ARTICLES = "articles"
 _SOON = "the next recall takes it in"
+_FOLDERS = (MEMORIES, ARTICLES)
 _MEMORY_NOTES = 20_000  # an index in memory is built for no more
 _NEIGHBOURS = 10
 _PAID = 32  # passages that are read closely between two looks at the index
@@ -66,29 +66,23 @@ class _Doubt(Exception):
 class Finder:
     """The index of one knowledge folder and its watcher."""
 
-    def __init__(
-        self,
-        root: str,
-        how: How,
-        explained: Callable[[], set[str]],
-        notes: Callable[[], list[Note]],
-    ) -> None:
-        self.root = root
+    def __init__(self, pages: Pages, how: How, explained: Callable[[], set[str]]) -> None:
+        self.pages = pages
+        self.store = pages.store
+        self.root = self.store.index_folder
         self.how = how
         self._unwatched = self._lacking = self._unkept = ""
         self._explained = explained
-        self._all_notes = notes
-        self._folders = {"": os.path.join(root, "memories"), ARTICLES: os.path.join(root, ARTICLES)}
         self._odd: dict[str, str] = {}
         self._texts: dict[tuple[str, int], str | None] = {}
         self._index: Index | None = None
         self._spare: Index | None = None  # in memory, where the folder takes no file
         self._watcher: Watcher | None = None
-        if how.watch:
+        if how.watch and self.root:
             from co_cli.knowledge.search.watch import Watcher  # a command looks once and is gone
 
             try:
-                self._watcher = Watcher(list(self._folders.values()))
+                self._watcher = Watcher([self.store.locate(name) for name in _FOLDERS])
             except OSError as error:
                 self._unwatched = f"the folder cannot be watched: {error.strerror}"
 
@@ -108,12 +102,17 @@ class Finder:
     # The files
 
     def path(self, name: str) -> str:
-        """Where a file of the index lies."""
-        folder, _, rest = self._odd.get(name, name).rpartition("/")
-        return os.path.join(self._folders[folder], rest)
+        """Where a person finds a file of the index."""
+        return self.store.locate(self._place(name))
 
-    def _written(self, name: str) -> str:
+    def _place(self, name: str) -> str:
+        """Where the store has a file of the index; only a memory's name is without its folder."""
+        name = self._odd.get(name, name)
+        return name if "/" in name else f"{MEMORIES}/{name}"
+
+    def _written(self, folder: str, name: str) -> str:
         """A name as the index can keep it; one that is no Unicode is remembered here."""
+        name = name if folder == MEMORIES else f"{folder}/{name}"
         safe = name.encode("utf-8", "backslashreplace").decode()
         if safe != name:
             self._odd[safe] = name
@@ -121,31 +120,11 @@ class Finder:
 
     def _listed(self) -> dict[str, int]:
         """Every note's file with its signature."""
-        found: dict[str, int] = {}
-        for prefix, folder in self._folders.items():
-            try:
-                place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-            except FileNotFoundError:
-                continue
-            except OSError as error:
-                if prefix and error.errno in (errno.ELOOP, errno.ENOTDIR):  # not a real folder
-                    continue
-                raise disk.trouble(error) from error
-            try:
-                with os.scandir(place) as entries:  # by the folder's number: paths take time
-                    for entry in entries:
-                        name = entry.name
-                        if name[-3:] == ".md" and name[0] != ".":
-                            at = entry.stat(follow_symlinks=False)
-                            told = at.st_size, at.st_mtime_ns, at.st_ctime_ns, at.st_ino
-                            if prefix or not name.isascii():
-                                name = self._written(f"{prefix}/{name}" if prefix else name)
-                            found[name] = hash(told)
-            except OSError as error:
-                raise disk.trouble(error) from error
-            finally:
-                os.close(place)
-        return found
+        memories, articles = map(self.store.files, _FOLDERS)
+        if not all(map(str.isascii, memories)):
+            memories = {self._written(MEMORIES, name): told for name, told in memories.items()}
+        found = {self._written(ARTICLES, name): told for name, told in articles.items()}
+        return {**memories, **found} if found else dict(memories)
 
     def _touched(self, paths: Iterable[str]) -> tuple[dict[str, int], list[str]]:
         """The signatures of these files, and the names of all of them that could be notes."""
@@ -155,44 +134,21 @@ class Finder:
             folder, base = os.path.split(path)
             if base[-3:] != ".md" or base[:1] == ".":
                 continue
-            prefix = next(prefix for prefix, known in self._folders.items() if known == folder)
-            name = self._written(f"{prefix}/{base}" if prefix else base)
+            folder = os.path.basename(folder)
+            name = self._written(folder, base)
             names.append(name)
-            try:
-                seen[name] = sign(disk.signature(os.lstat(path)))
-            except FileNotFoundError:
-                continue
-            except OSError as error:
-                raise disk.trouble(error) from error
+            if told := self.store.signature(f"{folder}/{base}"):
+                seen[name] = told
         return seen, names
 
-    def _load(self, name: str) -> Loaded | None:
-        """A file as the index takes it in."""
-        path = self.path(name)
-        try:
-            raw, told = disk.read_signed(path)
-            mark = sign(told) if settled(told) else 0
-        except FileNotFoundError:
-            return None
-        except FormatError as error:
-            with suppress(OSError):
-                told = disk.signature(os.lstat(path))
-                return Loaded(sign(told) if settled(told) else 0, b"", error)
-            return Loaded(0, b"", error)
-        try:
-            return Loaded(mark, raw, self._parsed(name, path, raw))
-        except FormatError as error:
-            return Loaded(mark, raw, error)
-
-    def _parsed(self, name: str, path: str, raw: bytes) -> Note:
-        return parse_article(path, raw) if name.startswith(f"{ARTICLES}/") else parse(path, raw)
+    def _load(self, name: str) -> Page | None:
+        return self.pages.read(self._place(name))
 
     def note(self, name: str) -> Note | None:
         """A note as its file holds it now."""
-        path = self.path(name)
         try:
-            return self._parsed(name, path, disk.read_bytes(path))
-        except (FileNotFoundError, CoError):
+            return self.pages.note(self._place(name))
+        except CoError:
             return None
 
     def _text(self, row: Row) -> str | None:
@@ -212,7 +168,7 @@ class Finder:
             note = self.note(name)
             return note.text if note else None
         try:
-            text = decode(disk.read_bytes(self.path(name)))
+            text = decode(self.store.read_signed(self._place(name))[0])
         except (FileNotFoundError, CoError):
             return None
         where = split(text)  # the header is not looked at
@@ -291,9 +247,10 @@ class Finder:
 
     def _attempts(self) -> Iterator[tuple[Index, bool]]:
         """The index, then a new one in its place, then one in memory; whether it is built anew."""
-        self._index = self._index or self._made(kept=True)
-        yield self._index, False
-        yield self._index, True
+        if self.root:
+            self._index = self._index or self._made(kept=True)
+            yield self._index, False
+            yield self._index, True
         self._spare = self._spare or self._made(kept=False)
         yield self._spare, False
 
@@ -407,8 +364,8 @@ class Finder:
             return "in doubt, so the next recall builds it anew", []
         behind = [(self.path(n), f"not indexed yet; {_SOON}") for n in sorted(seen.keys() - known)]
         for name in sorted(seen.keys() & known):
-            loaded = self._load(name)
-            if loaded and loaded.digest != known[name]:
+            page = self._load(name)
+            if page and digest_of(page) != known[name]:
                 behind.append((self.path(name), f"changed since it was indexed; {_SOON}"))
         gone = sorted(known.keys() - seen)
         behind += [(self.path(name), "indexed, but gone") for name in gone]
@@ -436,7 +393,7 @@ class Finder:
         found, state = self._use(act)
         hits, matched = found or ([], 0)
         if found is None or (not hits and len(query.strip()) < 3):  # shorter than the index looks
-            notes = self._all_notes()
+            notes = self.pages.look().notes
             hits = scan(query, filter(filters.fit, notes), today=today)
             matched, state = len(hits), state._replace(searched=len(notes))
         return Recall(newest_first(hits[:limit]), matched=matched, **state._asdict())

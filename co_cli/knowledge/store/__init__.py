@@ -106,8 +106,11 @@ class Store(Protocol):
     def files(self, folder: str) -> Mapping[str, int]:
         """The notes of a folder, each with a signature that differs once its bytes may differ."""
 
-    def signature(self, path: str) -> int:
-        """A file's signature now; 0 when there is no file."""
+    def signature(self, path: str, *, settled: bool = False) -> int:
+        """A file's signature now; 0 when there is no file.
+
+        With `settled`, also while another edit could still leave it as it is.
+        """
 
     def read(self, path: str, n: int = 0) -> bytes | None:
         """A file's bytes, or those that change `n` keeps of it; None when there are none.
@@ -116,7 +119,7 @@ class Store(Protocol):
         """
 
     def read_signed(self, path: str) -> tuple[bytes, int]:
-        """A file's bytes and signature: 0 while another edit could still leave it as it is.
+        """A file's bytes and its `settled` signature.
 
         FileNotFoundError when there is no file, FormatError as for `read`.
         """

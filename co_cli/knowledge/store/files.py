@@ -107,10 +107,11 @@ class FolderStore:
             self._tidy()
         return found
 
-    def signature(self, path: str) -> int:
+    def signature(self, path: str, *, settled: bool = False) -> int:
         """A file's signature now, of whatever kind it is; 0 when there is none."""
         try:
-            return hash(disk.signature(os.lstat(self.locate(path))))
+            told = disk.signature(os.lstat(self.locate(path)))
+            return hash(told) if not settled or is_settled(told) else 0
         except (FileNotFoundError, NotADirectoryError):
             return 0
         except OSError as error:
