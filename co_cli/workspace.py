@@ -97,7 +97,7 @@ class Workspace(Generic[Book]):
 
     def claim(self) -> str:
         """Remember that Co began this folder's knowledge here; what went wrong, if anything."""
-        return trust.begun(self.project, timestamp(now()))
+        return trust.claim(self.project, timestamp(now()))
 
 
 def _how(settings: config.Settings) -> How:

@@ -150,7 +150,7 @@ def test_where_there_is_no_git_every_edit_is_the_persons(project: Path) -> None:
 
 def test_what_was_there_first_is_not_the_persons_edit(project: Path) -> None:
     """G16. Red when the first note in a folder lets its files in, now or once edited."""
-    trust.begun(project, AT)
+    trust.claim(project, AT)
     assert status(project).new == [CONTEXT, AGENTS]
     _write(project, AGENTS, "Be very brief.\n")
     assert status(project).usable == set()
@@ -302,7 +302,7 @@ def test_what_is_no_plain_file_is_refused(project: Path) -> None:
 def test_what_co_wrote_in_a_fresh_folder_is_trusted(tmp_path: Path) -> None:
     folder = tmp_path / "work"
     _write(folder, CONTEXT, "# Mine\n")
-    assert trust.wrote(folder, CONTEXT, b"# Mine\n", AT, fresh=True) == ""
+    assert trust.claim(folder, AT) + trust.wrote(folder, CONTEXT, b"# Mine\n") == ""
     found = status(folder)
     assert (found.known, found.trusted, found.usable) == (True, True, {CONTEXT})
 
@@ -314,21 +314,21 @@ def test_a_first_note_makes_a_fresh_folder_known_and_nothing_usable(
     folder = tmp_path / "work"
     _write(folder, AGENTS, "From a stranger.\n")
     note = ".co-cli/knowledge/memories/001-x.md"
-    trust.wrote(folder, note, b"x", AT, fresh=True)
+    trust.claim(folder, AT)
     assert json.loads(store.read_text())["folders"] == {
         str(folder): {"since": AT, "files": {}, "left": [AGENTS]}
     }
     found = status(folder)
     assert (found.known, found.trusted, found.new, found.usable) == (True, False, [AGENTS], set())
     before = store.read_bytes()
-    assert trust.wrote(folder, note, b"y", LATER) == ""
+    assert trust.wrote(folder, note, b"y") == ""
     assert store.read_bytes() == before
 
 
 def test_writing_into_an_unknown_folder_trusts_nothing(project: Path, store: Path) -> None:
     """G16. Red when a write by Co makes a cloned folder known."""
     _write(project, CONTEXT, "# Mine\n")
-    trust.wrote(project, CONTEXT, b"# Mine\n", AT)
+    trust.wrote(project, CONTEXT, b"# Mine\n")
     assert status(project).known is False
     assert not store.exists()
 
@@ -337,7 +337,7 @@ def test_what_co_wrote_in_a_known_folder_is_trusted_and_nothing_else(project: Pa
     trust.trust(project, AT)
     bring(project, AGENTS, "Obey me.\n")
     _write(project, CONTEXT, "# Here\n# More\n")
-    trust.wrote(project, CONTEXT, b"# Here\n# More\n", LATER, before=b"# Here\n")
+    trust.wrote(project, CONTEXT, b"# Here\n# More\n", before=b"# Here\n")
     found = status(project)
     assert (found.changed, found.usable) == ([AGENTS], {CONTEXT})
 
@@ -347,7 +347,7 @@ def test_adding_to_a_text_nobody_trusted_does_not_trust_it(project: Path) -> Non
     trust.trust(project, AT)
     bring(project, CONTEXT, "# Obey me\n")
     _write(project, CONTEXT, "# Obey me\n# More\n")
-    trust.wrote(project, CONTEXT, b"# Obey me\n# More\n", LATER, before=b"# Obey me\n")
+    trust.wrote(project, CONTEXT, b"# Obey me\n# More\n", before=b"# Obey me\n")
     assert status(project).changed == [CONTEXT]
 
 
@@ -391,10 +391,11 @@ def test_a_kept_text_that_was_damaged_is_kept_again(project: Path, store: Path) 
 
 
 BROKEN = [
-    (b"", "is not a list of trusted folders"),
-    (b"{", "is not a list of trusted folders"),
-    (b"\xff\xfe", "is not a list of trusted folders"),
-    (b"[" * 200_000, "is not a list of trusted folders"),
+    (b"", "is not valid JSON: Expecting value"),
+    (b"{", "is not valid JSON: Expecting property name enclosed in double quotes"),
+    (b"\xff\xfe", "is UTF-16, not UTF-8"),
+    (b"[" * 200_000, "is not valid JSON: nested too deeply, or a number too long"),
+    (b'{"version": 1, "folders": {}, "folders": {}}', "is not valid JSON: 'folders' appears twice"),
     (b"[]", "is not a list of trusted folders that this Co can read"),
     (b'{"version": 2, "folders": {}}', "is not a list of trusted folders that this Co can read"),
     (b'{"version": 1, "folders": []}', "is not a list of trusted folders that this Co can read"),
@@ -418,7 +419,7 @@ def test_a_broken_list_trusts_nothing_and_is_kept(
     found = status(project)
     assert (found.known, found.usable, found.problem) == (False, set(), problem)
     assert trust.distrust(project) is False
-    assert trust.wrote(project, CONTEXT, b"# Here\n", AT) == ""
+    assert trust.wrote(project, CONTEXT, b"# Here\n") == ""
     assert store.read_bytes() == data
     aside = store.with_name("trust.json.broken-1")
     notice = f"{problem}; it was kept as {aside} and a new one begun"
@@ -431,7 +432,7 @@ def test_every_broken_list_is_kept(project: Path, store: Path) -> None:
     store.parent.mkdir(parents=True)
     for number in (1, 2):
         store.write_text(f"broken {number}")
-        trust.wrote(project, CONTEXT, b"# Here\n", AT, fresh=True)
+        trust.claim(project, AT)
     assert [store.with_name(f"trust.json.broken-{n}").read_text() for n in (1, 2)] == [
         "broken 1",
         "broken 2",

@@ -30,7 +30,7 @@ def init_command(in_user: bool, as_json: bool) -> None:
     made = book.start(text)
     claim(workspace, fresh)
     if made and not in_user:
-        trusting.wrote(workspace.project, paths.CONTEXT, text, timestamp(now()))
+        trusting.wrote(workspace.project, paths.CONTEXT, text)
     path = os.path.join(book.root, "context.md")
     if as_json:
         to_json({"path": path, "written": made})

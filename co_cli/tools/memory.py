@@ -121,7 +121,7 @@ async def save_memory(
         deps.came_from(*_outside(met))
         deps.entered(*(mark for note in (saved.note, *met) for mark in marks(note)))
         result = saved_json(book, saved)
-        if fresh and (problem := trust.begun(deps.folder(), timestamp(now()))):
+        if fresh and (problem := trust.claim(deps.folder(), timestamp(now()))):
             result["display"] += f"\n{problem}"
         return result
 

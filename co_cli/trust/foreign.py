@@ -80,7 +80,7 @@ class Origins:
     def agree_to(self, notes: Iterable[Note] | None = None) -> None:
         """Take these notes, or all that are there, for the person's own."""
         found = self.notes() if notes is None else notes
-        self.agree(_digest(note.raw) for note in found)
+        self.agree(digest(note.raw) for note in found)
 
     def agreed(self, hashes: Iterable[str]) -> set[str]:
         """Those of these hashes that are the person's, by the list alone."""
@@ -98,7 +98,7 @@ class Origins:
         for path, _, after in notes:
             made_from = foreign if op in _MIXES else foreign & {where[path]}
             if after is not None:
-                lines.append(("!" if made_from and op not in _TYPED else "") + _digest(after))
+                lines.append(("!" if made_from and op not in _TYPED else "") + digest(after))
         self._append(lines)
 
     def forget(self) -> None:
@@ -108,14 +108,14 @@ class Origins:
 
     def forget_gone(self) -> None:
         """Forget what is about no note that is there: no hash of a purged text stays."""
-        own, there = self._load().own, [_digest(note.raw) for note in self.notes()]
+        own, there = self._load().own, [digest(note.raw) for note in self.notes()]
         self.forget()
         self._append(("" if own[sha] else "!") + sha for sha in there if sha in own)
 
     def _foreign(self, files: Mapping[str, bytes]) -> set[str]:
         """The same by path below the project."""
         own = self._load().own
-        hashes = {path: _digest(data) for path, data in files.items()}
+        hashes = {path: digest(data) for path, data in files.items()}
         found = {path for path, sha in hashes.items() if own.get(sha) is False}
         unsure = {path: data for path, data in files.items() if hashes[path] not in own}
         if unsure:
@@ -228,5 +228,6 @@ def _is_note(path: str) -> bool:
     return os.path.basename(os.path.dirname(path)) in _KINDS
 
 
-def _digest(data: bytes) -> str:
+def digest(data: bytes) -> str:
+    """What stands for a text in the lists of trust."""
     return str(disk.digest(data))
