@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from co_cli import paths
 from co_cli.errors import CoError, FormatError, SettingsError, nearest
+from co_cli.knowledge.format.json_reader import read_json
 from co_cli.knowledge.format.note import decode
 from co_cli.knowledge.safety.escape import visible
 from co_cli.knowledge.store import disk
@@ -246,34 +247,13 @@ def _accepted(value: int | float | str | None, where: str, row: Setting, given: 
 def _read(path: AnyPath, shown: str) -> dict[str, Any]:
     """A settings file as it is written; nothing when there is none."""
     try:
-        if not (data := disk.read_if_any(os.fspath(path))):
-            return {}
-        found = json.loads(
-            decode(data).removeprefix("\ufeff"),
-            object_pairs_hook=_no_twins,
-            parse_int=lambda text: int(text) if re.fullmatch(_WHOLE, text) else text,
-            parse_constant=str,
-        )
-    except json.JSONDecodeError as error:
-        raise SettingsError(
-            f"{shown}: line {error.lineno}, column {error.colno}: not JSON: {error.msg}"
-        ) from error
+        data = disk.read_if_any(os.fspath(path))
+        found = read_json(decode(data).removeprefix("\ufeff")) if data else {}
     except FormatError as error:
-        line = f": line {error.line}:" if error.line else ""
-        raise SettingsError(f"{shown}{line} {error}") from error
-    except RecursionError as error:
-        raise SettingsError(f"{shown} is nested too deeply") from error
+        line = f", line {error.line}," if error.line else ""
+        raise SettingsError(f"{shown}{line} {visible(str(error), keep='')}") from error
     if not isinstance(found, dict):
         raise SettingsError(f'{shown} must be an object such as {{"memory_max_count": 200}}')
-    return found
-
-
-def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in found:
-            raise FormatError(f"sets {_quoted(name)} twice")
-        found[name] = value
     return found
 
 

@@ -17,9 +17,10 @@ from typing import Any
 from faults import Call, Shim
 
 from co_cli.errors import NotFound
-from co_cli.knowledge.importers import files
+from co_cli.knowledge.export import export_to
+from co_cli.knowledge.importers.collect import collect, plan_import
 from co_cli.knowledge.notebook import Notebook
-from co_cli.knowledge.plan import Item
+from co_cli.knowledge.plan import ImportItem
 from co_cli.knowledge.policy import Policy
 from co_cli.knowledge.purge import find_copies, purge
 
@@ -57,15 +58,15 @@ class Operation:
     purges: str = ""  # a word that is nowhere when it is done
 
 
-def _intake(book: Notebook) -> None:
-    items = [Item(f"Imported fact {word}", "old.json") for word in ("alpha", "beta", "gamma")]
-    change = book.plan_intake(items, context=b"# Context\n").change
+def _import_items(book: Notebook) -> None:
+    items = [ImportItem(f"Imported fact {word}", "old.json") for word in ("alpha", "beta", "gamma")]
+    change = book.plan_import(items, context=b"# Context\n").change
     assert change is not None
     book.store.commit(change)
 
 
 def _export(book: Notebook) -> None:
-    files.export_to(book, os.path.join(book.root, EXPORT), force=True)
+    export_to(book, os.path.join(book.root, EXPORT), force=True)
 
 
 def _exported(book: Notebook) -> None:
@@ -75,7 +76,7 @@ def _exported(book: Notebook) -> None:
 
 
 def _import_file(book: Notebook) -> None:
-    plan = files.plan_import(book, files.collect(Path(book.root, "old.jsonl")))
+    plan = plan_import(book, collect(Path(book.root, "old.jsonl")))
     assert plan.change is not None
     book.store.commit(plan.change)
 
@@ -152,7 +153,7 @@ OPERATIONS = {
             purges="unittest",
         ),
         Operation("protect", lambda book: book.protect(2)),
-        Operation("import", _intake),
+        Operation("import", _import_items),
         Operation("import a file", _import_file, _with_file),
         Operation("export", _export, _exported),
     ]

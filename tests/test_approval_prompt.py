@@ -153,7 +153,7 @@ def test_the_same_in_the_other_notebook_is_told() -> None:
 @pytest.fixture
 def known() -> None:
     Notebook(NOTES).remember("We use PostgreSQL 14", ["decision"])
-    trust.begun(os.getcwd(), "2026-01-01T00:00:00+00:00")
+    trust.claim(os.getcwd(), "2026-01-01T00:00:00+00:00")
 
 
 @pytest.mark.usefixtures("known")
@@ -323,7 +323,7 @@ def test_a_save_that_crosses_the_limit_says_which_memories_it_moves() -> None:
     book = Notebook(NOTES)
     for name in ("Ann", "Bob", "Cid", "Dot", "Eva"):
         book.remember(f"{name} owns service {name * 3}")
-    trust.begun(os.getcwd(), "2026-01-01T00:00:00+00:00")
+    trust.claim(os.getcwd(), "2026-01-01T00:00:00+00:00")
     deps = CoDeps(memory_max_count=5, memory_decay_percentage=0.6)
     one = prepare(deps, "c1", "save_memory", {"content": "We deploy on Tuesdays"})
     _, shown = ask(Typist("n"), one)

@@ -63,7 +63,7 @@ def choice_of(server: Server, provider: str, fault: str) -> Choice:
 
 
 def begin(choice: Choice, seconds: float = LONG, ask: Asker | None = None) -> Session:
-    trust.begun(os.getcwd(), "2026-01-01T00:00:00+00:00")
+    trust.claim(os.getcwd(), "2026-01-01T00:00:00+00:00")
     prompt = prompts.build("", None, project=os.getcwd(), usable=())
     deps = CoDeps(gated=True, answer_seconds=seconds)
     return Session(deps, choice, prompt, Transcript.begin(os.getcwd(), now), ask)

@@ -1168,7 +1168,7 @@ def test_import_shows_first_and_can_be_repeated() -> None:
     preview = (
         "new      1 [fruit]  Apples are red\n"
         "known    Apples are red\n"
-        "skipped  more.jsonl:3: Malformed JSON: Expecting value\n"
+        "skipped  more.jsonl:3: is not valid JSON: Expecting value\n"
     )
     assert co("knowledge", "import", "more.jsonl") == Result(
         1, preview, "co: nothing was imported\n    Answer y, or add --yes.\n"
@@ -1209,7 +1209,7 @@ def test_export_writes_over_nothing_that_a_name_only_leads_to() -> None:
                 f"co: {name} is a symbolic link\n"
                 f"    Name the file it leads to: {Path.cwd() / target}\n"
             )
-    assert "is no plain file" in refused("knowledge", "export", "pipe", "--force")
+    assert "is not a plain file" in refused("knowledge", "export", "pipe", "--force")
     assert Path("mine.txt").read_text() == "mine"
     assert (Path("link.jsonl").is_symlink(), Path("pipe").is_fifo()) == (True, True)
     assert not Path("missing").exists()
@@ -1804,7 +1804,7 @@ def test_export_does_not_write_over_a_file_by_itself() -> None:
     ok("learn", "Apples are red")
     Path("precious.txt").write_text("precious")
     assert refused("knowledge", "export", "precious.txt") == (
-        "co: precious.txt is there already\n    Give another name, or add --force.\n"
+        "co: precious.txt already exists\n    Choose another name, or add --force.\n"
     )
     assert Path("precious.txt").read_text() == "precious"
     ok("knowledge", "export", "precious.txt", "--force")

@@ -304,7 +304,7 @@ def test_taking_trust_back_forgets_what_was_agreed_to(pair: Pair) -> None:
     assert co("trust", "--yes").code == 0
     assert co("trust", "--revoke").code == 0
     assert _recalled() == []
-    trust.begun(pair.mine, AT)
+    trust.claim(pair.mine, AT)
     assert _recalled() == ["We deploy on Tuesdays"]
 
 
@@ -379,7 +379,7 @@ def test_what_was_there_before_co_is_asked_about_even_when_edited(pair: Pair) ->
     trust.distrust(pair.mine)
     pair.push("AGENTS.md")
     git(pair.mine, "pull", "-q", "--no-edit")
-    trust.begun(pair.mine, AT)
+    trust.claim(pair.mine, AT)
     write(pair.mine, "AGENTS.md", THEIRS + MINE)
     found = trust.status(pair.mine)
     assert (found.new, found.usable) == (["AGENTS.md"], set())

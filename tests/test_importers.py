@@ -15,13 +15,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from co_cli.errors import CoError, FormatError, MovedOn, NotFound, RefusedText
+from co_cli.knowledge.export import export
 from co_cli.knowledge.format.note import Note
-from co_cli.knowledge.importers import files as intake
-from co_cli.knowledge.importers.files import collect, export, plan_import
-from co_cli.knowledge.importers.legacy_json import Haul, merge_context
+from co_cli.knowledge.importers import jsonl, markdown
+from co_cli.knowledge.importers.batch import ImportBatch
+from co_cli.knowledge.importers.collect import collect, plan_import
+from co_cli.knowledge.importers.legacy_json import add_to_context
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.pages import Problem
-from co_cli.knowledge.plan import Intake, Item
+from co_cli.knowledge.plan import ImportItem, ImportPlan
 from co_cli.knowledge.safety import check
 from co_cli.knowledge.similarity import same
 
@@ -161,11 +163,11 @@ def put_memories(project: Path, category: str, content: Any) -> Path:
     return put(project / f".co-cli/memories/{category}.json", content)
 
 
-def bring_in(book: Notebook, haul: Haul) -> Intake:
-    intake = plan_import(book, haul)
-    if intake.change is not None:
-        book.store.commit(intake.change)
-    return intake
+def bring_in(book: Notebook, batch: ImportBatch) -> ImportPlan:
+    plan = plan_import(book, batch)
+    if plan.change is not None:
+        book.store.commit(plan.change)
+    return plan
 
 
 def contents(notes: Iterable[Note]) -> list[tuple[str, list[str], str]]:
@@ -181,14 +183,14 @@ def files_below(folder: Path) -> dict[str, bytes]:
 
 def test_a_full_old_context_becomes_sections(old: Path) -> None:
     path = put_context(old, FULL)
-    assert collect(old) == Haul(context=FULL_SECTIONS, sources=[str(path)])
+    assert collect(old) == ImportBatch(context=FULL_SECTIONS, sources=[str(path)])
 
 
 def test_the_same_is_found_from_the_dot_folder_and_from_the_file(old: Path) -> None:
     path = put_context(old, FULL)
     renamed = put(old / "elsewhere.json", FULL)
     assert collect(old / ".co-cli") == collect(path) == collect(old)
-    assert collect(renamed) == Haul(context=FULL_SECTIONS, sources=[str(renamed)])
+    assert collect(renamed) == ImportBatch(context=FULL_SECTIONS, sources=[str(renamed)])
 
 
 def test_a_full_old_context_becomes_a_context_file(old: Path, book: Notebook) -> None:
@@ -211,9 +213,9 @@ def test_empty_old_knowledge_is_read_and_changes_nothing(
     old: Path, book: Notebook, empty: Any
 ) -> None:
     path = put_context(old, empty)
-    haul = collect(old)
-    assert haul == Haul(sources=[str(path)])
-    assert plan_import(book, haul).change is None
+    batch = collect(old)
+    assert batch == ImportBatch(sources=[str(path)])
+    assert plan_import(book, batch).change is None
 
 
 def test_the_minimal_old_context_is_enough(old: Path) -> None:
@@ -226,7 +228,7 @@ def test_the_minimal_old_context_is_enough(old: Path) -> None:
             "learned_facts": {},
         },
     )
-    assert collect(old) == Haul(
+    assert collect(old) == ImportBatch(
         context=[("# User", ["- Name: Alex"]), ("# Project", ["- Name: co-cli"])],
         sources=[str(path)],
     )
@@ -234,9 +236,9 @@ def test_the_minimal_old_context_is_enough(old: Path) -> None:
 
 def test_a_sub_heading_brings_its_heading_along(old: Path) -> None:
     put_context(old, {"project": {"patterns": ["Uses pydantic-ai"]}})
-    haul = collect(old)
-    assert haul.context == [("# Project", []), ("## Patterns", ["- Uses pydantic-ai"])]
-    assert (merge_context(b"", haul.context, AT) or b"").decode() == (
+    batch = collect(old)
+    assert batch.context == [("# Project", []), ("## Patterns", ["- Uses pydantic-ai"])]
+    assert (add_to_context(b"", batch.context, AT) or b"").decode() == (
         "# Project\n\n## Patterns\n\n- Uses pydantic-ai\n"
     )
 
@@ -251,7 +253,7 @@ def test_another_version_is_a_problem_and_the_file_is_left_alone(old: Path, vers
     text = f'{{"user": {{"name": "Alex"}},\n"version": {json.dumps(version)}}}'
     path = put_context(old, text)
     problem = Problem(str(path), "Unsupported version (expected '1.0')", 2)
-    assert collect(old) == Haul(problems=[problem])
+    assert collect(old) == ImportBatch(problems=[problem])
     assert path.read_text() == text
 
 
@@ -284,7 +286,7 @@ def test_a_wrong_type_is_named_and_nothing_of_the_file_is_imported(
 ) -> None:
     path = put_context(old, {"version": "1.0", "user": {"name": "Alex"}} | wrong)
     before = path.read_bytes()
-    assert collect(old) == Haul(problems=[Problem(str(path), reason, 1)])
+    assert collect(old) == ImportBatch(problems=[Problem(str(path), reason, 1)])
     assert path.read_bytes() == before
 
 
@@ -298,7 +300,9 @@ def test_a_wrong_type_is_found_in_its_own_line(old: Path) -> None:
 
 def test_a_field_written_with_escapes_has_no_line_to_blame(old: Path) -> None:
     path = put_context(old, '{"\\u0075ser": 1}')
-    assert collect(old) == Haul(problems=[Problem(str(path), "Field 'user' must be an object")])
+    assert collect(old) == ImportBatch(
+        problems=[Problem(str(path), "Field 'user' must be an object")]
+    )
 
 
 def test_unknown_fields_are_reported_and_the_rest_goes_on(old: Path) -> None:
@@ -306,7 +310,7 @@ def test_unknown_fields_are_reported_and_the_rest_goes_on(old: Path) -> None:
         old, {"mood": "good", "user": {"name": "Alex", "shoe_size": 43}, "project": {"x" * 99: 1}}
     )
     reason = f"unknown fields, left out: mood, user.shoe_size, project.{'x' * 32}"
-    assert collect(old) == Haul(
+    assert collect(old) == ImportBatch(
         context=[("# User", ["- Name: Alex"])],
         problems=[Problem(str(path), reason)],
         sources=[str(path)],
@@ -321,9 +325,9 @@ def test_a_context_line_that_may_not_be_stored_is_reported_and_the_rest_goes_on(
             "project": {"patterns": ["zero\u200bwidth", "half \ud800 a pair"]},
         },
     )
-    haul = collect(old)
-    assert haul.context == [("# User", ["- likes tea"])]
-    assert [(problem.path, problem.reason.split(" (rule")[0]) for problem in haul.problems] == [
+    batch = collect(old)
+    assert batch.context == [("# User", ["- likes tea"])]
+    assert [(problem.path, problem.reason.split(" (rule")[0]) for problem in batch.problems] == [
         (str(path), "User: this looks like a password or key"),
         (str(path), "Patterns: line 1, column 5: U+200B ZERO WIDTH SPACE will not be stored"),
         (str(path), "Patterns: line 1, column 6: U+D800 NOT UTF8 will not be stored"),
@@ -343,21 +347,21 @@ def test_an_old_context_over_its_limit_is_imported_whole(old: Path, book: Notebo
     [
         (
             "{ invalid json }",
-            "Malformed JSON: Expecting property name enclosed in double quotes",
+            "is not valid JSON: Expecting property name enclosed in double quotes",
             1,
         ),
-        ('{"user":\n{"name": "A",,}}', "Malformed JSON: Expecting property name", 2),
-        ("", "Malformed JSON: Expecting value", 1),
+        ('{"user":\n{"name": "A",,}}', "is not valid JSON: Expecting property name", 2),
+        ("", "is not valid JSON: Expecting value", 1),
         ("[]", "must hold a JSON object", 1),
         ('"text"', "must hold a JSON object", 1),
-        ("[" * 100_000, "Malformed JSON: nested too deeply, or a number too long", 0),
-        ('{"a":' * 100_000, "Malformed JSON: nested too deeply, or a number too long", 0),
+        ("[" * 100_000, "is not valid JSON: nested too deeply, or a number too long", 0),
+        ('{"a":' * 100_000, "is not valid JSON: nested too deeply, or a number too long", 0),
         (
             '{"version": ' + "9" * 5000 + "}",
-            "Malformed JSON: nested too deeply, or a number too long",
+            "is not valid JSON: nested too deeply, or a number too long",
             0,
         ),
-        ('{"user": {"name": "A", "name": "B"}}', "Malformed JSON: 'name' appears twice", 0),
+        ('{"user": {"name": "A", "name": "B"}}', "is not valid JSON: 'name' appears twice", 0),
         (b'{"user": {"name": "\xff"}}', "is not UTF-8", 1),
         ('{"user": {}}'.encode("utf-16"), "is UTF-16, not UTF-8", 1),
         (b'{"user":\n\0{}}', "holds a NUL character", 2),
@@ -371,11 +375,11 @@ def test_a_malformed_file_is_reported_left_alone_and_no_reason_to_stop(
     path = put_context(old, content)
     before = path.read_bytes()
     facts = put_memories(old, "learned_facts", {"db": {"value": "Database is SQLite"}})
-    haul = collect(old)
-    assert [(problem.path, problem.line) for problem in haul.problems] == [(str(path), line)]
-    assert haul.problems[0].reason.startswith(reason)
-    assert haul.sources == [str(facts)]
-    assert [item.text for item in haul.items] == ["Database is SQLite"]
+    batch = collect(old)
+    assert [(problem.path, problem.line) for problem in batch.problems] == [(str(path), line)]
+    assert batch.problems[0].reason.startswith(reason)
+    assert batch.sources == [str(facts)]
+    assert [item.text for item in batch.items] == ["Database is SQLite"]
     assert path.read_bytes() == before
 
 
@@ -408,19 +412,19 @@ def test_three_categories_become_notes_in_the_order_of_their_age(old: Path, book
         "learned_facts",
         {"tests": {"value": "Tests need Docker", "timestamp": "2026-02-09T12:00:00Z"}},
     )
-    haul = collect(old)
-    assert haul == Haul(
+    batch = collect(old)
+    assert batch == ImportBatch(
         items=[
-            Item(
+            ImportItem(
                 "SQLite is the database",
                 f"{insights}: database",
                 ("context", "database"),
                 "2026-02-09T13:00:00+02:00",
             ),
-            Item(
+            ImportItem(
                 "Tests need Docker", f"{facts}: tests", ("context", "tests"), "2026-02-09T12:00:00Z"
             ),
-            Item(
+            ImportItem(
                 "Prefers async/await",
                 f"{preferences}: async_style",
                 ("preference", "async_style"),
@@ -429,7 +433,7 @@ def test_three_categories_become_notes_in_the_order_of_their_age(old: Path, book
         ],
         sources=[str(preferences), str(insights), str(facts)],
     )
-    bring_in(book, haul)
+    bring_in(book, batch)
     assert [
         (note.id, note.meta["source"], note.meta["auto_category"]) for note in book.notes()
     ] == [
@@ -438,7 +442,7 @@ def test_three_categories_become_notes_in_the_order_of_their_age(old: Path, book
         (3, "import", "preference"),
     ]
     assert contents(book.notes()) == [
-        (item.text, list(item.tags), item.created) for item in haul.items
+        (item.text, list(item.tags), item.created) for item in batch.items
     ]
 
 
@@ -468,7 +472,7 @@ def test_a_key_that_makes_no_tag_is_left_out_and_the_memory_is_not(old: Path, ke
             2,
         ),
         ('{\n"a": {}}', "Field 'a' must be an object with a string as its 'value'", 2),
-        ('{"a": "x"', "Malformed JSON: Expecting ',' delimiter", 1),
+        ('{"a": "x"', "is not valid JSON: Expecting ',' delimiter", 1),
         ("[]", "must hold a JSON object", 1),
     ],
 )
@@ -477,17 +481,17 @@ def test_memories_of_the_wrong_shape_are_left_alone_and_other_files_go_on(
 ) -> None:
     path = put_memories(old, "user_preferences", content)
     put_memories(old, "learned_facts", {"db": {"value": "Database is SQLite"}})
-    haul = collect(old)
-    assert [item.text for item in haul.items] == ["Database is SQLite"]
-    assert haul.problems == [Problem(str(path), reason, line)]
+    batch = collect(old)
+    assert [item.text for item in batch.items] == ["Database is SQLite"]
+    assert batch.problems == [Problem(str(path), reason, line)]
     assert path.read_text() == content
 
 
 def test_one_category_file_can_be_imported_by_itself(old: Path) -> None:
     put_context(old, FULL)
     path = put_memories(old, "learned_facts", {"db": {"value": "Database is SQLite"}})
-    assert collect(path) == Haul(
-        items=[Item("Database is SQLite", f"{path}: db", ("context", "db"), CHANGED)],
+    assert collect(path) == ImportBatch(
+        items=[ImportItem("Database is SQLite", f"{path}: db", ("context", "db"), CHANGED)],
         sources=[str(path)],
     )
 
@@ -495,8 +499,8 @@ def test_one_category_file_can_be_imported_by_itself(old: Path) -> None:
 def test_a_text_saved_under_two_keys_becomes_one_note(old: Path, book: Notebook) -> None:
     put_memories(old, "user_preferences", {"a": {"value": "Prefers pytest"}})
     put_memories(old, "learned_facts", {"b": {"value": "prefers  pytest."}})
-    intake = bring_in(book, collect(old))
-    assert [item.text for item in intake.known] == ["prefers  pytest."]
+    plan = bring_in(book, collect(old))
+    assert [item.text for item in plan.known] == ["prefers  pytest."]
     assert contents(book.notes()) == [("Prefers pytest", ["preference", "a"], CHANGED)]
 
 
@@ -513,8 +517,8 @@ def test_texts_that_may_not_be_stored_are_refused_and_the_rest_arrives(
             "fine": {"value": "Database is SQLite"},
         },
     )
-    intake = bring_in(book, collect(old))
-    assert [problem.path for problem in intake.refused] == [
+    plan = bring_in(book, collect(old))
+    assert [problem.path for problem in plan.refused] == [
         f"{path}: half",
         f"{path}: null",
         f"{path}: empty",
@@ -525,7 +529,7 @@ def test_texts_that_may_not_be_stored_are_refused_and_the_rest_arrives(
 def test_importing_an_old_project_twice_changes_nothing_the_second_time(
     old: Path, book: Notebook
 ) -> None:
-    """Red when merge_context stops comparing lines, or plan_intake texts."""
+    """Red when add_to_context stops comparing lines, or plan_import texts."""
     put_context(old, FULL)
     put_memories(old, "learned_facts", {"db": {"value": "Database is SQLite"}})
     before = files_below(old)
@@ -558,9 +562,9 @@ def test_a_folder_of_markdown_is_read_in_a_fixed_order_without_hidden_parts(tmp_
         put(vault / name, "not this one")
     names = ["README.md", "a.md", "b.md", "index.md", "sub/c.md", "sub/deeper/d.md"]
     paths = [str(vault / name) for name in names]
-    assert collect(vault) == Haul(
+    assert collect(vault) == ImportBatch(
         items=[
-            Item(f"Text of {name}", path, (), CHANGED)
+            ImportItem(f"Text of {name}", path, (), CHANGED)
             for name, path in zip(names, paths, strict=True)
         ],
         sources=paths,
@@ -595,12 +599,12 @@ def test_co_notes_keep_what_they_say_and_get_new_numbers(tmp_path: Path, book: N
         ("sensitive", True),
     )
     text = "User prefers async/await.\nAlways."
-    haul = collect(path)
-    assert haul == Haul(
-        items=[Item(text, str(path), ("python", "style"), "2026-02-09T14:30:00Z", fields)],
+    batch = collect(path)
+    assert batch == ImportBatch(
+        items=[ImportItem(text, str(path), ("python", "style"), "2026-02-09T14:30:00Z", fields)],
         sources=[str(path)],
     )
-    (note,) = bring_in(book, haul).added
+    (note,) = bring_in(book, batch).added
     assert note.meta == {
         "id": 2,
         "uid": note.uid,
@@ -635,7 +639,9 @@ def test_co_notes_keep_what_they_say_and_get_new_numbers(tmp_path: Path, book: N
 )
 def test_a_header_field_of_the_wrong_kind_is_left_out(tmp_path: Path, line: str) -> None:
     path = put(tmp_path / "a.md", f"---\nid: 1\n{line}\n---\nText")
-    assert collect(path) == Haul(items=[Item("Text", str(path), (), CHANGED)], sources=[str(path)])
+    assert collect(path) == ImportBatch(
+        items=[ImportItem("Text", str(path), (), CHANGED)], sources=[str(path)]
+    )
 
 
 @pytest.mark.parametrize(
@@ -663,7 +669,9 @@ def test_headers_of_other_programs_are_understood(
     tmp_path: Path, header: str, tags: tuple[str, ...], created: str, text: str
 ) -> None:
     path = put(tmp_path / "a.md", f"---\n{header}\n---\n\nBody\n")
-    assert collect(path) == Haul(items=[Item(text, str(path), tags, created)], sources=[str(path)])
+    assert collect(path) == ImportBatch(
+        items=[ImportItem(text, str(path), tags, created)], sources=[str(path)]
+    )
 
 
 def test_a_title_is_not_said_twice_and_is_a_note_by_itself(tmp_path: Path) -> None:
@@ -690,10 +698,10 @@ def test_a_markdown_file_that_cannot_be_read_is_reported_and_left_alone(
 ) -> None:
     bad = put(tmp_path / "vault/bad.md", content)
     good = put(tmp_path / "vault/good.md", "Good")
-    haul = collect(tmp_path / "vault")
-    assert [(problem.path, problem.line) for problem in haul.problems] == [(str(bad), line)]
-    assert haul.problems[0].reason.startswith(reason)
-    assert haul.sources == [str(good)]
+    batch = collect(tmp_path / "vault")
+    assert [(problem.path, problem.line) for problem in batch.problems] == [(str(bad), line)]
+    assert batch.problems[0].reason.startswith(reason)
+    assert batch.sources == [str(good)]
     assert bad.read_bytes() == content
 
 
@@ -705,7 +713,7 @@ def test_a_header_that_is_never_closed_is_text(tmp_path: Path) -> None:
 def test_a_text_no_note_can_hold_is_reported_before_it_takes_memory(tmp_path: Path) -> None:
     path = put(tmp_path / "a.md", "x" * (check.MAX_TEXT + 1))
     reason = "the text is longer than 16384 bytes; a note holds no more"
-    assert collect(path) == Haul(problems=[Problem(str(path), reason)], sources=[str(path)])
+    assert collect(path) == ImportBatch(problems=[Problem(str(path), reason)], sources=[str(path)])
 
 
 @pytest.mark.parametrize("place", [".", ".co-cli/knowledge", "knowledge"])
@@ -719,8 +727,8 @@ def test_a_knowledge_folder_gives_its_memories_and_keeps_the_rest(
     put(other / place / "memories/sub/c.md", "not this one")
     note = put(other / place / "memories/001-a.md", "---\nid: 1\ncreated: 2026-01-01\n---\nA")
     reason = "left alone: only the memories of a knowledge folder are imported"
-    assert collect(other) == Haul(
-        items=[Item("A", str(note), (), "2026-01-01T00:00:00+00:00")],
+    assert collect(other) == ImportBatch(
+        items=[ImportItem("A", str(note), (), "2026-01-01T00:00:00+00:00")],
         problems=[Problem(str(context), reason), Problem(str(articles), reason)],
         sources=[str(note)],
     )
@@ -730,10 +738,10 @@ def test_a_notebook_can_be_imported_into_another(tmp_path: Path, book: Notebook)
     other = make_book(tmp_path / "other")
     other.remember("User prefers tabs", ["preference"], decay_protected=True)
     other.remember("Deploys on Fridays", ["context"], expires="2027-01-01")
-    haul = collect(tmp_path / "other")
-    assert bring_in(book, haul).refused == []
+    batch = collect(tmp_path / "other")
+    assert bring_in(book, batch).refused == []
     assert contents(book.notes()) == contents(other.notes())
-    assert plan_import(book, haul).change is None
+    assert plan_import(book, batch).change is None
 
 
 def test_links_and_pipes_below_a_folder_are_not_followed(tmp_path: Path) -> None:
@@ -747,10 +755,10 @@ def test_links_and_pipes_below_a_folder_are_not_followed(tmp_path: Path) -> None
     (vault / "round.md").symlink_to(vault / "round.md")
     os.mkfifo(vault / "pipe.md")
     (vault / "memories").symlink_to(secret.parent)
-    haul = collect(vault)
+    batch = collect(vault)
     link = "is a symbolic link; Co reads only real files here"
-    assert haul == Haul(
-        items=[Item("Good", str(good), (), CHANGED)],
+    assert batch == ImportBatch(
+        items=[ImportItem("Good", str(good), (), CHANGED)],
         problems=[
             Problem(str(vault / "gone.md"), link),
             Problem(str(vault / "link.md"), link),
@@ -767,7 +775,7 @@ def test_old_files_that_are_links_are_reported(old: Path, tmp_path: Path) -> Non
     path.parent.mkdir(parents=True)
     path.symlink_to(tmp_path / "outside.json")
     reason = "is a symbolic link; Co reads only real files here"
-    assert collect(old) == Haul(problems=[Problem(str(path), reason)])
+    assert collect(old) == ImportBatch(problems=[Problem(str(path), reason)])
 
 
 @pytest.mark.parametrize("name", ["notes.md", "notes.json", "notes.jsonl"])
@@ -776,8 +784,8 @@ def test_a_link_that_the_person_names_is_followed(tmp_path: Path, name: str) -> 
     put(tmp_path / f"real/{name}", content)
     link = tmp_path / name
     link.symlink_to(tmp_path / f"real/{name}")
-    haul = collect(link)
-    assert (haul.problems, haul.sources) == ([], [str(link)])
+    batch = collect(link)
+    assert (batch.problems, batch.sources) == ([], [str(link)])
     folder = tmp_path / "linked"
     folder.symlink_to(tmp_path / "real")
     if name == "notes.md":
@@ -810,15 +818,15 @@ def test_a_folder_deeper_than_any_stack_is_no_trouble(tmp_path: Path) -> None:
 def test_a_path_too_long_to_open_is_reported(tmp_path: Path) -> None:
     path = put(tmp_path / "deep/a.md", "Top")
     dig(tmp_path / "deep", 30, "d" * 200)
-    haul = collect(tmp_path / "deep")
-    assert [problem.reason for problem in haul.problems] == ["cannot be read: File name too long"]
-    assert haul.sources == [str(path)]
+    batch = collect(tmp_path / "deep")
+    assert [problem.reason for problem in batch.problems] == ["cannot be read: File name too long"]
+    assert batch.sources == [str(path)]
 
 
 def test_more_files_than_the_limit_are_said_to_be_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(intake, "MAX_FILES", 3)
+    monkeypatch.setattr(markdown, "MAX_FILES", 3)
     for number in range(5):
         put(tmp_path / f"files/{number}.md", f"Text {number}")
         put(tmp_path / f"folders/{number}/a.md", f"Text {number}")
@@ -843,11 +851,11 @@ def test_json_lines_become_notes(tmp_path: Path, name: str) -> None:
         '{"text": "Two", "content": null, "tags": "b, c", "source": "mcp", "id": 9}\n'
         '{"content": "Three", "created": "2026-01-01"}',
     )
-    assert collect(path) == Haul(
+    assert collect(path) == ImportBatch(
         items=[
-            Item("Three", f"{path}:5", (), "2026-01-01T00:00:00+00:00"),
-            Item("One", f"{path}:1", ("a",), "2026-02-01T00:00:00Z", (("pinned", True),)),
-            Item(
+            ImportItem("Three", f"{path}:5", (), "2026-01-01T00:00:00+00:00"),
+            ImportItem("One", f"{path}:1", ("a",), "2026-02-01T00:00:00Z", (("pinned", True),)),
+            ImportItem(
                 "Two", f"{path}:4", ("b", "c"), CHANGED, (("trust", "external"), ("source", "mcp"))
             ),
         ],
@@ -865,7 +873,7 @@ def test_bad_lines_are_reported_by_their_number_and_the_others_arrive(tmp_path: 
         b'{"content": "x", "tags": [1]}',
         b'{"content": "x", "tags": {"a": 1}}',
         b'{"content": "x", "content": "y"}',
-        b'{"content": "' + b"x" * 3 * intake.MAX_LINE + b'"}',
+        b'{"content": "' + b"x" * 3 * jsonl.MAX_LINE + b'"}',
         b'{"content": "\xff"}',
         b'{"content": "\0"}',
         b"[" * 100_000,
@@ -874,21 +882,21 @@ def test_bad_lines_are_reported_by_their_number_and_the_others_arrive(tmp_path: 
         b'{"content": "Two"}',
     ]
     path = put(tmp_path / "notes.jsonl", b"\n".join(lines))
-    haul = collect(path)
-    assert [item.text for item in haul.items] == ["One", "Two"]
-    assert [(problem.path, problem.line, problem.reason) for problem in haul.problems] == [
-        (str(path), 2, "Malformed JSON: Expecting value"),
+    batch = collect(path)
+    assert [item.text for item in batch.items] == ["One", "Two"]
+    assert [(problem.path, problem.line, problem.reason) for problem in batch.problems] == [
+        (str(path), 2, "is not valid JSON: Expecting value"),
         (str(path), 3, "must be a JSON object"),
         (str(path), 4, "Field 'content' must be a string"),
         (str(path), 5, "Field 'content' must be a string"),
         (str(path), 6, "Field 'tags' must be a list of strings"),
         (str(path), 7, "Field 'tags' must be a list of strings"),
-        (str(path), 8, "Malformed JSON: 'content' appears twice"),
+        (str(path), 8, "is not valid JSON: 'content' appears twice"),
         (str(path), 9, "the line is longer than 1024 KiB"),
         (str(path), 10, "is not UTF-8"),
         (str(path), 11, "holds a NUL character"),
-        (str(path), 12, "Malformed JSON: nested too deeply, or a number too long"),
-        (str(path), 13, "Malformed JSON: nested too deeply, or a number too long"),
+        (str(path), 12, "is not valid JSON: nested too deeply, or a number too long"),
+        (str(path), 13, "is not valid JSON: nested too deeply, or a number too long"),
         (f"{path}:14", 0, "the text is longer than 16384 bytes; a note holds no more"),
     ]
     assert path.read_bytes() == b"\n".join(lines)
@@ -896,20 +904,20 @@ def test_bad_lines_are_reported_by_their_number_and_the_others_arrive(tmp_path: 
 
 def test_a_file_of_bad_lines_only_is_given_up(tmp_path: Path) -> None:
     path = put(tmp_path / "notes.jsonl", "no\n" * 5000)
-    haul = collect(path)
-    assert len(haul.problems) == intake.MAX_BAD_LINES + 1
-    assert haul.problems[-1] == Problem(str(path), "100 bad lines; the rest was not read", 100)
+    batch = collect(path)
+    assert len(batch.problems) == jsonl.MAX_BAD_LINES + 1
+    assert batch.problems[-1] == Problem(str(path), "100 bad lines; the rest was not read", 100)
 
 
 def test_an_empty_file_of_lines_holds_nothing_and_is_no_error(tmp_path: Path) -> None:
     path = put(tmp_path / "notes.jsonl", "")
-    assert collect(path) == Haul(sources=[str(path)])
+    assert collect(path) == ImportBatch(sources=[str(path)])
 
 
 def test_lines_from_a_pipe_are_not_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "notes.jsonl"
     os.mkfifo(path)
-    assert collect(path) == Haul(problems=[Problem(str(path), "is not a plain file")])
+    assert collect(path) == ImportBatch(problems=[Problem(str(path), "is not a plain file")])
 
 
 # Nothing to import
@@ -947,31 +955,31 @@ def test_what_holds_nothing_to_import_is_told_what_co_looks_for(
 
 
 def merged(old: str, *sections: tuple[str, list[str]]) -> str:
-    found = merge_context(old.encode(), list(sections), AT)
+    found = add_to_context(old.encode(), list(sections), AT)
     assert found is not None
-    assert merge_context(found, list(sections), AT) is None
+    assert add_to_context(found, list(sections), AT) is None
     return found.decode()
 
 
-def test_lines_go_to_the_end_of_the_section_they_belong_to() -> None:
+def test_new_lines_go_to_the_end_of_the_file_under_their_headings() -> None:
     old = (
         "---\nversion: 1 # ours\nupdated: 2026-01-01T00:00:00Z\nmine: yes\n---\n"
-        "# User\n\n- Name: Bin\n\n\n# Project\n* Type: CLI\n## Notes\nSome prose.\n"
-        "# Learned\n\n```\n# User\n```\n\nThe end.\n"
+        "# User\n\n- Name: Bin\n\n\n# Project\n* Type: CLI\nThe end.\n"
     )
     assert merged(
         old,
         ("# User", ["- Name: Bin", "- Name: Alex"]),
-        ("# Project", ["- Name: co"]),
+        ("# Project", []),
         ("## Notes", ["- XDG paths"]),
         ("## Patterns", ["- pytest"]),
         ("# Learned", ["- SQLite"]),
-        ("# New", ["- Line"]),
+        ("## Corrections", ["- Runs in Docker"]),
     ) == (
         f'---\nversion: 1 # ours\nupdated: "{AT}"\nmine: yes\n---\n'
-        "# User\n\n- Name: Bin\n- Name: Alex\n\n\n# Project\n* Type: CLI\n- Name: co\n"
-        "## Notes\nSome prose.\n\n- XDG paths\n\n## Patterns\n\n- pytest\n"
-        "# Learned\n\n```\n# User\n```\n\nThe end.\n\n- SQLite\n\n# New\n\n- Line\n"
+        "# User\n\n- Name: Bin\n\n\n# Project\n* Type: CLI\nThe end.\n"
+        "\n# User\n\n- Name: Alex\n\n# Project\n\n## Notes\n\n- XDG paths\n"
+        "\n## Patterns\n\n- pytest\n"
+        "\n# Learned\n\n- SQLite\n\n## Corrections\n\n- Runs in Docker\n"
     )
 
 
@@ -980,14 +988,11 @@ def test_lines_go_to_the_end_of_the_section_they_belong_to() -> None:
     [
         ("", "# User\n\n- A\n"),
         ("\n", "\n# User\n\n- A\n"),
-        ("# User", "# User\n\n- A\n"),
-        ("# User\n- B", "# User\n- B\n- A\n"),
-        ("\ufeff# User\r\n\r\n- B\r\n", "\ufeff# User\r\n\r\n- B\r\n- A\r\n"),
+        ("# User", "# User\n\n# User\n\n- A\n"),
+        ("# Mine\n- B", "# Mine\n- B\n\n# User\n\n- A\n"),
+        ("\ufeff- B\r\n\r\n", "\ufeff- B\r\n\r\n# User\r\n\r\n- A\r\n"),
         ("Hello\r\n", "Hello\r\n\r\n# User\r\n\r\n- A\r\n"),
-        ("# user\n", "# user\n\n# User\n\n- A\n"),
-        ("## User\n", "## User\n\n# User\n\n- A\n"),
         ("~~~\n# User\n", "~~~\n# User\n\n# User\n\n- A\n"),
-        ("```inline```\n# User\n", "```inline```\n# User\n\n- A\n"),
         ("---\nno header\n", "---\nno header\n\n# User\n\n- A\n"),
         (
             f"---\nversion: 1\nupdated: '{AT}'\n---",
@@ -1003,19 +1008,11 @@ def test_nothing_else_in_the_file_changes(old: str, new: str) -> None:
     assert merged(old, ("# User", ["- A", "- A"])) == new
 
 
-def test_a_sub_heading_is_looked_for_under_its_own_heading_only() -> None:
-    old = "# User\n\n## Notes\n\n- A\n"
-    assert merged(old, ("# Project", []), ("## Notes", ["- B"])) == (
-        "# User\n\n## Notes\n\n- A\n\n# Project\n\n## Notes\n\n- B\n"
-    )
-    assert merged("# Other\n", ("## Alone", ["- B"])) == "# Other\n\n## Alone\n\n- B\n"
-
-
 def test_a_line_that_is_anywhere_in_the_file_is_not_added_again() -> None:
     old = b"# Mine\n\n   - Name: Alex\r\n"
-    assert merge_context(old, [("# User", ["- Name: Alex"])], AT) is None
-    assert merge_context(old, [], AT) is None
-    assert merge_context(None, [("# User", [])], AT) is None
+    assert add_to_context(old, [("# User", ["- Name: Alex"])], AT) is None
+    assert add_to_context(old, [], AT) is None
+    assert add_to_context(None, [("# User", [])], AT) is None
 
 
 @pytest.mark.parametrize(
@@ -1030,19 +1027,19 @@ def test_a_context_file_that_cannot_be_read_is_left_alone_and_the_notes_arrive(
     old: bytes, reason: str, line: int, book: Notebook
 ) -> None:
     path = put(Path(book.root, "context.md"), old)
-    haul = Haul(items=[Item("Text", "here")], context=[("# User", ["- Name: Alex"])])
-    intake = bring_in(book, haul)
-    assert [(problem.path, problem.line) for problem in intake.refused] == [(str(path), line)]
-    assert intake.refused[0].reason.startswith(f"left alone: {reason}")
+    batch = ImportBatch(items=[ImportItem("Text", "here")], context=[("# User", ["- Name: Alex"])])
+    plan = bring_in(book, batch)
+    assert [(problem.path, problem.line) for problem in plan.refused] == [(str(path), line)]
+    assert plan.refused[0].reason.startswith(f"left alone: {reason}")
     assert path.read_bytes() == old
     assert [note.body for note in book.notes()] == ["Text"]
-    assert plan_import(book, Haul(items=[Item("More", "here")])).refused == []
+    assert plan_import(book, ImportBatch(items=[ImportItem("More", "here")])).refused == []
 
 
 def test_a_context_file_never_grows_too_large_to_be_read_again() -> None:
     old = b"# User\n" + b"x" * (8 * 1024 * 1024 - 10)
     with pytest.raises(FormatError, match="too large"):
-        merge_context(old, [("# User", ["- Name: Alex"])], AT)
+        add_to_context(old, [("# User", ["- Name: Alex"])], AT)
 
 
 def test_a_hand_edit_during_the_planning_is_not_overwritten(tmp_path: Path) -> None:
@@ -1050,14 +1047,20 @@ def test_a_hand_edit_during_the_planning_is_not_overwritten(tmp_path: Path) -> N
     path = put(tmp_path / "knowledge/context.md", "# User\n")
 
     class Edited(Notebook):
-        def plan_intake(
-            self, items: Iterable[Item], *, context: bytes | None = None, actor: str = "import"
-        ) -> Intake:
+        def plan_import(
+            self,
+            items: Iterable[ImportItem],
+            *,
+            context: bytes | None = None,
+            actor: str = "import",
+        ) -> ImportPlan:
             path.write_text("# Mine\n")
-            return super().plan_intake(items, context=context, actor=actor)
+            return super().plan_import(items, context=context, actor=actor)
 
     with pytest.raises(MovedOn):
-        plan_import(Edited(tmp_path / "knowledge"), Haul(context=[("# User", ["- Name: Alex"])]))
+        plan_import(
+            Edited(tmp_path / "knowledge"), ImportBatch(context=[("# User", ["- Name: Alex"])])
+        )
     assert path.read_text() == "# Mine\n"
 
 
@@ -1089,7 +1092,7 @@ def test_merging_keeps_every_line_adds_every_bullet_and_is_done_after_once(
     head: str, body: list[str], end: str, closed: bool, sections: list[tuple[str, list[str]]]
 ) -> None:
     old = head + end.join(body) + (end if closed else "")
-    found = merge_context(old.encode(), sections, AT)
+    found = add_to_context(old.encode(), sections, AT)
     wanted = {bullet for _, bullets in sections for bullet in bullets}
     before = old.removeprefix("\ufeff").removesuffix("\n").split("\n")
     there = {line.strip() for line in before}
@@ -1102,7 +1105,7 @@ def test_merging_keeps_every_line_adds_every_bullet_and_is_done_after_once(
     lines = [line.strip() for line in new]
     assert wanted <= set(lines)
     assert all(lines.count(bullet) == 1 for bullet in wanted - there)
-    assert merge_context(found, sections, AT) is None
+    assert add_to_context(found, sections, AT) is None
 
 
 # Export
@@ -1180,10 +1183,13 @@ def test_an_export_imported_into_an_empty_notebook_gives_the_same_notes(
     folder = tmp_path_factory.mktemp("trip")
     book, empty = make_book(folder / "book"), make_book(folder / "empty")
     fields = (("decay_protected", True),) if protected else ()
-    bring_in(book, Haul([Item(text, "here", tuple(tags), created, fields) for text in texts]))
+    bring_in(
+        book,
+        ImportBatch([ImportItem(text, "here", tuple(tags), created, fields) for text in texts]),
+    )
     path = put(folder / "out.jsonl", "".join(json.dumps(line) + "\n" for line in export(book)))
-    intake = bring_in(empty, collect(path))
-    assert intake.refused == []
+    plan = bring_in(empty, collect(path))
+    assert plan.refused == []
     assert contents(empty.notes()) == contents(book.notes())
     assert [note.protected for note in empty.notes()] == [note.protected for note in book.notes()]
     assert len(book.notes()) <= len(texts)
@@ -1238,12 +1244,12 @@ def test_no_file_makes_an_import_fail_in_an_unexpected_way_or_changes(
     path = put(folder / name, content)
     book = make_book(folder / "book")
     try:
-        haul = collect(path)
+        batch = collect(path)
     except CoError:
         return
     finally:
         assert path.read_bytes() == content
-    bring_in(book, haul)
-    assert plan_import(book, haul).change is None
+    bring_in(book, batch)
+    assert plan_import(book, batch).change is None
     assert book.notes() is not None
     assert book.problems == []

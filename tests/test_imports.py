@@ -68,6 +68,7 @@ CORE_ORDER = [
     "doctor",
     "purge",
     "importers",
+    "export",
     "__init__",
 ]
 
@@ -115,7 +116,7 @@ LATE_IMPORTS_ALLOWED = [
 ]
 # What looking at notes never loads: the half of Co that writes, and what costs a millisecond.
 WRITING = (
-    "context doctor importers lifecycle notebook plan purge safety.check safety.hidden_text "
+    "context doctor export importers lifecycle notebook plan purge safety.check safety.hidden_text "
     "safety.secrets store.writer versions"
 ).split()
 COSTLY = (

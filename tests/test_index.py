@@ -35,7 +35,7 @@ from operations import MEMORY
 
 from co_cli.errors import CoError
 from co_cli.knowledge.notebook import Notebook
-from co_cli.knowledge.plan import Item
+from co_cli.knowledge.plan import ImportItem
 from co_cli.knowledge.search import index
 from co_cli.knowledge.search.hits import Filters
 from co_cli.knowledge.store import disk, files
@@ -417,8 +417,8 @@ def test_a_few_or_half_of_the_files_may_go_without_a_question(
 
 def test_what_co_itself_removed_is_not_missing(book: Notebook) -> None:
     """Red when the journal is not asked who took the files away."""
-    items = [Item(f"Imported fact{number} about a zebra", "old.json") for number in range(15)]
-    change = book.plan_intake(items).change
+    items = [ImportItem(f"Imported fact{number} about a zebra", "old.json") for number in range(15)]
+    change = book.plan_import(items).change
     assert change is not None
     book.store.commit(change)
     assert len(names(book, "zebra")) == 15

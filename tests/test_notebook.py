@@ -15,7 +15,7 @@ import pytest
 from co_cli.errors import Ambiguous, CoError, FormatError, MovedOn, NotFound, Protected, RefusedText
 from co_cli.knowledge import Notebook, Policy
 from co_cli.knowledge.doctor import diagnose
-from co_cli.knowledge.plan import Item
+from co_cli.knowledge.plan import ImportItem
 from co_cli.knowledge.purge import find_copies, purge
 from co_cli.knowledge.store import JOURNAL, Entry
 from co_cli.knowledge.store.files import FolderStore
@@ -465,21 +465,21 @@ def test_purging_an_archived_note_works_and_a_protected_one_is_refused(book: Not
 def test_an_import_adds_what_is_new_names_what_is_refused_and_can_be_undone(book: Notebook) -> None:
     book.remember("Known already")
     items = [
-        Item("known already.", "a.md"),
-        Item("New thing", "b.md", ("x",), "2020-01-01T00:00:00Z"),
-        Item("new thing!", "c.md"),
-        Item("  ", "d.md"),
+        ImportItem("known already.", "a.md"),
+        ImportItem("New thing", "b.md", ("x",), "2020-01-01T00:00:00Z"),
+        ImportItem("new thing!", "c.md"),
+        ImportItem("  ", "d.md"),
     ]
-    intake = book.plan_intake(items, context=b"# hello\n")
-    assert [note.body for note in intake.added] == ["New thing"]
-    assert [item.origin for item in intake.known] == ["a.md", "c.md"]
-    assert [problem.path for problem in intake.refused] == ["d.md"]
-    assert intake.change is not None
-    book.store.commit(intake.change)
+    plan = book.plan_import(items, context=b"# hello\n")
+    assert [note.body for note in plan.added] == ["New thing"]
+    assert [item.origin for item in plan.known] == ["a.md", "c.md"]
+    assert [problem.path for problem in plan.refused] == ["d.md"]
+    assert plan.change is not None
+    book.store.commit(plan.change)
     assert book.find(2).created == "2020-01-01T00:00:00Z"
     assert book.find(2).meta["source"] == "import"
     assert (Path(book.root) / "context.md").read_bytes() == b"# hello\n"
-    assert book.plan_intake(items, context=b"# hello\n").change is None
+    assert book.plan_import(items, context=b"# hello\n").change is None
     book.undo()
     assert texts(book) == {1: "Known already"}
     assert not (Path(book.root) / "context.md").exists()
@@ -686,10 +686,10 @@ def test_what_a_dead_process_left_is_settled_by_the_next_look(book: Notebook) ->
 
 
 def test_an_item_with_an_unreadable_date_does_not_stop_an_import(book: Notebook) -> None:
-    items = [Item("One", "a", (), "long ago"), Item("Two", "b")]
-    intake = book.plan_intake(items)
-    assert [note.body for note in intake.added] == ["Two"]
-    assert [problem.path for problem in intake.refused] == ["a"]
+    items = [ImportItem("One", "a", (), "long ago"), ImportItem("Two", "b")]
+    plan = book.plan_import(items)
+    assert [note.body for note in plan.added] == ["Two"]
+    assert [problem.path for problem in plan.refused] == ["a"]
 
 
 def test_one_of_two_twins_may_be_given_a_free_number(book: Notebook) -> None:

@@ -19,7 +19,8 @@ from operations import MEMORY
 
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
-from co_cli.knowledge.importers.files import collect, export, plan_import
+from co_cli.knowledge.export import export
+from co_cli.knowledge.importers.collect import collect, plan_import
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.policy import Policy
 from co_cli.knowledge.search.hits import How

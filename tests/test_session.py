@@ -46,7 +46,7 @@ Stream = Callable[[list[ModelMessage], AgentInfo], AsyncIterator[Any]]
 
 def begin(stream: Stream | None = None, ask: Asker | None = None, **options: Any) -> Session:
     """A session here, with this model instead of the one that the choice names."""
-    trust.begun(os.getcwd(), "2026-01-01T00:00:00+00:00")
+    trust.claim(os.getcwd(), "2026-01-01T00:00:00+00:00")
     prompt = prompts.build("", None, project=os.getcwd(), usable=())
     session = Session(
         CoDeps(gated=True), OFFLINE, prompt, Transcript.begin(os.getcwd(), now), ask, **options

@@ -102,7 +102,7 @@ def test_a_variable_counts_too(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_project_counts_once_it_is_trusted(run: Run) -> None:
     """Red when only the person's file is read, or a stranger's as well."""
     settle(Path(".co-cli"), memory_max_count=4, memory_decay_percentage=0.5)
-    trust.begun(os.getcwd(), "2026-01-01T00:00:00+00:00")
+    trust.claim(os.getcwd(), "2026-01-01T00:00:00+00:00")
     assert Policy.of(CoDeps()).max_count == 200
     trust.trust(os.getcwd(), "2026-01-01T00:00:00+00:00")
     assert Policy.of(CoDeps()).max_count == 4

@@ -10,7 +10,7 @@ import click
 from co_cli.cli.here import open_here
 from co_cli.cli.options import in_user
 from co_cli.cli.output import notice, say_line
-from co_cli.knowledge.importers import files as moving
+from co_cli.knowledge.export import export, export_to
 from co_cli.knowledge.notebook import Notebook
 from co_cli.results import plural
 
@@ -26,10 +26,10 @@ def export_command(file: Path | None, force: bool, in_user: bool) -> None:
     """
     book = open_here(Notebook).book(in_user)
     if file is None:
-        for row in moving.export(book):
+        for row in export(book):
             click.echo(json.dumps(row))
     else:
-        count = moving.export_to(book, str(file), force=force)
+        count = export_to(book, str(file), force=force)
     if book.problems:
         notice(f"{plural(len(book.problems), 'file')} could not be read: co knowledge doctor")
     if file is not None:

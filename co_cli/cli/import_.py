@@ -13,11 +13,10 @@ from co_cli.cli.options import as_json, assume_yes, in_user
 from co_cli.cli.output import notice, progress, quote, say, say_line, to_json
 from co_cli.cli.questions import confirm
 from co_cli.errors import CoError
-from co_cli.knowledge.format.note import now, timestamp
-from co_cli.knowledge.importers import files as moving
-from co_cli.knowledge.importers.legacy_json import Haul
+from co_cli.knowledge.importers.batch import ImportBatch
+from co_cli.knowledge.importers.collect import collect, plan_import
 from co_cli.knowledge.notebook import Notebook
-from co_cli.knowledge.plan import Intake
+from co_cli.knowledge.plan import ImportPlan
 from co_cli.knowledge.safety.escape import difference
 from co_cli.results import marks, plural, undo_hint
 from co_cli.workspace import Workspace
@@ -34,68 +33,67 @@ def import_command(path: Path, in_user: bool, yes: bool, as_json: bool) -> None:
     """Import the old JSON layout, a folder of markdown, or a JSON Lines file, after showing it."""
     workspace = open_here(Notebook)
     book = workspace.book(in_user)
-    haul = moving.collect(path)
-    intake = moving.plan_import(book, haul)
-    report = _report(book, haul, intake)
+    batch = collect(path)
+    plan = plan_import(book, batch)
+    report = _report(book, batch, plan)
     if not as_json:
-        _preview(book, haul, intake)
-    if intake.change is not None and confirm("Do it?", yes, quiet=as_json):
-        _carry_out(workspace, book, intake, shown=not as_json)
+        _preview(book, batch, plan)
+    if plan.change is not None and confirm("Do it?", yes, quiet=as_json):
+        _carry_out(workspace, book, plan, shown=not as_json)
         report["done"] = True
         with progress("Reading closely") as step:  # who sees a bar can wait, or press Control-C
             book.finder.read_closely(step, most=0 if step else _READ)
     if as_json:
         to_json(report)
     elif report["done"]:
-        more = " and lines of context.md" if intake.context is not None else ""
-        say(f"✓ Imported {plural(len(intake.added), 'memory')}{more}. Undo: {undo_hint(book)}")
-    elif intake.change is None:
+        more = " and lines of context.md" if plan.context is not None else ""
+        say(f"✓ Imported {plural(len(plan.added), 'memory')}{more}. Undo: {undo_hint(book)}")
+    elif plan.change is None:
         say("Nothing new to import.")
     else:
         raise CoError("nothing was imported", hint="Answer y, or add --yes.")
 
 
 def _carry_out(
-    workspace: Workspace[Notebook], book: Notebook, intake: Intake, *, shown: bool
+    workspace: Workspace[Notebook], book: Notebook, plan: ImportPlan, *, shown: bool
 ) -> None:
     fresh = workspace.is_fresh and book.scope == "project"
     before = book.store.read("context.md")
-    assert intake.change is not None
-    book.store.commit(intake.change)
+    assert plan.change is not None
+    book.store.commit(plan.change)
     claim(workspace, fresh)
-    if intake.context is not None and shown and book.scope == "project":
-        at = timestamp(now())
-        trust.wrote(workspace.project, paths.CONTEXT, intake.context, at, before=before)
+    if plan.context is not None and shown and book.scope == "project":
+        trust.wrote(workspace.project, paths.CONTEXT, plan.context, before=before)
 
 
-def _preview(book: Notebook, haul: Haul, intake: Intake) -> None:
-    for note in intake.added:
+def _preview(book: Notebook, batch: ImportBatch, plan: ImportPlan) -> None:
+    for note in plan.added:
         tags = f" [{', '.join(note.tags)}]" if note.tags else ""
         seen = f" {found}" if (found := marks(note, book.today())) else ""
         say_line(f"new      {book.ref(note)}{tags}{seen}  {note.summary}")
-    for item in intake.known:
+    for item in plan.known:
         say_line(f"known    {item.text.strip().splitlines()[0][:80]}")
-    if intake.context is not None:
+    if plan.context is not None:
         say("context  these lines will be read at the start of every session:")
-        quote(difference(book.store.read("context.md"), intake.context, "context.md"))
-    for problem in (*intake.refused, *haul.problems):
+        quote(difference(book.store.read("context.md"), plan.context, "context.md"))
+    for problem in (*plan.refused, *batch.problems):
         where = f"{problem.path}:{problem.line}" if problem.line else problem.path
         say_line(f"skipped  {where}: {problem.reason}")
-    over = len(book.notes()) + len(intake.added) - book.policy.max_count
-    if intake.added and over > 0:
+    over = len(book.notes()) + len(plan.added) - book.policy.max_count
+    if plan.added and over > 0:
         notice(
             f"That is {over} over the limit of {book.policy.max_count}; nothing decays by itself."
         )
 
 
-def _report(book: Notebook, haul: Haul, intake: Intake) -> dict[str, Any]:
+def _report(book: Notebook, batch: ImportBatch, plan: ImportPlan) -> dict[str, Any]:
     return {
         "done": False,
-        "added": [{"ref": book.ref(note), "content": note.body} for note in intake.added],
-        "known": len(intake.known),
-        "context": intake.context is not None,
+        "added": [{"ref": book.ref(note), "content": note.body} for note in plan.added],
+        "known": len(plan.known),
+        "context": plan.context is not None,
         "skipped": [
             {"path": p.path, "line": p.line, "reason": p.reason}
-            for p in (*intake.refused, *haul.problems)
+            for p in (*plan.refused, *batch.problems)
         ],
     }

@@ -16,7 +16,7 @@ from co_cli.knowledge import lifecycle, similarity
 from co_cli.knowledge.format.frontmatter import MAX_ID
 from co_cli.knowledge.format.note import Note, parse, timestamp
 from co_cli.knowledge.pages import Problem
-from co_cli.knowledge.plan import Draft, Intake, Item, Plan, Saved, protected
+from co_cli.knowledge.plan import Draft, ImportItem, ImportPlan, Plan, Saved, protected
 from co_cli.knowledge.reader import Reader, Ref, named
 from co_cli.knowledge.safety import check
 from co_cli.knowledge.search.hits import Around
@@ -287,41 +287,41 @@ class Notebook(Reader):
             raise MovedOn("the notebook changed meanwhile", hint="Nothing was changed; look again.")
         return again
 
-    def plan_intake(
-        self, items: Iterable[Item], *, context: bytes | None = None, actor: str = "import"
-    ) -> Intake:
+    def plan_import(
+        self, items: Iterable[ImportItem], *, context: bytes | None = None, actor: str = "import"
+    ) -> ImportPlan:
         """Plan notes for texts from elsewhere, leaving out what is here already or not storable.
 
         `context` is the new content of context.md, when the import brings some.
         """
         notes = self.notes()
         draft = Draft(self, actor)
-        intake = Intake(None, [], [], [], context)
+        plan = ImportPlan(None, [], [], [], context)
         seen = {similarity.key(note.body) for note in notes}
         for item in items:
             try:
                 text = check.check_text(item.text)
                 tags = check.clean_tags(item.tags)
             except RefusedText as error:
-                intake.refused.append(Problem(item.origin, str(error)))
+                plan.refused.append(Problem(item.origin, str(error)))
                 continue
             if (said := similarity.key(text)) in seen:
-                intake.known.append(item)
+                plan.known.append(item)
                 continue
             seen.add(said)
             fields = {"source": "import", **dict(item.fields)}
             if item.created:
                 fields["created"] = item.created
             try:
-                intake.added.append(draft.add(text, tags, fields))
+                plan.added.append(draft.add(text, tags, fields))
             except FormatError as error:
-                intake.refused.append(Problem(item.origin, str(error)))
+                plan.refused.append(Problem(item.origin, str(error)))
         if context is not None and context != (before := self.store.read("context.md")):
             draft.edits.append(Edit("context.md", before, context))
         if draft.edits:
-            draft.over = len(notes) + len(intake.added) > self.policy.max_count
-            intake.change = draft.change("import")
-        return intake
+            draft.over = len(notes) + len(plan.added) > self.policy.max_count
+            plan.change = draft.change("import")
+        return plan
 
     def replace(self, note: Note, data: bytes, *, actor: str = "cli") -> Saved:
         """Put a person's edited bytes in a note's place, if the file is still what they edited."""

@@ -30,7 +30,7 @@ class Saved:
     reworded: bool = True
 
 
-class Item(NamedTuple):
+class ImportItem(NamedTuple):
     """A text from elsewhere that could become a note, and where it came from."""
 
     text: str
@@ -41,12 +41,12 @@ class Item(NamedTuple):
 
 
 @dataclass(slots=True)
-class Intake:
+class ImportPlan:
     """What an import would do: the change, the new notes, what is known, what is refused."""
 
     change: Change | None
     added: list[Note]
-    known: list[Item]
+    known: list[ImportItem]
     refused: list[Problem]
     context: bytes | None = None
 

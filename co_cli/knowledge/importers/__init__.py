@@ -1,1 +1,1 @@
-"""Notes from elsewhere: folders of markdown, JSON Lines, the old JSON layout."""
+"""Notes from elsewhere: a module per format, and `collect`, which knows them all."""

@@ -1,0 +1,56 @@
+"""Export: every note as JSON Lines, which `co knowledge import` reads back."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from co_cli.errors import CoError
+from co_cli.knowledge.importers.batch import FLAGS, TEXT_FIELDS
+from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.store import disk
+
+_OTHER_FIELDS = ("source", "auto_category", "updated", "check", "verified", "supersedes", "related")
+
+
+def export(book: Notebook) -> Iterator[dict[str, Any]]:
+    """Each note as plain values, by number."""
+    for note in book.notes():
+        more = {name: note.meta.get(name) for name in (*TEXT_FIELDS, *FLAGS, *_OTHER_FIELDS)}
+        if note.external and not (more["trust"] and _is_plain(more["trust"])):
+            more["trust"] = "external"
+        yield {
+            "id": note.id,
+            "uid": note.uid,
+            "created": note.created,
+            "tags": note.tags,
+            **{name: value for name, value in more.items() if _is_plain(value)},
+            "content": note.body,
+        }
+
+
+def _is_plain(value: Any) -> bool:
+    items = value if isinstance(value, list) else [value]
+    return all(isinstance(item, str | bool) for item in items)
+
+
+def export_to(book: Notebook, path: str, *, force: bool = False) -> int:
+    """Write every note to a file, whole or not at all; how many there are.
+
+    A link or a device in its place is refused: what it leads to is not what the person named.
+    """
+    if disk.is_link(path):
+        hint = f"Name the file it leads to: {os.path.realpath(path)}"
+        raise CoError(f"{path} is a symbolic link", hint=hint)
+    if disk.exists(path) and not force:
+        raise CoError(f"{path} already exists", hint="Choose another name, or add --force.")
+    if disk.exists(path) and not os.path.isfile(path):
+        raise CoError(f"{path} is not a plain file", hint="Choose another name.")
+    lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in export(book)]
+    try:
+        disk.put(os.path.abspath(path), "".join(lines).encode())
+    except OSError as error:
+        raise CoError(f"cannot write {path}: {error.strerror}") from error
+    return len(lines)

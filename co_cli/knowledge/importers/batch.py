@@ -1,0 +1,123 @@
+"""What every importer fills: texts that may become notes, and what could not be read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from co_cli.errors import FormatError
+from co_cli.knowledge.format.note import decode, is_external, timestamp
+from co_cli.knowledge.pages import Problem
+from co_cli.knowledge.plan import ImportItem
+from co_cli.knowledge.safety.check import MAX_TEXT
+from co_cli.knowledge.safety.secrets import find_secret
+from co_cli.knowledge.store import disk
+
+MAX_FIELD = 200
+TEXT_FIELDS = ("trust", "expires", "scope", "language")
+FLAGS = ("decay_protected", "pinned", "sensitive")
+LOOKS_FOR = (
+    "Co imports .co-cli/internal/context.json and .co-cli/memories/*.json of old projects, "
+    "folders of markdown, and single .md, .jsonl and .ndjson files."
+)
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?", re.ASCII)
+
+Sections = list[tuple[str, list[str]]]  # headings for context.md, each with its lines
+
+
+class Source(NamedTuple):
+    """One file: its text, and when it was last changed."""
+
+    path: str
+    text: str
+    changed: str
+
+
+@dataclass(slots=True)
+class ImportBatch:
+    """Texts that may become notes, lines for context.md, files in trouble, and files read."""
+
+    items: list[ImportItem] = field(default_factory=list)
+    context: Sections = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    sources: list[str] = field(default_factory=list)
+
+    def add(self, item: ImportItem) -> None:
+        """Keep a text; one that no note can hold is reported and takes no memory."""
+        if len(item.text) <= MAX_TEXT:
+            self.items.append(item)
+        else:
+            reason = f"the text is longer than {MAX_TEXT} bytes; a note holds no more"
+            self.problems.append(Problem(item.origin, reason))
+
+    def read(
+        self, path: str, importer: Callable[[Source, ImportBatch], None], *, real: str = ""
+    ) -> None:
+        """Hand one file to its importer; a file that is not what it should be is a problem."""
+        try:
+            raw, sign = disk.read_signed(real or path)
+            importer(Source(path, decode(raw).removeprefix("\ufeff"), moment_of(sign[1])), self)
+            self.sources.append(path)
+        except FileNotFoundError:
+            self.problems.append(Problem(path, "is gone"))
+        except FormatError as error:
+            self.problems.append(Problem(path, str(error), error.line))
+
+
+def kept_fields(header: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """The header fields that stay true in another notebook, where they are of their type.
+
+    Whose words a note's are, a file may say to its disadvantage only: a text from outside stays
+    marked, and is neither pinned nor protected here.
+    """
+    kept: dict[str, Any] = {name: text for name in TEXT_FIELDS if (text := _text(header, name))}
+    flags = {name: True for name in FLAGS if header.get(name) is True}
+    if not is_external(header):
+        return (*kept.items(), *flags.items())
+    kept = {"trust": "external"} | kept
+    if is_external({"source": header.get("source")}) and (source := _text(header, "source")):
+        kept["source"] = source
+    return (*kept.items(), *(one for one in flags.items() if one[0] == "sensitive"))
+
+
+def _text(header: dict[str, Any], name: str) -> str:
+    """A short text of a header, when it is one and may be stored; else nothing."""
+    text = header.get(name)
+    if not isinstance(text, str) or not text.isprintable() or len(text) > MAX_FIELD:
+        return ""
+    fits = name != "expires" or iso_moment(text)[:10] == text[:10]
+    return text if fits and find_secret(text) is None else ""
+
+
+def tags_from(value: Any) -> tuple[str, ...]:
+    """Tags from a list, or from a text with commas or spaces between them."""
+    if isinstance(value, str):
+        words = value.split(",") if "," in value else value.split()
+        return tuple(word.strip().removeprefix("#") for word in words)
+    tags = [tag for tag in value if tag is not None] if isinstance(value, list) else []
+    if not isinstance(value, list | None) or not all(isinstance(tag, str) for tag in tags):
+        raise FormatError("Field 'tags' must be a list of strings")
+    return tuple(tags)
+
+
+def iso_moment(value: Any) -> str:
+    """An ISO timestamp as it stands, a date as its first moment; nothing for anything else."""
+    text = value.strip() if isinstance(value, str) else ""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return ""
+    if len(text) <= 10:
+        return f"{moment.date()}T00:00:00+00:00"
+    return text if _MOMENT.fullmatch(text) else moment.isoformat()
+
+
+def moment_of(nanoseconds: int) -> str:
+    """A file's time as a timestamp; nothing where no calendar has it."""
+    try:
+        return timestamp(datetime.fromtimestamp(nanoseconds / 1e9, UTC))
+    except (OverflowError, ValueError, OSError):
+        return ""

@@ -1,0 +1,66 @@
+"""Notes from JSON Lines, a note a line; what `co knowledge export` writes is read back."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from co_cli.errors import FormatError
+from co_cli.knowledge.format.json_reader import read_json
+from co_cli.knowledge.format.note import decode
+from co_cli.knowledge.importers.batch import (
+    ImportBatch,
+    iso_moment,
+    kept_fields,
+    moment_of,
+    tags_from,
+)
+from co_cli.knowledge.pages import Problem
+from co_cli.knowledge.plan import ImportItem
+from co_cli.knowledge.store import disk
+
+MAX_LINE = 1024 * 1024
+MAX_BAD_LINES = 100
+
+
+def read_lines(path: str, batch: ImportBatch) -> None:
+    """Read a file line by line, however long it is; bad lines are reported by their number."""
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            info = os.fstat(file.fileno())
+            if not stat.S_ISREG(info.st_mode):
+                batch.problems.append(Problem(path, "is not a plain file"))
+                return
+            changed = moment_of(info.st_mtime_ns)
+            number = bad = 0
+            while bad < MAX_BAD_LINES and (line := file.readline(MAX_LINE + 1)):
+                number += 1
+                try:
+                    if item := _item(line, f"{path}:{number}", changed):
+                        batch.add(item)
+                except FormatError as error:
+                    batch.problems.append(Problem(path, str(error), number))
+                    bad += 1
+                while not line.endswith(b"\n") and (line := file.readline(MAX_LINE)):
+                    pass
+    except OSError as error:
+        raise disk.trouble(error) from error
+    if bad == MAX_BAD_LINES:
+        batch.problems.append(Problem(path, f"{bad} bad lines; the rest was not read", number))
+    batch.sources.append(path)
+
+
+def _item(line: bytes, origin: str, changed: str) -> ImportItem | None:
+    """What a line holds; None for an empty one."""
+    if len(line) > MAX_LINE:
+        raise FormatError(f"the line is longer than {MAX_LINE // 1024} KiB")
+    if not (text := decode(line).removeprefix("\ufeff").strip()):
+        return None
+    data = read_json(text)
+    if not isinstance(data, dict):
+        raise FormatError("must be a JSON object")
+    content = data.get("text") if data.get("content") is None else data["content"]
+    if not isinstance(content, str):
+        raise FormatError("Field 'content' must be a string")
+    created = iso_moment(data.get("created")) or changed
+    return ImportItem(content, origin, tags_from(data.get("tags")), created, kept_fields(data))
