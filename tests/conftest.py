@@ -22,12 +22,12 @@ settings.load_profile("co")
 for _threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_threads] = "1"
 
-# Files of tests live in memory where there is room: a save waits for the disk several times, and no
-# test pulls the plug. `TMPDIR=/somewhere make test` puts them there instead.
-_MEMORY, _ROOM = "/dev/shm", 4 * 1024**3
+# Files of tests live in memory where there is room, and programs may be run: a save waits for the
+# disk several times, and no test pulls the plug. `TMPDIR=/somewhere make test` puts them there.
+_MEMORY, _ROOM = "/dev/shm", 1024**3
 if "TMPDIR" not in os.environ and os.access(_MEMORY, os.W_OK):
     _free = os.statvfs(_MEMORY)
-    if _free.f_bavail * _free.f_frsize > _ROOM:
+    if _free.f_bavail * _free.f_frsize > _ROOM and not _free.f_flag & os.ST_NOEXEC:
         os.environ["TMPDIR"] = _MEMORY
         tempfile.tempdir = None
 
