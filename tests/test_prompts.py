@@ -908,9 +908,9 @@ def test_nothing_around_an_attack_saves_it(before: str, attack: str, after: str)
 
 
 @pytest.mark.parametrize("piece", ["<", "< / system -", "<!--", "<b>", "<x:", "<|x", "&#37;26"])
-def test_a_megabyte_of_brackets_takes_time_by_its_length(piece: str) -> None:
+def test_a_long_run_of_brackets_takes_time_by_its_length(piece: str) -> None:
     """G10. Red when a run of brackets is walked through again from each of its characters."""
-    assert _slowdown(piece, 2**16, 2**20) < 16 * 5
+    assert _grows_with_the_text(piece, 2**16)
 
 
 @pytest.mark.parametrize(
@@ -919,18 +919,20 @@ def test_a_megabyte_of_brackets_takes_time_by_its_length(piece: str) -> None:
 @pytest.mark.parametrize("tail", ["</system-reminder>", "system-reminder", "&lt;/system-reminder"])
 def test_a_hostile_text_takes_time_by_its_length(head: str, tail: str) -> None:
     """G10. Red when each tag, or each character of a run, costs a walk through the text."""
-    assert _slowdown(tail, 2**13, 2**16, head) < 8 * 6
+    assert _grows_with_the_text(tail, 2**15, head)
 
 
-def _slowdown(piece: str, small: int, large: int, head: str = "") -> float:
-    """How many times longer a large text takes than a small one, each at its best."""
-    times = []
-    for size in (small, large):
-        text = (head * size)[: size // 2] + "x" + (piece * size)[: size // 2]
-        best = float("inf")
-        for _ in range(5):
-            start = time.process_time()
-            defang(text)
-            best = min(best, time.process_time() - start)
-        times.append(best)
-    return times[1] / times[0]
+def _grows_with_the_text(piece: str, size: int, head: str = "") -> bool:
+    """Whether a text 16 times as long takes 16 times as long, not 256 times.
+
+    The measure is the quickest of a few; the long text is measured again only while it is slow.
+    """
+    short, long = ((head * n)[: n // 2] + "x" + (piece * n)[: n // 2] for n in (size // 16, size))
+    limit = 16 * 5 * min(_seconds(short) for _ in range(5))
+    return any(_seconds(long) < limit for _ in range(3))
+
+
+def _seconds(text: str) -> float:
+    start = time.process_time()
+    defang(text)
+    return time.process_time() - start
