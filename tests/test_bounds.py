@@ -37,7 +37,8 @@ from co_cli.knowledge import Notebook
 from co_cli.knowledge.format.note import now
 from co_cli.providers import models
 from co_cli.providers.bounds import LARGEST
-from co_cli.providers.models import Choice
+from co_cli.providers.registry import Choice
+from co_cli.providers.trouble import explain
 
 TOO_MUCH = "sent more than 4 MB for one answer"
 LATE = "took longer than {:g} s for an answer"
@@ -140,7 +141,7 @@ def test_an_answer_in_one_piece_is_bounded_too(server: Server, fault: str) -> No
     agent = get_agent(models.build(choice, os.environ), prompt="Hello")
     with in_time(LONG), pytest.raises((GaveUp, AgentRunError)) as caught:
         asyncio.run(agent.run("hello", deps=CoDeps(answer_seconds=0.3)))
-    trouble = models.explain(caught.value, choice)
+    trouble = explain(caught.value, choice)
     assert trouble is not None
     assert trouble.line in (f"{choice} {LATE.format(0.3)}", f"{choice} {TOO_MUCH}")
 

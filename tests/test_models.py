@@ -27,7 +27,9 @@ from pydantic_ai.models.openai import OpenAIResponsesModel
 from co_cli.config import Settings
 from co_cli.errors import SettingsError
 from co_cli.providers import models
-from co_cli.providers.models import PROVIDERS, Choice, ModelTrouble, Trouble, build, choose, explain
+from co_cli.providers.models import build, choose
+from co_cli.providers.registry import PROVIDERS, Choice, Unavailable
+from co_cli.providers.trouble import Trouble, explain
 
 KEY = "test-7f3a9c"
 TEXT = "I prefer oolong in the blue pot"
@@ -118,13 +120,13 @@ def test_the_others_that_are_set_up_are_named() -> None:
 
 
 WRONG = {
-    "gpt-6.1-terra": "; did you mean 'openai:gpt-6.1-terra'?",
-    "gemini-flash-latest": "; did you mean 'gemini:gemini-flash-latest'?",
-    "Claude-opus": "; did you mean 'anthropic:Claude-opus'?",
-    "llama3.2:3b": "; did you mean 'ollama:llama3.2:3b'?",
-    "gemni:flash": "; did you mean 'gemini:flash'?",
-    "olama": "; did you mean 'ollama'?",
-    "offline:small": "; did you mean 'offline'?",
+    "gpt-6.1-terra": "Did you mean openai:gpt-6.1-terra? ",
+    "gemini-flash-latest": "Did you mean gemini:gemini-flash-latest? ",
+    "Claude-opus": "Did you mean anthropic:Claude-opus? ",
+    "llama3.2:3b": "Did you mean ollama:llama3.2:3b? ",
+    "gemni:flash": "Did you mean gemini:flash? ",
+    "olama": "Did you mean ollama? ",
+    "offline:small": "Did you mean offline? ",
     "zzzzzzzz": "",
 }
 
@@ -133,9 +135,9 @@ WRONG = {
 def test_a_name_without_a_provider_is_answered_with_the_nearest(text: str) -> None:
     with pytest.raises(SettingsError) as caught:
         choose(text, Settings(), {})
-    assert str(caught.value) == f"--model: there is no model '{text}'{WRONG[text]}"
+    assert str(caught.value) == f"--model: there is no model '{text}'"
     assert caught.value.hint == (
-        "Name it PROVIDER:MODEL, of gemini, anthropic, openai, ollama or compatible; "
+        f"{WRONG[text]}Name it PROVIDER:MODEL, of gemini, anthropic, openai, ollama or compatible; "
         "or say offline."
     )
 
@@ -152,7 +154,7 @@ def test_a_key_in_the_place_of_a_name_is_not_shown() -> None:
     for text in (key, f"openai:{key}"):
         with pytest.raises(SettingsError) as caught:
             choose(text, Settings(), {})
-        assert str(caught.value) == "--model holds what looks like a key, not a model's name"
+        assert str(caught.value) == "--model holds what looks like a key, not the name of a model"
 
 
 # ── addresses ─────────────────────────────────────────────────────────────────────────────────
@@ -273,7 +275,7 @@ def test_each_provider_gives_its_own_kind_of_model(
 @pytest.mark.parametrize("provider", ["gemini", "anthropic", "openai"])
 def test_a_key_that_is_missing_is_asked_for_by_name(provider: str) -> None:
     choice = choose(provider, Settings(), {})
-    with pytest.raises(ModelTrouble) as caught:
+    with pytest.raises(Unavailable) as caught:
         build(choice, {})
     name = PROVIDERS[provider].keys[0]
     assert str(caught.value) == f"{choice} needs a key, and {name} is not set"
@@ -284,13 +286,13 @@ def test_a_key_that_is_missing_is_asked_for_by_name(provider: str) -> None:
 
 @pytest.mark.parametrize("key", ["hush hush", "hush\nhush", "hüsh-hush", "hush\x7f"])
 def test_a_key_that_would_be_shown_in_a_complaint_is_not_sent(key: str) -> None:
-    with pytest.raises(ModelTrouble) as caught:
+    with pytest.raises(Unavailable) as caught:
         _built("openai", {"OPENAI_API_KEY": key})
     assert str(caught.value) == "OPENAI_API_KEY holds a character that no key has"
 
 
 def test_offline_there_is_nothing_to_build() -> None:
-    with pytest.raises(ModelTrouble, match=r"^offline there is no model to talk to$"):
+    with pytest.raises(Unavailable, match=r"^there is no model to talk to offline$"):
         build(choose("offline", Settings(), {}), {})
 
 
@@ -339,15 +341,16 @@ class Without:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 
 sys.meta_path.insert(0, Without())
-from co_cli.providers import models
+from co_cli.providers import models, registry
 from co_cli.config import Settings
 try:
     models.build(models.choose({provider!r}, Settings(), {KEYS!r}), {KEYS!r})
-except models.ModelTrouble as error:
+except registry.Unavailable as error:
     print(error, error.hint, sep="|")
 """
+    choice = choose(provider, Settings(), KEYS)
     assert _in_a_process(code) == (
-        f"the {provider} model needs a package that is not installed|pip install 'co-cli[models]'\n"
+        f"{choice} needs a package that is not installed|pip install 'co-cli[models]'\n"
     )
 
 
@@ -438,8 +441,15 @@ def test_a_model_saves_recalls_and_chats(server: Server, wire: str, stream: bool
 
 
 CUT = "the answer of {} was cut off"
+BROKEN = "the answer of {} is incomplete or cannot be read"
+AGAIN = "Try again in a while, or choose another model with --model."
+USELESS = Trouble(
+    "{} gave no usable answer, or kept calling a tool wrongly",
+    "Try again, or choose a model that is better with tools.",
+    True,
+)
 FAULTS = {
-    "400": Trouble("{} would not take the request (400): Unsupported value for 'temperature'."),
+    "400": Trouble("{} rejected the request (400): Unsupported value for 'temperature'."),
     "401": Trouble("{} refused the key", "Check OPENAI_API_KEY."),
     "403": Trouble(
         "{} refused access (403): Country, region, or territory not supported",
@@ -447,36 +457,24 @@ FAULTS = {
     ),
     "403-key": Trouble("{} refused access (403)", "Check OPENAI_API_KEY."),
     "404": Trouble("openai has no model 'faulty-404' (404)", "Choose another model with --model."),
-    "409": Trouble(
-        "{} answered with an error (409): Lock\\x1b[2J timeout " + "x" * 180, models._AGAIN
-    ),
-    "429": Trouble(
-        "{} takes no more requests just now (429); it asks to wait 1 s", models._AGAIN, True
-    ),
+    "409": Trouble("{} answered with an error (409): Lock\\x1b[2J timeout " + "x" * 180, AGAIN),
+    "429": Trouble("{} takes no more requests just now (429); it asks to wait 1 s", AGAIN, True),
     "quota": Trouble(
         "the quota or credit for {} is used up (429)",
-        "See to it with the provider, or choose another model with --model.",
+        "See your account with the provider, or choose another model with --model.",
     ),
-    "500": Trouble("{} failed with an error of its own (500)", models._AGAIN, True),
-    "503": Trouble("{} is not available just now (503)", models._AGAIN, True),
-    "503-busy": Trouble("{} is overloaded (503)", models._AGAIN, True),
-    "cut": Trouble(CUT, models._AGAIN, True),
-    "malformed-always": Trouble(
-        "{} kept calling a tool wrongly",
-        "Try again, or choose a model that is better with tools.",
-        True,
-    ),
-    "twice": Trouble(
-        "{} gave no answer that can be used",
-        "Try again, or choose a model that is better with tools.",
-        True,
-    ),
+    "500": Trouble("{} failed with an error of its own (500)", AGAIN, True),
+    "503": Trouble("{} is not available just now (503)", AGAIN, True),
+    "503-busy": Trouble("{} is overloaded (503)", AGAIN, True),
+    "cut": Trouble(CUT, AGAIN, True),
+    "malformed-always": USELESS,
+    "twice": USELESS,
     "overflow-100": Trouble(
         "the conversation is too long for {}",
-        "Say less at once, shorten it with /compact, or begin anew with /clear.",
+        "Say less at once, shorten it with /compact, or start over with /clear.",
         overflow=True,
     ),
-    "filter": Trouble("{} kept its answer back (content filter)", "Put it in other words."),
+    "filter": Trouble("{} withheld its answer (content filter)", "Try other words."),
     "length": Trouble("the answer of {} reached its length limit", "Ask for less at once."),
     "loop": Trouble("{} needed more steps than one turn may take", "Ask for less at once."),
 }
@@ -512,7 +510,7 @@ def _trouble(choice: Choice, model: Model[Any], *, stream: bool = True) -> Troub
 def test_a_stream_that_ends_without_an_end_is_no_whole_answer(server: Server, wire: str) -> None:
     """Red when half an answer passes for all of it."""
     choice, model = _wired(wire, "faulty-short", server.url)
-    assert _trouble(choice, model) == Trouble(CUT.format(choice), models._AGAIN, True)
+    assert _trouble(choice, model) == Trouble(BROKEN.format(choice), AGAIN, True)
 
 
 @pytest.mark.parametrize("wire", ["chat", "responses"])
@@ -580,7 +578,7 @@ def test_a_server_that_never_answers_is_not_waited_for(
     monkeypatch.setattr(models, "SECONDS", 0.5)
     choice, model = _wired("chat", "faulty-silent", server.url)
     assert _trouble(choice, model) == Trouble(
-        f"openai:faulty-silent did not answer in time ({choice.host})", models._AGAIN, True
+        f"openai:faulty-silent did not answer in time ({choice.host})", AGAIN, True
     )
 
 
@@ -613,7 +611,7 @@ def test_a_provider_out_of_reach_is_no_reason_to_stop() -> None:
     error = ModelConnectionError("x", "no route", phase="connect")
     assert explain(error, choose("gemini", Settings(), {})) == Trouble(
         "gemini:gemini-flash-latest cannot be reached at generativelanguage.googleapis.com:443",
-        "Check your network; --model offline needs none.",
+        "Check your network connection.",
         True,
     )
 
@@ -697,26 +695,26 @@ REFUSALS = [
      Trouble("{} refused the key", "Check ANTHROPIC_API_KEY.")),
     ("anthropic", 400, _of_anthropic("invalid_request_error", "prompt is too long: 9 tokens"),
      Trouble("the conversation is too long for {}",
-             "Say less at once, shorten it with /compact, or begin anew with /clear.",
+             "Say less at once, shorten it with /compact, or start over with /clear.",
              overflow=True)),
     ("anthropic", 400, _of_anthropic("invalid_request_error", "Your credit balance is too low"),
      Trouble("the quota or credit for {} is used up (400)",
-             "See to it with the provider, or choose another model with --model.")),
+             "See your account with the provider, or choose another model with --model.")),
     ("anthropic", 529, _of_anthropic("overloaded_error", "Overloaded"),
-     Trouble("{} is overloaded (529); it asks to wait 30 s", models._AGAIN, True)),
+     Trouble("{} is overloaded (529); it asks to wait 30 s", AGAIN, True)),
     ("gemini", 400, _of_google(400, "INVALID_ARGUMENT", f"{KEY} not valid", "API_KEY_INVALID"),
      Trouble("{} refused the key", GOOGLES)),
     ("gemini", 403, _of_google(403, "PERMISSION_DENIED", f"Consumer {KEY} suspended"),
      Trouble("{} refused access (403)", GOOGLES)),
     ("gemini", 400, _of_google(400, "INVALID_ARGUMENT", "The input token count (9) exceeds"),
      Trouble("the conversation is too long for {}",
-             "Say less at once, shorten it with /compact, or begin anew with /clear.",
+             "Say less at once, shorten it with /compact, or start over with /clear.",
              overflow=True)),
     ("gemini", 429, _of_google(429, "RESOURCE_EXHAUSTED", "You exceeded your quota"),
      Trouble("{} takes no more requests just now (429); it asks to wait 30 s",
-             models._AGAIN, True)),
+             AGAIN, True)),
     ("gemini", 503, _of_google(503, "UNAVAILABLE", "The model is overloaded."),
-     Trouble("{} is overloaded (503); it asks to wait 30 s", models._AGAIN, True)),
+     Trouble("{} is overloaded (503); it asks to wait 30 s", AGAIN, True)),
 ]  # fmt: skip
 
 

@@ -37,10 +37,10 @@ from co_cli.chat.transcripts import Transcript
 from co_cli.deps import CoDeps
 from co_cli.knowledge import Notebook
 from co_cli.knowledge.format.note import now
-from co_cli.providers import models
+from co_cli.providers.registry import Choice
 
 NOTES = Path(".co-cli/knowledge")
-OFFLINE = models.Choice("offline", "", "a test")
+OFFLINE = Choice("offline", "", "a test")
 Stream = Callable[[list[ModelMessage], AgentInfo], AsyncIterator[Any]]
 
 
@@ -353,7 +353,7 @@ def test_a_change_of_model_changes_the_room_there_is(
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     session = begin()
     url = "http://127.0.0.1:9/v1"
-    session.use(models.Choice(provider, "x", "a test", (), url), session.prompt)
+    session.use(Choice(provider, "x", "a test", (), url), session.prompt)
     assert session.budget == tokens
 
 

@@ -44,6 +44,7 @@ from co_cli.prompts.envelope import defang
 from co_cli.providers import models
 from co_cli.providers.bounds import Patience
 from co_cli.providers.offline import OfflineModel
+from co_cli.providers.registry import Choice
 from co_cli.tools.memory import MOST_LISTED, TOOLS
 
 LIMITS = UsageLimits(request_limit=16, tool_calls_limit=40)
@@ -253,7 +254,7 @@ def _fit(messages: list[ModelMessage], *, budget: int) -> list[ModelMessage]:
     return history.fit(messages, budget)
 
 
-def model_for(choice: models.Choice) -> Model[Any]:
+def model_for(choice: Choice) -> Model[Any]:
     """The model that was chosen; offline, the one without a language model behind it."""
     return OfflineModel() if choice.provider == "offline" else models.build(choice, os.environ)
 

@@ -34,7 +34,7 @@ from co_cli.knowledge.context import Loaded
 from co_cli.knowledge.format.note import now
 from co_cli.knowledge.safety.escape import hanging, visible
 from co_cli.knowledge.store import disk
-from co_cli.providers import models
+from co_cli.providers.registry import Choice
 from co_cli.results import plural
 
 if TYPE_CHECKING:
@@ -59,10 +59,10 @@ class Chat:
     def __init__(
         self,
         deps: CoDeps,
-        choose: Callable[[str], models.Choice],
+        choice: Choice,
+        choose: Callable[[str], Choice],
         prompt: Callable[[str, str, Loaded | None], prompts.Prompt],
         personality: str,
-        model: str = "",
         kept: transcripts.Summary | None = None,
     ) -> None:
         self.deps = deps
@@ -70,7 +70,7 @@ class Chat:
         self.build = prompt
         self.personality = personality
         self.resumed = transcripts.Transcript.load(kept.path) if kept else None
-        self.choice = choose(model)
+        self.choice = choice
         self.prompt = prompt(self.choice.provider, personality, None)
         self.transcript = (
             transcripts.Transcript.resume(kept.path)
@@ -234,9 +234,9 @@ class Chat:
                 self.failed = not event.trouble.overflow
 
     def _trouble(self, line: str, hint: str) -> None:
-        self.say(line.removeprefix("--model: "), "red")
+        self.say(line, "red")
         if hint:
-            self.say(f"  {hint.replace('--model', '/model')}", "dim")
+            self.say(f"  {hint}", "dim")
 
     async def _asked(self, review: Review) -> Reviewed:
         """The approval screen in the middle of an answer."""
@@ -289,7 +289,7 @@ class Chat:
     async def use_model(self, name: str) -> str:
         """Say which model answers, or take another; the conversation goes on."""
         if not name:
-            return f"{self.choice.explain().replace('--model', 'chosen')}\n{CONNECT}"
+            return f"{self.choice.explain()}\n{CONNECT}"
         choice = self.choose(name)
         prompt = self.build(choice.provider, self.personality, self.prompt.known)
         await self._change(choice, prompt)
@@ -309,7 +309,7 @@ class Chat:
         self.personality = name
         return "\n".join([f"Co is {name} from here on.", *prompt.warnings])
 
-    async def _change(self, choice: models.Choice, prompt: prompts.Prompt) -> None:
+    async def _change(self, choice: Choice, prompt: prompts.Prompt) -> None:
         if self.talk is not None:
             await asyncio.to_thread(self.talk.use, choice, prompt)
         self.choice, self.prompt = choice, prompt
@@ -391,7 +391,7 @@ def _count(book: Notebook) -> int:
     return sum(name.endswith(".md") for name in disk.list_names(book.memories))
 
 
-def receipt(deps: CoDeps, prompt: prompts.Prompt, choice: models.Choice) -> str:
+def receipt(deps: CoDeps, prompt: prompts.Prompt, choice: Choice) -> str:
     """What a session starts with, in one line."""
     shelf = deps.shelf()
     books = shelf.books() if deps.usable() else (shelf.user,)

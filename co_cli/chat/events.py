@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from co_cli.providers.models import Trouble
+from co_cli.providers.trouble import Trouble
 
 
 class Words(NamedTuple):

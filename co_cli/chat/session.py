@@ -37,7 +37,9 @@ from co_cli.chat.transcripts import Conversation, Transcript
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
 from co_cli.knowledge.format.note import now
-from co_cli.providers import bounds, models
+from co_cli.providers import bounds
+from co_cli.providers.registry import Choice
+from co_cli.providers.trouble import Trouble, explain
 from co_cli.results import plural
 
 log = logging.getLogger("co_cli.chat.app.session")
@@ -51,7 +53,7 @@ class Session:
     """One conversation: what was said, with which model, and under which prompt."""
 
     deps: CoDeps
-    choice: models.Choice
+    choice: Choice
     prompt: prompts.Prompt
     transcript: Transcript | None
     ask: Asker | None = None
@@ -65,7 +67,7 @@ class Session:
         self.approvals = Approvals(self.ask)
         self.use(self.choice, self.prompt)
 
-    def use(self, choice: models.Choice, prompt: prompts.Prompt) -> None:
+    def use(self, choice: Choice, prompt: prompts.Prompt) -> None:
         """Go on with this model and prompt; CoError when the model cannot be had."""
         budget = _SMALL if choice.provider == "ollama" else history.BUDGET
         model = model_for(choice)
@@ -120,14 +122,14 @@ class Session:
             yield Told(f"The conversation was too long for the model. {told}")
             prompt = None
 
-    def _explain(self, error: Exception) -> models.Trouble:
+    def _explain(self, error: Exception) -> Trouble:
         """What to tell of an error that came from a model or its library; Co's own are raised."""
-        trouble = models.explain(error, self.choice)
+        trouble = explain(error, self.choice)
         log.warning("%s %s", type(error).__name__, getattr(error, "status_code", ""))
         if trouble is None and (isinstance(error, CoError) or _is_ours(error)):
             raise error
         line = f"{self.choice} gave no answer that can be read ({type(error).__name__})"
-        return trouble or models.Trouble(line, "Try again, or choose another model.", True)
+        return trouble or Trouble(line, "Try again, or choose another model.", True)
 
     async def _run(self, prompt: Prompt) -> AsyncIterator[Event]:
         began, before = monotonic(), len(self.deps.external)

@@ -51,10 +51,10 @@ def chat_command(
         )
     chat = Chat(
         CoDeps(workspace=workspace, gated=True),
-        lambda name: models.choose(name or model or None, workspace.own, os.environ),
+        models.choose(model, workspace.own, os.environ)._replace(switch="/model"),
+        lambda name: models.choose(name, workspace.own, os.environ, switch="/model"),
         lambda provider, name, known: build_prompt(workspace, provider, name, known),
         personality or workspace.own.personality,
-        model,
         kept,
     )
     asyncio.run(chat.run())

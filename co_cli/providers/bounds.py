@@ -24,7 +24,6 @@ _STREAM = 16 * LARGEST  # bytes of a stream of events, in which a word takes hun
 _HELD = ("content", "args", "signature", "content_delta", "args_delta", "signature_delta")
 _EVENT_ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
 _CONNECT = 5.0  # seconds
-_LESS = "Ask for less at once, or choose another model with --model."
 
 
 @dataclass
@@ -59,7 +58,7 @@ class Patience(AbstractCapability[Any]):
         except TimeoutError as error:
             if not time.expired():
                 raise
-            hint = f"{_LESS} The setting answer_seconds says how long Co waits."
+            hint = "The setting answer_seconds says how long Co waits."
             raise GaveUp(f"took longer than {self.seconds:g} s for an answer", hint=hint) from error
         finally:
             self.left -= monotonic() - began
@@ -84,7 +83,7 @@ def _weight(part: object) -> int:
 
 
 def _too_much() -> GaveUp:
-    return GaveUp(f"sent more than {LARGEST // 1024**2} MB for one answer", hint=_LESS)
+    return GaveUp(f"sent more than {LARGEST // 1024**2} MB for one answer")
 
 
 def client(seconds: float) -> httpx2.AsyncClient:
@@ -109,7 +108,7 @@ async def _ask_plainly(request: httpx2.Request) -> None:
 
 async def _bound(response: httpx2.Response) -> None:
     if response.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
-        raise GaveUp("packed its answer, though it was asked not to", hint=_LESS)
+        raise GaveUp("packed its answer, though it was asked not to")
     events = "event-stream" in response.headers.get("Content-Type", "")
     assert isinstance(response.stream, httpx2.AsyncByteStream)
     response.stream = _Bounded(response.stream, events)

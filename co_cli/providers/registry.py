@@ -1,0 +1,232 @@
+"""The providers of models and of embedders: their names, keys, addresses and packages.
+
+The one table of them. Loads no provider's library, and asks nobody anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+from urllib.parse import urlsplit
+
+from co_cli.errors import CoError, SettingsError, nearest
+from co_cli.knowledge.safety.escape import visible
+from co_cli.knowledge.safety.secrets import find_secret
+
+LONGEST = 200  # characters of a model's name, and of a provider's own words
+
+Kind = Literal["model", "embedder"]
+
+
+class Unavailable(CoError):
+    """A model or an embedder that cannot be used here: its key or its package is missing."""
+
+
+class Provider(NamedTuple):
+    """What is known of a provider. `model` is the one taken when nobody names one."""
+
+    keys: tuple[str, ...] = ()
+    url: str = ""
+    url_from: tuple[str, ...] = ()
+    model: str = ""
+    embeds: bool = True
+    keyless: bool = False
+    package: str = "co-cli[models]"
+    known_as: str = ""  # to the agent framework
+
+
+# In the order in which they are chosen when nobody chooses and several are set up.
+PROVIDERS = {
+    "compatible": Provider(
+        ("CO_CLI_MODEL_API_KEY",), model="default",
+        embeds=False, keyless=True,
+    ),
+    "gemini": Provider(
+        ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        "https://generativelanguage.googleapis.com", ("GOOGLE_GEMINI_BASE_URL",),
+        "gemini-flash-latest", known_as="google",
+    ),
+    "anthropic": Provider(
+        ("ANTHROPIC_API_KEY",),
+        "https://api.anthropic.com", ("ANTHROPIC_BASE_URL",), "claude-sonnet-5-5", embeds=False,
+    ),
+    "openai": Provider(
+        ("OPENAI_API_KEY",),
+        "https://api.openai.com/v1", ("OPENAI_BASE_URL",), "gpt-6.1-terra",
+    ),
+    "ollama": Provider(
+        ("OLLAMA_API_KEY",),
+        "http://localhost:11434/v1", ("OLLAMA_BASE_URL", "OLLAMA_HOST"), "qwen3", keyless=True,
+    ),
+    "sentence-transformers": Provider(
+        package="co-cli[sentence-transformers]", keyless=True,
+    ),
+    "cohere": Provider(("CO_API_KEY",), package="pydantic-ai-slim[cohere]"),
+    "voyageai": Provider(("VOYAGE_API_KEY",), package="pydantic-ai-slim[voyageai]"),
+    "bedrock": Provider(package="pydantic-ai-slim[bedrock]"),
+}  # fmt: skip
+_ALIASES = {"google": "gemini"}
+# How the names of models begin, for one that comes without its provider.
+_MAKERS = {
+    "gemini-": "gemini", "claude": "anthropic", "gpt": "openai", "text-embedding": "openai",
+    "llama": "ollama", "qwen": "ollama", "nomic": "ollama",
+}  # fmt: skip
+_NAMED: dict[Kind, str] = {"model": "a model", "embedder": "an embedder"}
+_NONE: dict[Kind, str] = {"model": "offline", "embedder": "co"}
+CHOICES: dict[Kind, str] = {
+    "model": "Name it PROVIDER:MODEL, of gemini, anthropic, openai, ollama or compatible; "
+    "or say offline.",
+    "embedder": "Name it PROVIDER:MODEL, of gemini, openai, ollama or sentence-transformers; "
+    "or say co.",
+}
+_EXAMPLE = "http://localhost:8000/v1"
+sent_keys: set[str] = set()  # that a provider has seen, and so may show in an error
+
+
+class Choice(NamedTuple):
+    """A model or an embedder, why it is this one, and which other providers are set up as well.
+
+    `switch` is what a person uses to choose another one.
+    """
+
+    provider: str
+    name: str
+    why: str
+    others: tuple[str, ...] = ()
+    base_url: str = ""
+    switch: str = "--model"
+
+    def __str__(self) -> str:
+        return f"{self.provider}:{self.name}" if self.name else self.provider
+
+    def explain(self) -> str:
+        """The choice and its reason in one line."""
+        advice = '. Set "model" to choose.' if self.others else ""
+        return f"{self} ({self.why}){advice}"
+
+    @property
+    def known(self) -> Provider:
+        """What is known of its provider."""
+        return PROVIDERS.get(self.provider, Provider())
+
+    @property
+    def host(self) -> str:
+        """Where it answers, without the path."""
+        parts = urlsplit(self.base_url)
+        name = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+        return f"{name}:{parts.port or (80 if parts.scheme == 'http' else 443)}"
+
+
+def parse(text: str, source: str, kind: Kind) -> tuple[str, str]:
+    """A provider and a model's name, which may be empty; the source is named when it is wrong."""
+    provider, _, name = (part.strip() for part in text.partition(":"))
+    provider = _ALIASES.get(provider.lower(), provider.lower())
+    if find_secret(text):
+        raise SettingsError(
+            f"{source} holds what looks like a key, not the name of {_NAMED[kind]}",
+            hint="A key goes into a variable such as OPENAI_API_KEY.",
+        )
+    if not (name.isprintable() and len(name.split()) < 2 and len(name) <= LONGEST):
+        raise unknown(text, source, kind)
+    return provider, name
+
+
+def offers(kind: Kind) -> list[str]:
+    """The providers of models, or of embedders."""
+    return [
+        name for name, one in PROVIDERS.items() if (one.model if kind == "model" else one.embeds)
+    ]
+
+
+def unknown(text: str, source: str, kind: Kind) -> SettingsError:
+    """That there is no such model or embedder, and what may have been meant."""
+    near = _meant(text, kind)
+    meant = f"Did you mean {visible(near, keep='')}? " if near not in ("", text) else ""
+    shown = visible(text[:64], keep="")
+    return SettingsError(f"{source}: there is no {kind} '{shown}'", hint=meant + CHOICES[kind])
+
+
+def _meant(text: str, kind: Kind) -> str:
+    known = offers(kind)
+    provider, _, name = text.partition(":")
+    maker = next((_MAKERS[start] for start in _MAKERS if text.lower().startswith(start)), "")
+    if maker in known:
+        return f"{maker}:{text[:64]}"
+    near = nearest(provider.lower(), [*known, *_ALIASES, _NONE[kind]])
+    return f"{near}:{name[:64]}" if name and near in known else near
+
+
+def address(provider: str, env: Mapping[str, str], base_url: str = "") -> str:
+    """Where a provider answers, as the environment says; `base_url` is the setting of that name."""
+    known = PROVIDERS[provider]
+    source = next((name for name in known.url_from if env.get(name, "").strip()), "")
+    text = env.get(source, "").strip() or known.url
+    if provider == "compatible":
+        source, text = "model_base_url", base_url.strip()
+        if not text:
+            raise SettingsError(
+                "compatible:MODEL needs an address, and model_base_url is not set",
+                hint=f"Set it, for example to {_EXAMPLE}.",
+            )
+    if not text:
+        return ""
+    if source == "OLLAMA_HOST":
+        text = _as_ollama_reads_it(text)
+    url = _checked(source, text, known.keys[0])
+    return f"{url}/v1" if provider == "ollama" and not urlsplit(url).path else url
+
+
+def _as_ollama_reads_it(text: str) -> str:
+    """Its own variable may lack all but the host, and name the address it listens at."""
+    text = re.sub(r"^(\w+://)?(?:0\.0\.0\.0|\[::\])?(?=[:/]|$)", r"\1localhost", text)
+    if "://" in text:
+        return text
+    host, slash, path = text.partition("/")
+    port = "" if re.search(r":\d+$", host) else ":11434"
+    return f"http://{host}{port}{slash}{path}"
+
+
+def _checked(source: str, text: str, key: str) -> str:
+    """The address, when it is one; what is wrong with it is said without showing it."""
+    try:
+        parts = urlsplit(text)
+        fits = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        fits = None
+    if "@" in text or find_secret(text):
+        raise SettingsError(
+            f"{source} holds a name or password, which an address must not",
+            hint=f"Take it out of the address; a key goes into {key}.",
+        )
+    if not fits or text.split() != [text] or not text.isprintable():
+        raise SettingsError(f"{source} must be an http or https address, such as {_EXAMPLE}")
+    return text.rstrip("/")
+
+
+def key(choice: Choice, env: Mapping[str, str]) -> str:
+    """The key from the environment; empty where none is needed."""
+    known = choice.known
+    if not known.keys:
+        return ""
+    name = next((name for name in known.keys if env.get(name, "").strip()), known.keys[0])
+    found = env.get(name, "").strip()
+    own_server = choice.provider == "openai" and choice.base_url != known.url
+    if not found and not known.keyless and not own_server:
+        hint = f"Set {name} in your environment, or choose another model with {choice.switch}."
+        raise Unavailable(f"{choice} needs a key, and {name} is not set", hint=hint)
+    if found and not re.fullmatch(r"[!-~]+", found):
+        # The libraries would show the whole key in their complaint.
+        hint = "Copy it again, without spaces, quotes or line breaks."
+        raise Unavailable(f"{name} holds a character that no key has", hint=hint)
+    if len(found) >= 8:  # anything shorter is no key, and would be found in every sentence
+        sent_keys.add(found)
+    return found
+
+
+def missing_package(choice: Choice) -> Unavailable:
+    """That a provider's library is not installed."""
+    return Unavailable(
+        f"{choice} needs a package that is not installed",
+        hint=f"pip install '{choice.known.package}'",
+    )

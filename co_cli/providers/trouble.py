@@ -1,0 +1,127 @@
+"""What to tell a person when a model or an embedder does not answer.
+
+Knows the agent framework's kinds of error. Shows no key, and nothing that was said.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from co_cli.errors import GaveUp
+from co_cli.knowledge.safety.escape import visible
+from co_cli.knowledge.safety.secrets import find_secret
+from co_cli.providers.registry import LONGEST, Choice, sent_keys
+
+
+class Trouble(NamedTuple):
+    """What went wrong in one line, what to do about it, and whether trying again may help."""
+
+    line: str
+    hint: str = ""
+    retry: bool = False
+    overflow: bool = False
+
+
+_OTHER = "choose another model with {switch}."
+_AGAIN = f"Try again in a while, or {_OTHER}"
+_LESS = "Ask for less at once."
+# The framework's kinds of error, the special ones first: line, hint, whether to try again.
+_KINDS = (
+    ("ModelContextWindowExceededError", "the conversation is too long for {who}",
+     "Say less at once, shorten it with /compact, or start over with /clear.", False),
+    ("ModelAuthenticationError", "{who} {refused}", "Check {keys}.", False),
+    ("ModelNotFoundError", "{provider} has no model '{name}'{status}", "{instead}", False),
+    ("ModelRequestRejectedError", "{who} rejected the request{status}{words}", "", False),
+    ("ModelRateLimitError", "{who} takes no more requests just now{status}{wait}", _AGAIN, True),
+    ("ModelQuotaExceededError", "the quota or credit for {who} is used up{status}",
+     f"See your account with the provider, or {_OTHER}", False),
+    ("ModelOverloadedError", "{who} is overloaded{status}{wait}", _AGAIN, True),
+    ("ModelUnavailableError", "{who} is not available just now{status}{wait}", _AGAIN, True),
+    ("ModelServerError", "{who} failed with an error of its own{status}", _AGAIN, True),
+    ("ModelTimeoutError", "{late}", _AGAIN, True),
+    ("ModelRequestTimeout", "{late}", _AGAIN, True),
+    ("ModelConnectionError", "{lost}", "{reach}", True),
+    ("ModelHTTPError", "{who} answered with an error{status}{words}", _AGAIN, False),
+    ("ModelAPIError", "the answer of {who} is incomplete or cannot be read", _AGAIN, True),
+    ("UsageLimitExceeded", "{who} needed more steps than one turn may take", _LESS, False),
+    ("ContentFilterError", "{who} withheld its answer (content filter)",
+     "Try other words.", False),
+    ("IncompleteToolCall", "the answer of {who} reached its length limit", _LESS, False),
+    ("UnexpectedModelBehavior", "{who} gave no usable answer, or kept calling a tool wrongly",
+     "Try again, or choose a model that is better with tools.", True),
+)  # fmt: skip
+
+
+def explain(error: BaseException, choice: Choice) -> Trouble | None:
+    """What went wrong with a model or an embedder; None when it was something else."""
+    from pydantic_ai import exceptions
+
+    cause: BaseException | None = error
+    while cause is not None:  # a library may have taken it for its own
+        if isinstance(cause, GaveUp):
+            hint = f"Ask for less at once, or {_OTHER} {cause.hint}".rstrip()
+            return Trouble(f"{choice} {cause}", hint.format(switch=choice.switch), True)
+        cause = cause.__cause__ or cause.__context__
+    for kind, line, hint, retry in _KINDS:
+        if isinstance(error, getattr(exceptions, kind, ())):
+            words = _words(error, choice)
+            overflow = kind == "ModelContextWindowExceededError"
+            return Trouble(line.format_map(words), hint.format_map(words), retry, overflow)
+    return None
+
+
+def _words(error: BaseException, choice: Choice) -> dict[str, str]:
+    """What the lines about an error may speak of."""
+    status, wait = (getattr(error, name, None) for name in ("status_code", "retry_after"))
+    phase = getattr(error, "phase", None)
+    said = _sanitised(getattr(error, "body", None))
+    words = f": {said}" if said else ""
+    cut = f"the answer of {choice} was cut off"
+    away = f"{choice} cannot be reached at {choice.host}"
+    late = f"{choice} did not answer in time ({choice.host})"
+    again = _AGAIN.format(switch=choice.switch)
+    return {
+        "who": str(choice),
+        "provider": choice.provider,
+        "name": choice.name,
+        "switch": choice.switch,
+        "status": f" ({status})" if status else "",
+        "words": words,
+        "wait": f"; it asks to wait {max(1, round(wait))} s" if wait else "",
+        # Whoever refuses a key may show it.
+        "refused": f"refused access (403){words}" if status == 403 else "refused the key",
+        "keys": " or ".join(choice.known.keys) or "the key in your environment",
+        "instead": _instead(error, choice),
+        "late": away if phase == "connect" else late,
+        "lost": cut if phase in ("read", "write") else away,
+        "reach": again if phase in ("read", "write") else _reach(choice),
+    }
+
+
+def _instead(error: BaseException, choice: Choice) -> str:
+    """What to do about a model that is not there."""
+    if suggested := getattr(error, "suggested_model_id", None):
+        return f"Did you mean {visible(str(suggested)[:LONGEST], keep='')}?"
+    if choice.provider == "ollama":
+        return f"Run `ollama pull {choice.name}`, or choose another model with {choice.switch}."
+    if choice.base_url != choice.known.url:
+        return f"Check the name, and whether {choice.base_url} is right."
+    return f"Choose another model with {choice.switch}."
+
+
+def _reach(choice: Choice) -> str:
+    """What to do about a model that cannot be reached."""
+    if choice.provider == "ollama":
+        return "Is `ollama serve` running?"
+    if choice.base_url != choice.known.url:
+        return "Is the server running there?"
+    return "Check your network connection."
+
+
+def _sanitised(body: object) -> str:
+    """The sentence in a provider's error, short and harmless; all else in there is left out."""
+    inner = body.get("error", body) if isinstance(body, dict) else None
+    said = inner.get("message") if isinstance(inner, dict) else inner
+    text = visible(" ".join(said.split()), keep="") if isinstance(said, str) else ""
+    secret = find_secret(text) or any(key in text for key in sent_keys)
+    return "" if secret else text[:LONGEST]
