@@ -90,7 +90,7 @@ class CoDeps:
             return book, book.find(name)
         note = book.pick(name, own)
         if note is None:
-            raise NotFound(f"there is no memory {ref.strip()[:60]} that you wrote or agreed to")
+            raise NotFound(f"there is no memory {ref.strip()[:60]} that you wrote or approved")
         return book, note
 
     def scope(self, wanted: str | None = None) -> str:

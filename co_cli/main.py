@@ -14,13 +14,13 @@ from co_cli.errors import CoError
 
 COMMANDS = {
     "chat": ("chat", "Talk with Co."),
-    "ask": ("ask", "Ask one question; for scripts."),
+    "ask": ("ask", "Ask one question and print the answer."),
     "learn": ("learn", "Remember something."),
     "recall": ("recall", "Find what Co knows about something."),
-    "forget": ("forget", "Archive a memory, or remove every copy with --purge."),
+    "forget": ("forget", "Archive a memory, or with --purge delete every copy."),
     "knowledge": ("knowledge", "List, show, edit, merge, restore, undo, import and more."),
-    "init": ("init", "Set up this folder (or, with -g, yourself) for Co."),
-    "status": ("status", "What Co loads here, how much it holds, and how it is."),
+    "init": ("init", "Set up Co for this folder, or with -g for yourself."),
+    "status": ("status", "Show what Co loads here, how many memories it holds, and any problems."),
     "trust": ("trust", "Let Co use this folder's context, instructions and settings."),
     "completion": ("completion", "Print the completion script for your shell."),
 }
@@ -118,6 +118,6 @@ def _bug(error: Exception) -> int:
         where = f"Details are in {path}; please report them."
     except (OSError, CoError):
         where = text
-    notice(f"co: something went wrong that should not have ({type(error).__name__}: {error}).")
+    notice(f"co: this is a bug in Co ({type(error).__name__}: {error}).")
     notice(f"    {where}")
     return 3

@@ -14,7 +14,7 @@ from co_cli.knowledge.search.hits import Hit, Recall
 if TYPE_CHECKING:  # what only read something never loads what writes
     from co_cli.knowledge.plan import Saved
 
-SAME_MATTER = "the same matter?"
+SAME_MATTER = "same subject?"
 
 
 def plural(count: int, noun: str) -> str:
@@ -121,16 +121,16 @@ def saved_text(book: Reader, saved: Saved) -> str:
     note, ref = saved.note, saved.ref
     lines = [f"✓ Saved memory {ref}: {visible(note.name, keep='')}"]
     if saved.action == "consolidated":
-        words = ", in your new words" if saved.reworded else ""
+        words = ", with your new wording" if saved.reworded else ""
         lines = [f"✓ Consolidated memory {ref}, which says the same{words}."]
         if saved.change == 0:
             lines = [
-                f"Memory {ref} says this already and is protected; nothing changed.",
+                f"Memory {ref} already says this and is protected; nothing changed.",
                 f"To change it: co knowledge unprotect {ref}",
             ]
     lines.append(f"Location: {visible(note.path, keep='')}")
     if saved.action == "consolidated" and saved.change and saved.reworded:
-        lines.append(f"To get the old words back: {undo_hint(book)}")
+        lines.append(f"To get the old wording back: {undo_hint(book)}")
     elif note.meta.get("expires"):
         lines.append(f"It expires on {note.meta['expires']}.")
     if saved.replaced:
@@ -138,12 +138,12 @@ def saved_text(book: Reader, saved: Saved) -> str:
         lines.append(f"It replaces memory {old}, which is archived (co knowledge restore {old}).")
         others = [book.ref(twin) for twin, _ in saved.similar[1:]]
         if others:
-            lines.append(f"Also similar, and still there: {', '.join(others)}")
+            lines.append(f"Also similar, and kept: {', '.join(others)}")
     elif saved.similar:
         twin, score = saved.similar[0]
         other = book.ref(twin)
         lines.append(f"Similar to memory {other} ({closeness(book, score)}): {twin.summary}")
-        lines.append(f"Both are kept. To let the new one replace it: "
+        lines.append(f"Both are kept. To replace the old one: "
                      f"co knowledge merge {ref} {other} --keep-first")  # fmt: skip
     if saved.decayed:
         lines.append(decayed_text(book, saved))
@@ -167,7 +167,7 @@ def replaced_text(book: Reader, hit: Hit) -> str:
 def aside_text(book: Reader) -> list[str]:
     """Where an edit may be that came at the very moment of a change."""
     return [
-        f"{visible(path, keep='')} was being edited at that moment; "
+        f"{visible(path, keep='')} was being edited at the same moment; "
         "compare it with the memory of that name (co knowledge doctor)."
         for path in book.store.aside
     ]

@@ -127,7 +127,7 @@ def test_a_command_names_what_an_editor_keeps_open() -> None:
     with open(note.path, "ab", buffering=0):
         result = co("knowledge", "protect", "1")
     assert result.code == 0
-    told = f"archive/000002/memories/{note.name} was being edited at that moment; compare it"
+    told = f"archive/000002/memories/{note.name} was being edited at the same moment; compare it"
     assert told in " ".join(result.err.split())
 
 

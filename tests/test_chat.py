@@ -487,7 +487,7 @@ def test_ask_changes_nothing_without_yes() -> None:
     """Red when a script can make Co write without saying so."""
     done = command("ask", "I prefer tabs over spaces")
     assert done.code == 0
-    assert "co ask changes nothing unless it is called with --yes." in done.err
+    assert "co ask changes nothing without --yes." in done.err
     assert not NOTES.exists()
 
 

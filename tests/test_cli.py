@@ -235,9 +235,9 @@ def test_a_note_with_a_secret_that_the_person_cancels_is_refused() -> None:
 def test_saying_the_same_again_consolidates() -> None:
     ok("learn", "We deploy on Tuesdays", "-t", "ops")
     assert ok("learn", "we deploy on  Tuesdays!", "-t", "decision") == (
-        "✓ Consolidated memory 1, which says the same, in your new words.\n"
+        "✓ Consolidated memory 1, which says the same, with your new wording.\n"
         f"Location: {here('001-we-deploy-on-tuesdays.md')}\n"
-        "To get the old words back: co knowledge undo\n"
+        "To get the old wording back: co knowledge undo\n"
     )
     found = loads("knowledge", "show", "1")
     assert (found["content"], found["tags"]) == ("we deploy on  Tuesdays!", ["ops", "decision"])
@@ -248,7 +248,7 @@ def test_saying_again_what_is_protected_changes_nothing() -> None:
     ok("learn", "We deploy on Tuesdays", "--protect")
     before = (MEMORIES / "001-we-deploy-on-tuesdays.md").read_bytes()
     assert ok("learn", "we deploy on Tuesdays!") == (
-        "Memory 1 says this already and is protected; nothing changed.\n"
+        "Memory 1 already says this and is protected; nothing changed.\n"
         "To change it: co knowledge unprotect 1\n"
         f"Location: {here('001-we-deploy-on-tuesdays.md')}\n"
     )
@@ -263,7 +263,7 @@ def test_a_similar_text_is_kept_beside_the_old_one(flags: tuple[str, ...]) -> No
         "✓ Saved memory 2: 002-we-deploy-on-thursdays.md\n"
         f"Location: {here('002-we-deploy-on-thursdays.md')}\n"
         "Similar to memory 1 (93%): We deploy on Tuesdays\n"
-        "Both are kept. To let the new one replace it: co knowledge merge 2 1 --keep-first\n"
+        "Both are kept. To replace the old one: co knowledge merge 2 1 --keep-first\n"
     )
     assert names() == ["001-we-deploy-on-tuesdays.md", "002-we-deploy-on-thursdays.md"]
 
@@ -350,7 +350,7 @@ def test_a_person_is_asked_about_a_similar_memory() -> None:
         shown = terminal.expect("[c]ancel")
         terminal.type("c\n")
         assert terminal.end().code == 0
-    assert "This is close to memory 1 (93%):" in shown
+    assert "This is similar to memory 1 (93%):" in shown
     assert "  │ -We deploy on Tuesdays\n  │ +We deploy on Thursdays\n" in shown
     assert terminal.shown.endswith("Nothing was saved.\n")
     assert names() == ["001-we-deploy-on-tuesdays.md"]
@@ -358,7 +358,7 @@ def test_a_person_is_asked_about_a_similar_memory() -> None:
         terminal.expect("[c]ancel")
         terminal.type("x\n")
         terminal.expect(
-            "'x' is none of the answers.\n[u]pdate (replace 1), [k]eep both, or [c]ancel"
+            "'x' is not one of the answers.\n[u]pdate (replace 1), [k]eep both, or [c]ancel"
         )
         terminal.type("u\n")
         assert terminal.end().code == 0
@@ -488,7 +488,7 @@ def test_recall_finds_articles_and_names_them() -> None:
 
 def test_recall_explains_itself() -> None:
     ok("learn", "We deploy on Tuesdays", "-t", "ops")
-    assert "what spoke for it: " in ok("recall", "when do we deploy", "--explain")
+    assert "ranked by: " in ok("recall", "when do we deploy", "--explain")
     (row,) = loads("recall", "when do we deploy", "--explain")["results"]
     assert row["explain"]["meaning"] > 0
     assert row["explain"]["near"] > 0
@@ -605,7 +605,7 @@ def test_forget_by_a_text_that_one_memory_holds() -> None:
     ok("learn", "Alice owns billing")
     assert ok("forget", "alice", "billing").startswith("✓ Forgot memory 2: Alice owns billing\n")
     assert refused("forget", "alice", "billing") == (
-        "co: no memory holds 'alice billing'\n    Look for it: co recall alice billing\n"
+        "co: no memory contains 'alice billing'\n    Look for it: co recall alice billing\n"
     )
 
 
@@ -613,7 +613,7 @@ def test_forget_by_a_text_that_several_hold_asks_which() -> None:
     note(1, "Alice owns billing")
     note(2, "Alice owns booking")
     assert refused("forget", "alice") == (
-        "co: 2 memories hold 'alice'\n"
+        "co: 2 memories contain 'alice'\n"
         "    Say which by its number, such as `co forget 1`:\n"
         "      1  Alice owns billing\n"
         "      2  Alice owns booking\n"
@@ -750,7 +750,7 @@ def test_purge_leaves_no_copy(history: Callable[[], None]) -> None:
     )
     assert _holding("vault", "Vault") == []
     assert "Bears eat honey" in ok("recall", "honey")
-    assert co("knowledge", "doctor") == Result(0, "✓ All is well: 1 memory, every file readable.\n")
+    assert co("knowledge", "doctor") == Result(0, "✓ No problems: 1 memory, every file readable.\n")
     ok("learn", "Cars need fuel")
     assert names()[-1].startswith(("003-", "004-"))
 
@@ -827,7 +827,7 @@ def test_the_list_is_tab_separated_in_a_pipe(args: tuple[str, ...]) -> None:
         f"12\t2026-02-09\t📌\t\t{'x' * 77}...\n"
         f"g1\t{TODAY}\t\t\tI prefer pytest\n",
         "\nTotal memories: 2 of 200 (project), 1 of 200 (user)\n"
-        "This folder is not trusted; its notes are shown to you and to no model.\n",
+        "This folder is not trusted: you see its notes, but no model does.\n",
     )
 
 
@@ -898,9 +898,9 @@ def test_editing_nothing_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 EDITORS = {
-    "sed -i s/^id.*/id:\\ x/": "co: the edited text cannot be kept: Field 'id' must be integer\n",
-    "sed -i s/^id.*/id:\\ 7/": "co: the edited text cannot be kept: the number must stay 1",
-    "false": "co: the editor ended with code 1\n",
+    "sed -i s/^id.*/id:\\ x/": "co: the edited text cannot be saved: Field 'id' must be integer\n",
+    "sed -i s/^id.*/id:\\ 7/": "co: the edited text cannot be saved: the number must stay 1",
+    "false": "co: the editor exited with code 1\n",
     "no-such-editor": "co: cannot start the editor 'no-such-editor'\n",
     "'": 'co: cannot start the editor "\'"\n',
     "rm": "co: ",
@@ -929,7 +929,7 @@ def test_an_edit_never_overwrites_another(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setenv("EDITOR", str(script))
     said = refused("knowledge", "edit", "1")
     assert said.startswith(
-        "co: memory 1 was changed by someone else meanwhile\n"
+        "co: memory 1 changed while you were editing it\n"
         "    Nothing was overwritten. Your text is in "
     )
     assert path.read_text().endswith("We deploy on Tuesdays\nmore\n")
@@ -994,7 +994,8 @@ def test_merge_may_keep_the_first_wording() -> None:
         (("1", "1"), "co: merging takes two different memories or more\n"),
         (
             ("1", "g1"),
-            "co: memories of two notebooks cannot be merged\n    Save one of them anew.\n",
+            "co: memories of two notebooks cannot be merged\n"
+            "    Save one of them in the other notebook first.\n",
         ),
         (
             ("1", "7"),
@@ -1049,7 +1050,7 @@ def test_decay_shows_first_what_it_would_do() -> None:
 
 def test_nothing_may_decay() -> None:
     assert refused("knowledge", "decay", "--force") == (
-        "co: no memory may decay\n    They are too few, protected, or decayed already.\n"
+        "co: no memory can decay\n    There are too few, or they are protected or decayed.\n"
     )
 
 
@@ -1064,13 +1065,13 @@ def test_a_person_is_asked_before_decay() -> None:
 
 def test_restore_lists_what_can_be_brought_back() -> None:
     assert co("knowledge", "restore") == Result(
-        0, "", "The archive is empty: nothing was forgotten, merged or decayed yet.\n"
+        0, "", "The archive is empty: nothing has been forgotten, merged or decayed yet.\n"
     )
     ok("learn", "We deploy on Tuesdays")
     ok("forget", "1")
     result = co("knowledge", "restore")
     assert re.fullmatch(rf"1\t{TODAY} \d\d:\d\d\tforget\tWe deploy on Tuesdays\n", result.out)
-    assert result.err == "\nBring one back: co knowledge restore 1\n"
+    assert result.err == "\nTo bring one back: co knowledge restore 1\n"
     found = json.loads(ok("knowledge", "restore", "--json"))
     assert [(row["ref"], row["op"], row["content"]) for row in found] == [
         ("1", "forget", "We deploy on Tuesdays")
@@ -1116,7 +1117,7 @@ def test_undo_refuses_when_a_file_has_moved_on() -> None:
 
 
 def test_the_log_tells_what_happened() -> None:
-    assert co("knowledge", "log") == Result(0, "", "Nothing has happened here yet.\n")
+    assert co("knowledge", "log") == Result(0, "", "Nothing has changed here yet.\n")
     ok("learn", "Apples are red")
     ok("learn", "Bears eat honey")
     ok("knowledge", "undo")
@@ -1133,14 +1134,14 @@ def test_the_log_tells_what_happened() -> None:
 
 def test_doctor_says_that_all_is_well_or_what_is_not() -> None:
     assert co("knowledge", "doctor") == Result(
-        0, "✓ All is well: 0 memories, every file readable.\n"
+        0, "✓ No problems: 0 memories, every file readable.\n"
     )
     assert loads("knowledge", "doctor") == {"healthy": True, "problems": [], "indexes": []}
     note(1, "We deploy on Tuesdays", "expires: soon\n")
     assert co("knowledge", "doctor") == Result(
         1,
         f"{here('001-we.md')}: `expires` is not a date: soon\n",
-        "\n1 problem. Co changes none of these files by itself.\n",
+        "\n1 problem. Co never changes these files by itself.\n",
     )
 
 
@@ -1243,7 +1244,7 @@ def test_status_says_what_is_loaded_and_how_things_are() -> None:
     project = Path.cwd()
     assert co("status") == Result(
         0,
-        f"Project   {project}  (nothing of Co's here yet)\n"
+        f"Project   {project}  (no Co files here yet)\n"
         "Context   no context files\n"
         f"Memories  0 of 200 in {project}/.co-cli/knowledge\n"
         f"Memories  0 of 200 in {home()}\n"
@@ -1300,7 +1301,7 @@ def test_trust_shows_the_text_and_asks() -> None:
     Path("AGENTS.md").write_text("Be brief.\n")
     shown = (
         "New: AGENTS.md\n--- /dev/null\n+++ AGENTS.md (now)\n@@ -0,0 +1 @@\n+Be brief.\n"
-        "In short:\n  AGENTS.md: 1 line\n  0 notes (co knowledge list)\n"
+        "Summary:\n  AGENTS.md: 1 line\n  0 notes (co knowledge list)\n"
     )
     assert co("trust") == Result(
         1, shown, "co: this folder is not trusted\n    Answer y, or add --yes.\n"
@@ -1424,9 +1425,7 @@ def test_a_bug_is_named_and_kept_for_a_report(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(co_cli.cli.learn, "saved_text", broken)
     result = co("learn", "We deploy on Tuesdays")
     assert (result.code, result.out) == (3, "")
-    assert result.err.startswith(
-        "co: something went wrong that should not have (RuntimeError: oops"
-    )
+    assert result.err.startswith("co: this is a bug in Co (RuntimeError: oops")
     assert "Traceback" not in result.err
     (log,) = Path(os.environ["HOME"], ".local/state/co-cli").glob("crash-*.log")
     assert str(log) in result.err
@@ -1580,7 +1579,7 @@ def test_keys_typed_before_a_question_do_not_answer_it(
         terminal.expect(question)
         terminal.type(f"{no}\n")
         shown = terminal.end().out
-    assert "this is no answer to it: y u ls" in shown
+    assert "typed before the question: y u ls" in shown
     assert "✓" not in shown
 
 
@@ -1590,7 +1589,7 @@ def test_keys_typed_before_a_question_is_asked_again_do_not_answer_it() -> None:
     with Terminal("forget", "1", "--purge") as terminal:
         terminal.expect("[y/N]")
         terminal.type("maybe\ny\n")
-        terminal.expect("this is no answer to it: y")
+        terminal.expect("it was typed before the question: y")
         terminal.type("n\n")
         assert terminal.end().code == 1
     assert len(names()) == 1
@@ -1601,7 +1600,7 @@ def test_keys_typed_before_the_question_where_a_secret_is_kept_do_not_answer_it(
     with Terminal("learn", "the root pass" + "word is Win" + "ter2026!") as terminal:
         terminal.expect("[c]ancel")
         terminal.type("w\nls -l\n")
-        terminal.expect("this is no answer to it: ls -l")
+        terminal.expect("it was typed before the question: ls -l")
         terminal.expect("It is in")
         terminal.type("\n")
         terminal.expect("It is in", times=2)
@@ -1615,11 +1614,11 @@ def test_doctor_does_not_call_it_well_above_a_problem() -> None:
     ok("learn", "We deploy on Tuesdays")
     ok("recall", "deploy")
     ok("learn", "Dana owns billing")
-    assert "✓ All is well" in ok("knowledge", "doctor")  # recall catches up with that one
+    assert "✓ No problems" in ok("knowledge", "doctor")  # recall catches up with that one
     assert loads("knowledge", "doctor")["healthy"] is True
     next(Path(".co-cli").rglob("knowledge.db")).write_bytes(b"not an index")
     done = co("knowledge", "doctor")
-    assert done.out == "Every file is readable; the search index is not in order:\n"
+    assert done.out == "Every file is readable, but the search index has problems:\n"
     assert "knowledge.db: " in done.err
     assert loads("knowledge", "doctor")["healthy"] is False
 
@@ -1631,12 +1630,12 @@ WIDE = "👍🏽" * 90 + " ✓ Trusted. " + "Я" * 70 + " " + "e\u0301" * 80
 @pytest.mark.parametrize(
     ("args", "last", "begins"),
     [
-        (("trust",), "[y/N]", ("  │ ", "New: ", "In short:", "  ", "Trust ")),
+        (("trust",), "[y/N]", ("  │ ", "New: ", "Summary:", "  ", "Trust ")),
         (("recall", "trusted"), "ЯЯ \n", ("    ", "1  ")),
         (("knowledge", "list"), "Total", ("    ", "1  ", "ref ", "Total")),
         (("forget", "1", "--purge"), "[y/N]", ("    ", "Remove ")),
         (("learn", WIDE.replace("Trusted", "Thrusted")), "[c]ancel",
-         ("  │ ", "This is close", "[u]pdate", "    or [c]")),
+         ("  │ ", "This is similar", "[u]pdate", "    or [c]")),
     ],
 )  # fmt: skip
 def test_no_text_on_a_terminal_goes_on_where_co_speaks(
@@ -1821,7 +1820,7 @@ def test_recall_says_how_many_more_there_are() -> None:
     for number in range(12):
         note(number + 1, f"Apples {number} are red", name=f"{number + 1:03d}-x.md")
     result = co("recall", "apples")
-    assert "2 more match: -n 12" in result.err
+    assert "2 more matches; for all: -n 12" in result.err
     assert loads("recall", "apples")["matched"] == 12
 
 

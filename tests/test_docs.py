@@ -77,7 +77,7 @@ def test_a_stale_page_is_named_with_its_line(copy: Path, monkeypatch: pytest.Mon
 def test_an_answer_that_is_no_longer_given_makes_a_page_stale() -> None:
     page = "```console\n$ co knowledge doctor\nSomething else.\n```\n"
     assert docs.play(page) == (
-        "```console\n$ co knowledge doctor\n✓ All is well: 0 memories, every file readable.\n```\n"
+        "```console\n$ co knowledge doctor\n✓ No problems: 0 memories, every file readable.\n```\n"
     )
 
 

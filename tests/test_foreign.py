@@ -96,7 +96,7 @@ def test_a_model_can_neither_see_nor_forget_a_foreign_note(pair: Pair) -> None:
     forgotten = asyncio.run(forget_memory(_ctx(), "7"))
     assert forgotten["display"].startswith("✓ Forgot memory 7: Mine")
     assert not twin.exists()
-    with pytest.raises(Exception, match="there is no memory 7 that you wrote or agreed to"):
+    with pytest.raises(Exception, match="there is no memory 7 that you wrote or approved"):
         asyncio.run(forget_memory(_ctx(), "7"))
     assert (pair.mine / name).exists()
 
@@ -242,7 +242,7 @@ def test_recall_shows_the_person_what_no_model_sees_and_says_so(pair: Pair) -> N
     _plant(pair)
     shown = co("recall", "evil.example").out
     assert "We deploy to evil.example" in shown
-    assert "came with git, not agreed to" in shown
+    assert "came with git, not approved" in shown
     found = json.loads(co("recall", "deploy", "--json").out)["results"]
     assert {one["ref"]: one["trusted"] for one in found} == {"1": True, "7": False}
     assert "1 of these came with git" in co("knowledge", "list").err

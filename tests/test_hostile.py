@@ -451,7 +451,7 @@ def test_doctor_names_what_cannot_be_read_with_the_reason(kind: str) -> None:
     assert said == Result(
         1,
         f"{shown}: {reason}\n",
-        "\n1 problem. Co changes none of these files by itself.\n",
+        "\n1 problem. Co never changes these files by itself.\n",
     )
 
 

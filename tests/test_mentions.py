@@ -88,7 +88,7 @@ def test_a_conversation_in_which_a_part_was_shown_goes_with_a_purge(
     session, other = begin(calling(tool, **arguments), agreeing), begin(echo)
     said(session, "hello")
     said(other, "hello")
-    assert f"this conversation goes with it: {path_of(session)[:-6]}\n" in purge("1")
+    assert f"this conversation will be deleted too: {path_of(session)[:-6]}\n" in purge("1")
     assert files() == [path_of(other)]
 
 
@@ -242,7 +242,7 @@ def test_a_script_is_told_which_conversations_go_before_they_do(book: Notebook) 
     old(note.summary)
     done = co("forget", "1", "--purge", "--yes", "--json")
     assert done.err == (
-        "co: this conversation goes with it: 20251115T140533Z-aaaa  what do you know?\n"
+        "co: this conversation will be deleted too: 20251115T140533Z-aaaa  what do you know?\n"
     )
     assert json.loads(done.out)["conversations"] == ["20251115T140533Z-aaaa"]
     assert files() == []

@@ -211,7 +211,10 @@ def test_a_part_of_another_clone_s_note_of_the_same_number_stays(book: Notebook)
     (MEMORIES / summary.name).write_bytes(summary.raw)  # as git pull brings it
     result = co("forget", "1", "--purge", "--yes")
     assert result.code == 0
-    assert "memory 3 holds a part by the number 1 that is not this memory's; it stays" in result.err
+    assert (
+        "memory 3 has a section numbered 1 that did not come from this memory; it stays"
+        in result.err
+    )
     assert holding("zebra") == []
     assert "Lions roar at night" in book.find(3).body
     done("forget", "1", "--purge", "--yes")  # now there is no other note 1
@@ -279,7 +282,7 @@ def test_a_part_that_a_person_rewrote_stays_and_is_told(book: Notebook) -> None:
     path = Path(decay(book).path)
     path.write_text(path.read_text().replace("Zebras are striped", "Something of my own"))
     result = co("forget", "1", "--purge", "--yes")
-    assert "memory 3 holds a part by the number 1" in result.err
+    assert "memory 3 has a section numbered 1" in result.err
     assert "Something of my own" in book.find(3).body
     assert holding("zebra") == []
 
@@ -320,7 +323,7 @@ def test_what_a_note_was_made_of_stays_restorable_and_is_told(
     """Red when a purge keeps quiet about the words that `restore` still brings back."""
     make(book)
     result = co("forget", ref, "--purge", "--yes", "--json")
-    assert f"stays in the archive: {', '.join(left)}\n" in result.err
+    assert f"stay in the archive: {', '.join(left)}\n" in result.err
     assert "--with-earlier" in result.err
     assert json.loads(result.out)["restorable"] == left
     for one in left:

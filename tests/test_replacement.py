@@ -128,7 +128,7 @@ def test_a_person_is_asked_about_the_same_matter() -> None:
         shown = terminal.expect("[c]ancel")
         terminal.type("c\n")
         assert terminal.end().code == 0
-    assert "This is close to memory 1 (the same matter?):" in shown
+    assert "This is similar to memory 1 (same subject?):" in shown
     assert f"  │ -{THURSDAY}\n  │ +{MONDAY}\n" in shown
     assert terminal.shown.endswith("Nothing was saved.\n")
 
@@ -136,7 +136,7 @@ def test_a_person_is_asked_about_the_same_matter() -> None:
 def test_with_nobody_there_the_result_names_the_collision() -> None:
     co("learn", THURSDAY)
     told = co("learn", MONDAY).out
-    assert f"Similar to memory 1 (the same matter?): {THURSDAY}\nBoth are kept." in told
+    assert f"Similar to memory 1 (same subject?): {THURSDAY}\nBoth are kept." in told
 
 
 # Recall

@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 _MOST_INPUT = 256 * 1024
 
 
-OUTSIDE = "Text from outside is in this conversation, so --yes does not apply."
+OUTSIDE = "This conversation contains text from outside, so --yes does not apply."
 
 
-NO_YES = "co ask changes nothing unless it is called with --yes."
+NO_YES = "co ask changes nothing without --yes."
 
 
 @click.command("ask")
@@ -52,10 +52,10 @@ NO_YES = "co ask changes nothing unless it is called with --yes."
 def ask_command(
     question: tuple[str, ...], model: str, yes: bool, log_level: str | None, log_content: bool
 ) -> None:
-    """Ask one question and print the answer. Nothing is kept unless --yes approves it.
+    """Ask one question and print the answer. Nothing is saved without --yes.
 
-    Text on standard input is added to the question, or is the question; it counts as text from
-    outside, after which --yes saves nothing.
+    Text on standard input is added to the question, or becomes the question. It counts as text
+    from outside, so nothing is saved then, even with --yes.
     """
     workspace = enter(log_level, log_content, asking=False)
     choice = models.choose(model or None, workspace.own, os.environ)

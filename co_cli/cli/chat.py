@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import TYPE_CHECKING
 
 import click
 
@@ -16,15 +15,12 @@ from co_cli.errors import CoError
 from co_cli.knowledge.format.note import now
 from co_cli.providers import models
 
-if TYPE_CHECKING:
-    pass
-
 
 @click.command("chat")
 @with_model
 @click.option("--resume", is_flag=False, flag_value="latest", metavar="[ID]",
-              help="Go on with the last conversation here, or with this one.")  # fmt: skip
-@click.option("--personality", metavar="NAME", help="How Co speaks.")
+              help="Continue the last conversation here, or the one with this ID.")  # fmt: skip
+@click.option("--personality", metavar="NAME", help="The personality to speak with.")
 @log_level
 @log_content
 def chat_command(
@@ -34,7 +30,7 @@ def chat_command(
     log_level: str | None,
     log_content: bool,
 ) -> None:
-    """Talk with Co. It recalls what it knows, and asks before it keeps anything."""
+    """Talk with Co. It recalls what it knows and asks before it saves anything."""
     if not on_terminal():
         raise CoError("co chat needs a terminal", hint='For scripts: co ask "…"')
     from co_cli.chat.app import Chat
@@ -42,13 +38,10 @@ def chat_command(
     workspace = enter(log_level, log_content, asking=True)
     transcripts.prune(now())
     kept = None
-    if resume:
-        latest = resume == "latest"
-        kept = (
-            transcripts.latest(workspace.project)
-            if latest
-            else transcripts.find(workspace.project, resume)
-        )
+    if resume == "latest":
+        kept = transcripts.latest(workspace.project)
+    elif resume:
+        kept = transcripts.find(workspace.project, resume)
     chat = Chat(
         CoDeps(workspace=workspace, gated=True),
         models.choose(model, workspace.own, os.environ)._replace(switch="/model"),

@@ -10,7 +10,7 @@ from click.shell_completion import get_completion_class
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion_command(ctx: click.Context, shell: str) -> None:
-    """Print the completion script for SHELL, to be sourced from its start-up file."""
+    """Print the completion script for a shell, to be sourced from its start-up file."""
     found = get_completion_class(shell)
     assert found is not None
     root = ctx.find_root().command

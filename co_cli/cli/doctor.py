@@ -23,7 +23,7 @@ _SOUND = ("up to date", "not built yet", "not used: search_backend is grep")  # 
 @click.command("doctor")
 @as_json
 def doctor_command(as_json: bool) -> None:
-    """Name every file that cannot be used, with the line and the reason. Changes nothing."""
+    """List every file that cannot be read, with the line and the reason. Changes nothing."""
     workspace = open_here(Reader, lenient=True)
     problems = [p for book in workspace.shelf.books() for p in doctor.diagnose(book)]
     own = os.path.join(paths.user_knowledge(), "context.md")
@@ -31,7 +31,7 @@ def doctor_command(as_json: bool) -> None:
     problems += [Problem(str(one.path), one.reason, one.line) for one in skipped]
     if workspace.trouble is not None:
         problems.append(Problem("settings", str(workspace.trouble)))
-    problems += [Problem(path, f"{why}; install Co again") for path, why in broken_weights()]
+    problems += [Problem(path, f"{why}; reinstall Co") for path, why in broken_weights()]
     indexes = [
         (book.finder, *book.finder.compare()) for book in workspace.shelf.books() if book.exists()
     ]
@@ -54,11 +54,11 @@ def doctor_command(as_json: bool) -> None:
         for problem in problems:
             where = f"{problem.path}:{problem.line}" if problem.line else problem.path
             say_line(f"{where}: {problem.reason}")
-        notice(f"\n{plural(len(problems), 'problem')}. Co changes none of these files by itself.")
+        notice(f"\n{plural(len(problems), 'problem')}. Co never changes these files by itself.")
     else:
         count = sum(len(book.notes()) for book in workspace.shelf.books())
-        well = f"✓ All is well: {plural(count, 'memory')}, every file readable."
-        say(well if sound else "Every file is readable; the search index is not in order:")
+        well = f"✓ No problems: {plural(count, 'memory')}, every file readable."
+        say(well if sound else "Every file is readable, but the search index has problems:")
     for finder, state, behind in indexes if not as_json else ():
         if state not in ("up to date", "not built yet"):
             notice(f"Index {finder.index_path}: {state}")

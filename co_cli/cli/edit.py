@@ -8,11 +8,11 @@ import subprocess
 
 import click
 
-from co_cli.cli.drafts import draft_name, drafts_folder
+from co_cli.cli.drafts import draft_path
 from co_cli.cli.here import open_here
 from co_cli.cli.options import as_json, in_user, ref_argument
 from co_cli.cli.output import notice, on_terminal, say, to_json
-from co_cli.cli.questions import choosing, confirm
+from co_cli.cli.questions import act_on, confirm
 from co_cli.errors import CoError, FormatError, MovedOn
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.notebook import Notebook
@@ -25,13 +25,11 @@ from co_cli.results import note_json, undo_hint
 @in_user
 @as_json
 def edit_command(ref: str, in_user: bool, as_json: bool) -> None:
-    """Edit a memory in $VISUAL or $EDITOR; what comes back is checked before it is kept."""
-    workspace = open_here(Notebook)
-    book, note = choosing(workspace.shelf, ref, lambda book, name: (book, book.find(name)), in_user)
-    folder = drafts_folder()
-    draft = os.path.join(folder, f"{draft_name(book, note.name)}{os.getpid()}.md")
+    """Edit a memory in $VISUAL or $EDITOR; the result is checked before it is saved."""
+    book, note = act_on(open_here(Notebook).shelf, ref, in_user, Notebook.find)
+    draft = f"{draft_path(book, note.name)}{os.getpid()}.md"
     try:
-        disk.make_folder(folder, 0o700)
+        disk.make_folder(os.path.dirname(draft), 0o700)
         disk.put(draft, note.raw)
         kept = _edit(book, note, draft)
     except OSError as error:
@@ -53,7 +51,7 @@ def _edit(book: Notebook, note: Note, draft: str) -> Note:
         _run_editor(draft)
         data = disk.read_if_any(draft)
         if data is None:
-            raise CoError("the editor removed the draft", hint="Nothing was kept or lost.")
+            raise CoError("the editor removed the draft", hint="The memory is unchanged.")
         if data == note.raw or not data.strip():
             disk.put(draft, note.raw)  # so that it is not kept
             return note
@@ -62,35 +60,31 @@ def _edit(book: Notebook, note: Note, draft: str) -> Note:
             os.unlink(draft)
             return changed
         except FormatError as error:
+            cannot = f"the edited text cannot be saved: {error}"
             if not on_terminal():
-                raise CoError(_cannot_keep(error), hint=f"Your text is in {draft}") from error
-            notice(f"co: {_cannot_keep(error)}")
+                raise CoError(cannot, hint=f"Your text is in {draft}") from error
+            notice(f"co: {cannot}")
             if not confirm("Edit it again?", yes=False, default=True):
                 raise CoError("the memory is unchanged", hint=f"Your text is in {draft}") from error
         except MovedOn as error:
             raise CoError(
-                f"memory {book.ref(note)} was changed by someone else meanwhile",
+                f"memory {book.ref(note)} changed while you were editing it",
                 hint=f"Nothing was overwritten. Your text is in {draft}",
             ) from error
 
 
-def _cannot_keep(error: FormatError) -> str:
-    return f"the edited text cannot be kept: {error}"
-
-
 def _run_editor(path: str) -> None:
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    which = "Set EDITOR to the one you use."
     if not editor and not on_terminal():
-        raise CoError("there is no editor to start", hint="Set EDITOR to the one you use.")
+        raise CoError("there is no editor to start", hint=which)
     editor = editor or "vi"
     try:
         done = subprocess.run([*shlex.split(editor), path], check=False)
     except (OSError, ValueError) as error:
-        raise CoError(
-            f"cannot start the editor {editor!r}", hint="Set EDITOR to the one you use."
-        ) from error
+        raise CoError(f"cannot start the editor {editor!r}", hint=which) from error
     if done.returncode:
         raise CoError(
-            f"the editor ended with code {done.returncode}",
-            hint=f"The memory is as it was. What you changed, if anything, is in {path}",
+            f"the editor exited with code {done.returncode}",
+            hint=f"The memory is unchanged. Any changes you made are in {path}",
         )

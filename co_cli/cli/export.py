@@ -9,7 +9,7 @@ import click
 
 from co_cli.cli.here import open_here
 from co_cli.cli.options import in_user
-from co_cli.cli.output import notice, say_line
+from co_cli.cli.output import notice_unread, say_line
 from co_cli.knowledge.export import export, export_to
 from co_cli.knowledge.notebook import Notebook
 from co_cli.results import plural
@@ -17,12 +17,12 @@ from co_cli.results import plural
 
 @click.command("export")
 @click.argument("file", required=False, type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
 @in_user
 def export_command(file: Path | None, force: bool, in_user: bool) -> None:
     """Write memories as JSON Lines to FILE or standard output; `import` reads them back.
 
-    Texts, tags, dates and marks come back; numbers and links between notes are made anew.
+    Texts, tags, dates and marks are kept; numbers and links between notes are not.
     """
     book = open_here(Notebook).book(in_user)
     if file is None:
@@ -30,7 +30,6 @@ def export_command(file: Path | None, force: bool, in_user: bool) -> None:
             click.echo(json.dumps(row))
     else:
         count = export_to(book, str(file), force=force)
-    if book.problems:
-        notice(f"{plural(len(book.problems), 'file')} could not be read: co knowledge doctor")
+    notice_unread(len(book.problems))
     if file is not None:
         say_line(f"✓ Exported {plural(count, 'memory')} to {file}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import Any
 
 import click
@@ -12,80 +11,76 @@ from co_cli import logs
 from co_cli.chat import mentions, transcripts
 from co_cli.cli.drafts import drop_drafts
 from co_cli.cli.here import open_here
-from co_cli.cli.options import Ref, as_json, assume_yes, in_user, is_ref
+from co_cli.cli.options import RefType, as_json, assume_yes, in_user, is_ref
 from co_cli.cli.output import notice, on_terminal, say, say_line, to_json
-from co_cli.cli.questions import choosing, confirm
+from co_cli.cli.questions import act_on, confirm
 from co_cli.errors import Ambiguous, CoError, DiskTrouble, NotFound
 from co_cli.knowledge import purge as purging
-from co_cli.knowledge.format.note import Note, number_of
+from co_cli.knowledge.format.note import number_of
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.purge import Copies, find_copies
-from co_cli.knowledge.reader import Ref as NoteRef
-from co_cli.knowledge.reader import named
+from co_cli.knowledge.reader import Ref, named
 from co_cli.knowledge.safety.escape import visible
 from co_cli.knowledge.search.scan import holds
+from co_cli.knowledge.shelf import Shelf
 from co_cli.results import plural
-from co_cli.workspace import Workspace
 
 
 @click.command("forget")
-@click.argument("what", nargs=-1, required=True, metavar="REF|TEXT", type=Ref())
+@click.argument("what", nargs=-1, required=True, metavar="REF|TEXT", type=RefType())
 @in_user
-@click.option("--purge", is_flag=True, help="Remove every copy Co keeps; cannot be undone.")
-@click.option("--with-earlier", is_flag=True, help="Purge also what it was made of or replaced.")
+@click.option("--purge", is_flag=True, help="Delete every copy Co keeps; this cannot be undone.")
+@click.option(
+    "--with-earlier", is_flag=True, help="Also purge the memories it was made from or replaced."
+)
 @assume_yes
 @as_json
 def forget_command(
     what: tuple[str, ...], in_user: bool, purge: bool, with_earlier: bool, yes: bool, as_json: bool
 ) -> None:
-    """Archive memories, named by REF (12, g12) or by a TEXT that only one of them holds."""
-    workspace = open_here(Notebook)
-
-    def act(book: Notebook, ref: NoteRef) -> dict[str, Any]:
-        return purge_note(book, ref, yes, with_earlier) if purge else _forget(book, ref)
-
+    """Archive memories, given by REF (12, g12) or by a TEXT that only one of them contains."""
     if with_earlier and not purge:
         raise click.UsageError("--with-earlier goes with --purge")
+    shelf = open_here(Notebook).shelf
 
-    if all(is_ref(word) for word in what):
-        meant = [choosing(workspace.shelf, word, _resolve(purge), in_user) for word in what]
-        done = [act(book, ref) for book, ref in meant]
+    def resolve(book: Notebook, ref: Ref) -> Ref:  # a purged note need not be there any more
+        return ref if purge else book.find(ref)
+
+    meant: list[tuple[Notebook, Ref]]
+    if all(is_ref(word) for word in what):  # each is found before any is touched
+        meant = [act_on(shelf, word, in_user, resolve) for word in what]
     else:
-        done = [act(*_described(workspace, " ".join(what), in_user, yes))]
+        meant = [_described(shelf, " ".join(what), in_user, yes)]
+    done = [
+        _purge(book, ref, yes, with_earlier) if purge else _forget(book, ref) for book, ref in meant
+    ]
     if as_json:
         to_json(done[0] if len(done) == 1 else done)
     else:
         say("\n".join(one["display"] for one in done))
 
 
-def _resolve(purge: bool) -> Callable[[Notebook, NoteRef], tuple[Notebook, NoteRef]]:
-    """Find every note before any is touched; what is purged need not be there any more."""
-    return lambda book, ref: (book, ref if purge else book.find(ref))
-
-
-def _forget(book: Notebook, ref: NoteRef) -> dict[str, Any]:
+def _forget(book: Notebook, ref: Ref) -> dict[str, Any]:
     saved = book.forget(ref)
     back = f"co knowledge restore {saved.ref}"
     display = f"✓ Forgot memory {saved.ref}: {saved.note.summary}\nTo bring it back: {back}"
     return {"display": display, "memory_id": saved.note.id, "ref": saved.ref, "action": "forgotten"}
 
 
-def _described(
-    workspace: Workspace[Notebook], text: str, in_user: bool, yes: bool
-) -> tuple[Notebook, Note]:
+def _described(shelf: Shelf[Notebook], text: str, in_user: bool, yes: bool) -> tuple[Notebook, Ref]:
     """The one memory that goes by this name or holds all these words."""
-    books = [workspace.shelf.user] if in_user else workspace.shelf.books()
+    books = [shelf.user] if in_user else shelf.books()
     found = [(book, note) for book in books for note in named(text, book.notes())]
     found = found or [(book, note) for book in books for note in book.notes() if holds(note, text)]
     if not found:
-        raise NotFound(f"no memory holds '{text}'", hint=f"Look for it: co recall {text}")
+        raise NotFound(f"no memory contains '{text}'", hint=f"Look for it: co recall {text}")
     exact = [(book, note) for book, note in found if text.lower() in note.body.lower()]
     found = exact if len(exact) == 1 else found
     if len(found) > 1:
         lines = "\n".join(f"      {book.ref(note)}  {note.summary}" for book, note in found[:10])
         first = found[0][0].ref(found[0][1])
         raise Ambiguous(
-            f"{len(found)} memories hold '{text}'",
+            f"{len(found)} memories contain '{text}'",
             choices=(),
             hint=f"Say which by its number, such as `co forget {first}`:\n{lines}",
         )
@@ -95,7 +90,7 @@ def _described(
     return book, note
 
 
-def purge_note(book: Notebook, ref: NoteRef, yes: bool, with_earlier: bool) -> dict[str, Any]:
+def _purge(book: Notebook, ref: Ref, yes: bool, with_earlier: bool) -> dict[str, Any]:
     """Remove a note for good, after saying what that means and asking."""
     copies = _with_earlier(book, find_copies(book, ref, earlier=with_earlier), yes)
     name = f"{book.prefix}{copies.number}"
@@ -103,10 +98,10 @@ def purge_note(book: Notebook, ref: NoteRef, yes: bool, with_earlier: bool) -> d
         notice(line)
     talks = _conversations(book, copies, yes)
     for line in transcripts.described(talks):
-        notice(f"co: this conversation goes with it: {visible(line, keep='')}")
+        notice(f"co: this conversation will be deleted too: {visible(line, keep='')}")
     quoting = logs.quoting()
     if quoting:
-        notice("co: the log quotes memories, and goes with it")
+        notice("co: the log quotes memories and will be deleted too")
     many = plural(len(copies), "copy") + (
         f", {plural(len(talks), 'conversation')}" if talks else ""
     )
@@ -124,9 +119,9 @@ def purge_note(book: Notebook, ref: NoteRef, yes: bool, with_earlier: bool) -> d
 
     try:
         purging.purge(book, copies, first=first)
-    except DiskTrouble as error:
+    except DiskTrouble:
         if did:
-            error.hint = f"{plural(len(did), 'conversation')} and {error.hint}"
+            notice(f"co: {plural(len(did), 'conversation')} deleted before this happened:")
         raise
     display = (
         f"✓ Purged memory {name}: {many} removed.\n"
@@ -145,28 +140,24 @@ def purge_note(book: Notebook, ref: NoteRef, yes: bool, with_earlier: bool) -> d
 def _conversations(book: Notebook, copies: Copies, yes: bool) -> list[str]:
     """The conversations that hold it; where that is only likely, the person decides."""
     found = mentions.about(copies.marks, copies.texts, _names(book, copies))
+    every = sorted([*found.certain, *found.likely])
     if not found.likely or yes or not on_terminal():
-        return sorted([*found.certain, *found.likely])
-    say_line("These conversations hold the same words, and Co did not record where they are from:")
+        return every
+    say_line("These conversations hold the same words, and Co did not record where they came from:")
     for line in transcripts.described(found.likely):
         say_line(f"  {line}")
-    too = confirm("Remove them too?", yes=False)
-    return sorted([*found.certain, *found.likely]) if too else found.certain
+    return every if confirm("Remove them too?", yes=False) else found.certain
 
 
 def _with_earlier(book: Notebook, copies: Copies, yes: bool) -> Copies:
     """The same with what it was made of or replaced, if the person wants that gone as well."""
     if not copies.earlier or yes or not on_terminal():
         return copies
-    say_line(f"Memory {book.prefix}{copies.number} was made of or replaced these, which stay:")
+    say_line(f"Memory {book.prefix}{copies.number} was made from or replaced these, which stay:")
     for note in copies.earlier:
-        say_line(f"  {_line(book, note)}")
+        say_line(f"  {book.ref(note)}  {note.summary}")
     too = confirm("Remove them too?", yes=False)
     return find_copies(book, copies.ref, earlier=True) if too else copies
-
-
-def _line(book: Notebook, note: Note) -> str:
-    return f"{book.ref(note)}  {note.summary}"
 
 
 def _staying(book: Notebook, copies: Copies) -> list[str]:
@@ -175,13 +166,13 @@ def _staying(book: Notebook, copies: Copies) -> list[str]:
     if copies.earlier:
         refs = ", ".join(book.ref(note) for note in copies.earlier)
         lines += [
-            f"co: what it was made of or replaced stays in the archive: {refs}",
-            "    To remove that too: --with-earlier",
+            f"co: the memories it was made from or replaced stay in the archive: {refs}",
+            "    To purge them too: --with-earlier",
         ]
     for ref in dict.fromkeys(book.ref(note) for note in copies.beside):
         lines.append(
-            f"co: memory {ref} holds a part by the number {copies.number} that is not this "
-            "memory's; it stays"
+            f"co: memory {ref} has a section numbered {copies.number} that did not "
+            "come from this memory; it stays"
         )
     return lines
 

@@ -30,7 +30,7 @@ _READ = 200  # passages that an import without a terminal reads closely; the res
 @assume_yes
 @as_json
 def import_command(path: Path, in_user: bool, yes: bool, as_json: bool) -> None:
-    """Import the old JSON layout, a folder of markdown, or a JSON Lines file, after showing it."""
+    """Import a folder of markdown, a JSON Lines file or the old JSON layout, after a preview."""
     workspace = open_here(Notebook)
     book = workspace.book(in_user)
     batch = collect(path)
@@ -79,11 +79,10 @@ def _preview(book: Notebook, batch: ImportBatch, plan: ImportPlan) -> None:
     for problem in (*plan.refused, *batch.problems):
         where = f"{problem.path}:{problem.line}" if problem.line else problem.path
         say_line(f"skipped  {where}: {problem.reason}")
-    over = len(book.notes()) + len(plan.added) - book.policy.max_count
+    limit = book.policy.max_count
+    over = len(book.notes()) + len(plan.added) - limit
     if plan.added and over > 0:
-        notice(
-            f"That is {over} over the limit of {book.policy.max_count}; nothing decays by itself."
-        )
+        notice(f"That is {over} over the limit of {limit}; nothing decays automatically.")
 
 
 def _report(book: Notebook, batch: ImportBatch, plan: ImportPlan) -> dict[str, Any]:

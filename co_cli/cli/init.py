@@ -20,7 +20,7 @@ from co_cli.knowledge.notebook import Notebook
 @in_user
 @as_json
 def init_command(in_user: bool, as_json: bool) -> None:
-    """Set up this folder (or, with -g, yourself): a context.md to fill in. Overwrites nothing."""
+    """Write a context.md to fill in, for this folder or, with -g, for you. Overwrites nothing."""
     workspace = open_here(Notebook)
     book = workspace.book(in_user)
     fresh = workspace.is_fresh and not in_user

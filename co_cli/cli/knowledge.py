@@ -14,24 +14,24 @@ TABLE = {
     "protect": ("protect", "Keep a memory from being forgotten or decayed."),
     "unprotect": ("protect", "Let a memory be forgotten and decayed again."),
     "merge": ("merge", "Merge memories into one."),
-    "decay": ("decay", "Move the oldest memories out of the way."),
+    "decay": ("decay", "Join or archive the oldest memories."),
     "restore": ("restore", "Bring an archived memory back."),
-    "undo": ("undo", "Take back a change."),
-    "log": ("log", "Show what happened."),
-    "doctor": ("doctor", "Name every file that cannot be used, and why."),
-    "reindex": ("reindex", "Build the search index anew."),
+    "undo": ("undo", "Undo a change."),
+    "log": ("log", "Show what changed."),
+    "doctor": ("doctor", "List the files that cannot be read, and why."),
+    "reindex": ("reindex", "Rebuild the search index."),
     "import": ("import_", "Import notes from elsewhere."),
-    "export": ("export", "Write memories as JSON Lines."),
+    "export": ("export", "Export memories as JSON Lines."),
 }
 
 
 @click.group("knowledge", cls=LazyGroup, table=TABLE, invoke_without_command=True)
 @click.option("--list", "listed", is_flag=True, help="The same as `co knowledge list`.")
-@click.option("--reindex", is_flag=True, help="Build the search index anew, from the files.")
+@click.option("--reindex", is_flag=True, help="Rebuild the search index from the files.")
 @as_json
 @click.pass_context
 def knowledge_command(ctx: click.Context, listed: bool, reindex: bool, as_json: bool) -> None:
-    """Look after what Co knows. Without a command: list it."""
+    """Manage what Co knows. Without a command, list it."""
     if reindex:
         command = knowledge_command.get_command(ctx, "reindex")
         assert command is not None

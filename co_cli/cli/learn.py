@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -21,27 +21,31 @@ from co_cli.knowledge.safety.escape import difference
 from co_cli.knowledge.safety.secrets import LEFT_OUT, without_secrets
 from co_cli.results import closeness, saved_json, saved_text
 
-if TYPE_CHECKING:
-    import click.shell_completion
-
-
 _OF_ONE = 4  # passages of a new memory that are read closely before the command ends
-
-
 _MAX_INPUT = 1024 * 1024
 
 
 @click.command("learn")
 @click.argument("text", nargs=-1)
 @click.option(
-    "-t", "--tag", "tags", multiple=True, help="A tag, or several with commas; may be repeated."
+    "-t",
+    "--tag",
+    "tags",
+    multiple=True,
+    help="A tag, or several separated by commas; can be repeated.",
 )
 @in_user
-@click.option("--protect", is_flag=True, help="Never forget or decay it without being asked.")
-@click.option("--expires", metavar="WHEN", help="A date (2026-12-31) or a span (30d, 2w, 6m, 1y).")
-@click.option("--update", "choice", flag_value="update", help="Replace a similar memory.")
-@click.option("--keep", "choice", flag_value="keep", help="Keep a similar memory beside it.")
-@click.option("--allow-secret", is_flag=True, help="Store text that looks like a secret.")
+@click.option("--protect", is_flag=True, help="Protect it from being forgotten or decayed.")
+@click.option(
+    "--expires",
+    metavar="WHEN",
+    help="Until when it holds: 2026-12-31, or 30d, 2w, 6m, 1y from now.",
+)
+@click.option(
+    "--update", "choice", flag_value="update", help="If a similar memory exists, replace it."
+)
+@click.option("--keep", "choice", flag_value="keep", help="If a similar memory exists, keep both.")
+@click.option("--allow-secret", is_flag=True, help="Save it even if it looks like a secret.")
 @as_json
 def learn_command(
     text: tuple[str, ...],
@@ -123,9 +127,9 @@ def _without_secret(content: str, error: RefusedText) -> str | None:
     kept = without_secrets(content)
     if not error.rule.startswith("secret:") or not kept.replace(LEFT_OUT, "").strip():
         return None
-    notice(f"co: {error} and is not stored. Without it the memory reads:")
+    notice(f"co: {error} and is not saved. Without it, the memory reads:")
     say("\n".join(f"  │ {line}" for line in kept.strip().split("\n")))
-    question = "[k]eep it like this, say [w]here the secret is kept, or [c]ancel"
+    question = "[k]eep this text, say [w]here the secret is kept, or [c]ancel"
     match ask(question, "kwc"):
         case "k":
             return kept
@@ -157,7 +161,7 @@ def _remember_asking(
 
 def _ask_about(book: Notebook, saved: Saved, content: str) -> str | None:
     for old, score in saved.similar:
-        say(f"This is close to memory {book.ref(old)} ({closeness(book, score)}):")
+        say(f"This is similar to memory {book.ref(old)} ({closeness(book, score)}):")
         diff = difference(old.body.encode() + b"\n", content.strip().encode() + b"\n", "")
         quote("\n".join(diff.split("\n")[3:]))  # without the names and places of two files
     first = book.ref(saved.similar[0][0])

@@ -6,54 +6,54 @@ import click
 
 from co_cli.cli.here import open_here
 from co_cli.cli.options import as_json, in_user
-from co_cli.cli.output import notice, table, to_json
+from co_cli.cli.output import notice, notice_unread, table, to_json
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.reader import Reader
-from co_cli.results import marks, note_json, plural, span
+from co_cli.results import marks, note_json, span
 
 
 @click.command("list")
-@click.option("-t", "--tag", help="Only memories with this tag.")
+@click.option("-t", "--tag", default="", help="Only memories with this tag.")
 @in_user
 @as_json
-def list_command(tag: str | None = None, in_user: bool = False, as_json: bool = False) -> None:
+def list_command(tag: str = "", in_user: bool = False, as_json: bool = False) -> None:
     """List memories, this project's first, then your own."""
     workspace = open_here(Reader)
-    books = [workspace.shelf.user] if in_user else list(workspace.shelf.books())
-    notes = [book.notes() for book in books]
-    pairs = [(book, note) for book, some in zip(books, notes, strict=True) for note in some]
-    wanted = tag and tag.lower()
+    shelf = workspace.shelf
+    every = {book: book.notes() for book in ((shelf.user,) if in_user else shelf.books())}
     found = [
         (book, note)
-        for book, note in pairs
-        if not wanted or wanted in (own.lower() for own in note.tags)
+        for book, notes in every.items()
+        for note in notes
+        if not tag or tag.lower() in (own.lower() for own in note.tags)
     ]
     if as_json:
         rows = [note_json(book, note) for book, note in found]
-        to_json({"count": len(rows), "limit": books[0].policy.max_count, "memories": rows})
+        limit = next(iter(every)).policy.max_count
+        to_json({"count": len(rows), "limit": limit, "memories": rows})
     elif found:
-        headings = ("ref", "date", "", "tags", "memory")
-        table(headings, [row(book, note) for book, note in found])
-        counts = [
-            f"{len(some)} of {book.policy.max_count} ({book.scope})"
-            for book, some in zip(books, notes, strict=True)
-        ]
+        memory_table(found)
+        counts = [f"{len(notes)} of {book.policy.max_count} ({book.scope})"
+                  for book, notes in every.items()]  # fmt: skip
         notice(f"\nTotal memories: {', '.join(counts)}")
         if workspace.trust.foreign and not in_user:
-            notice("This folder is not trusted; its notes are shown to you and to no model.")
+            notice("This folder is not trusted: you see its notes, but no model does.")
         elif not in_user and (new := workspace.new_notes()):
-            notice(f"{len(new)} of these came with git and are shown to no model: co trust")
-    elif tag is not None:
+            notice(f"{len(new)} of these came with git, and no model sees them: co trust")
+    elif tag:
         notice(f"No memory has the tag {tag}.")
     else:
         notice("No memories saved yet.")
         notice('Try: co learn "We deploy on Tuesdays" --tag decision')
-    unread = sum(len(book.problems) for book in books)
-    if unread:
-        notice(f"{plural(unread, 'file')} could not be read: co knowledge doctor")
+    notice_unread(sum(len(book.problems) for book in every))
 
 
-def row(book: Reader, note: Note) -> tuple[str, ...]:
-    """A note's line in a list."""
-    tags = ", ".join(note.tags)
-    return book.ref(note), span(note), marks(note, book.today()), tags, note.summary
+def memory_table(memories: list[tuple[Reader, Note]]) -> None:
+    """A line for each of these memories."""
+    table(
+        ("ref", "date", "", "tags", "memory"),
+        [
+            (book.ref(n), span(n), marks(n, book.today()), ", ".join(n.tags), n.summary)
+            for book, n in memories
+        ],
+    )

@@ -1,28 +1,31 @@
-"""co knowledge log: what happened to a notebook."""
+"""co knowledge log: what changed in a notebook."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
 
 from co_cli.cli.here import open_here
-from co_cli.cli.options import Ref, as_json, at_user, in_user
+from co_cli.cli.options import RefType, as_json, at_user, in_user
 from co_cli.cli.output import notice, table, to_json
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.store import Entry
 
 
 @click.command("log")
-@click.argument("ref", required=False, metavar="[REF]", type=Ref())
+@click.argument("ref", required=False, metavar="[REF]", type=RefType())
 @in_user
-@click.option("-n", "--limit", type=click.IntRange(1), default=50, show_default=True)
+@click.option("-n", "--limit", type=click.IntRange(1), default=50, show_default=True,
+              help="Show at most this many.")  # fmt: skip
 @as_json
 def log_command(ref: str | None, in_user: bool, limit: int, as_json: bool) -> None:
-    """Show what happened, newest first; with REF, to one memory."""
+    """Show what changed, newest first; with REF, only changes to that memory."""
     workspace = open_here(Notebook)
-    place = workspace.shelf.place(at_user(ref, in_user)) if ref else (workspace.book(in_user), "")
-    book, name = place
+    book, name = workspace.book(in_user), ""
+    if ref:
+        book, name = workspace.shelf.place(at_user(ref, in_user))
     entries = [entry for entry in reversed(book.store.entries()) if _touches(entry, name)]
     if as_json:
         to_json([entry_json(entry) for entry in entries[:limit]])
@@ -32,19 +35,19 @@ def log_command(ref: str | None, in_user: bool, limit: int, as_json: bool) -> No
             for e in entries[:limit]
         ]
         table(("change", "when", "what", "by", "", "files"), rows)
-        notice("\nTake one back: co knowledge undo CHANGE")
+        notice("\nTo undo one: co knowledge undo CHANGE")
     else:
-        notice(f"Nothing has happened to {ref}." if ref else "Nothing has happened here yet.")
+        notice(f"Nothing has changed in {ref}." if ref else "Nothing has changed here yet.")
+
+
+def _names(entry: Entry) -> list[str]:
+    return [os.path.basename(file["path"]) for file in entry.files]
 
 
 def _touches(entry: Entry, name: str) -> bool:
-    if not name:
-        return True
-    number = int(name) if name.isdecimal() and len(name) < 10 else 0
-    names = [file["path"].rpartition("/")[2] for file in entry.files]
-    if number:
-        return any(one.startswith(f"{number:03d}-") for one in names)
-    return f"{name.removesuffix('.md')}.md" in names
+    if name.isdecimal() and len(name) < 10:
+        return any(one.startswith(f"{int(name):03d}-") for one in _names(entry))
+    return not name or f"{name.removesuffix('.md')}.md" in _names(entry)
 
 
 def _ending(entry: Entry) -> str:
@@ -54,12 +57,14 @@ def _ending(entry: Entry) -> str:
 
 
 def files_text(entry: Entry) -> str:
-    names = [file["path"].rpartition("/")[2] for file in entry.files]
+    """The files that a change touched, in a few words."""
+    names = _names(entry)
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return ", ".join(names[:3]) + more
 
 
 def entry_json(entry: Entry) -> dict[str, Any]:
+    """A change for a program."""
     return {
         "change": entry.n,
         "op": entry.op,

@@ -14,16 +14,17 @@ from co_cli.results import note_json, undo_hint
 
 @click.command("merge")
 @ref_argument(nargs=-1, required=True)
-@click.option("--keep-first", is_flag=True, help="Keep only the first one's wording.")
+@click.option("--keep-first", is_flag=True, help="Keep only the first one's text.")
 @in_user
 @as_json
 def merge_command(refs: tuple[str, ...], keep_first: bool, in_user: bool, as_json: bool) -> None:
-    """Merge memories into the first: all their texts, or with --keep-first only its own."""
+    """Merge memories into the first one, joining their texts."""
     shelf = open_here(Notebook).shelf
     placed = [shelf.place(at_user(ref, in_user)) for ref in refs]
-    if len({book.scope for book, _ in placed}) > 1:
-        raise CoError("memories of two notebooks cannot be merged", hint="Save one of them anew.")
     book = placed[0][0]
+    if any(other is not book for other, _ in placed):
+        raise CoError("memories of two notebooks cannot be merged",
+                      hint="Save one of them in the other notebook first.")  # fmt: skip
     saved = book.merge([name for _, name in placed], keep_first=keep_first)
     if as_json:
         to_json(note_json(book, saved.note))

@@ -10,24 +10,19 @@ import click
 
 from co_cli.cli.here import open_here
 from co_cli.errors import CoError
-from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.reader import Reader
 from co_cli.knowledge.safety.escape import visible
 
 if TYPE_CHECKING:
     import click.shell_completion
 
-
 _REF = r"#?g?\d{1,9}(-[a-z0-9-]+)?(\.md)?|a:.+"
 
-
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
-
-
-in_user = click.option("-g", "--global", "in_user", is_flag=True, help="Use your own notebook.")
-
-
-assume_yes = click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+in_user = click.option(
+    "-g", "--global", "in_user", is_flag=True, help="Use your own notebook, not the project's."
+)
+assume_yes = click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 
 
 def at_user(ref: str, in_user: bool) -> str:
@@ -41,7 +36,7 @@ def is_ref(text: str) -> bool:
     return re.fullmatch(_REF, text.strip()) is not None
 
 
-class Ref(click.ParamType[str]):
+class RefType(click.ParamType[str]):
     """A note's reference, completed from the notes there are, or from the archive."""
 
     name = "ref"
@@ -49,16 +44,15 @@ class Ref(click.ParamType[str]):
     def __init__(self, *, archived: bool = False) -> None:
         self.archived = archived
 
-    def _notes(self, book: Reader) -> list[Note]:
-        return [note for _, note in book.archived()] if self.archived else book.notes()
-
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[click.shell_completion.CompletionItem]:
         """References that start like this, with what the notes say."""
+        found = []
         try:
-            books = open_here(Reader).shelf.books()
-            found = [(book.ref(n), n.summary) for book in books for n in self._notes(book)]
+            for book in open_here(Reader).shelf.books():
+                notes = [n for _, n in book.archived()] if self.archived else book.notes()
+                found += [(book.ref(note), note.summary) for note in notes]
         except CoError:
             return []
         return [  # click has loaded this module to ask us
@@ -72,4 +66,4 @@ def ref_argument(**options: Any) -> Callable[[Callable[..., Any]], Callable[...,
     """An argument that takes a note's reference."""
     many = options.get("nargs") == -1
     metavar = "REF REF..." if many else "REF"
-    return click.argument("refs" if many else "ref", metavar=metavar, type=Ref(), **options)
+    return click.argument("refs" if many else "ref", metavar=metavar, type=RefType(), **options)

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from co_cli.knowledge.safety.escape import BAR, HIDDEN, drawn, hanging, rows, visible, widest
+from co_cli.results import plural
 
 _CELL = 30  # columns of a table's cell at most, but for the last
 # Where a style begins and ends, until the rows are cut: what a text itself holds of these control
@@ -89,6 +90,12 @@ def paint(text: str, first: str = "", then: str = "    ") -> None:
 def notice(text: str) -> None:
     """A remark for the person, not part of the answer."""
     click.echo(_laid_out(text, "\n\t", on_screen=sys.stderr.isatty()), err=True)
+
+
+def notice_unread(count: int) -> None:
+    """That some files could not be read, if so."""
+    if count:
+        notice(f"{plural(count, 'file')} could not be read: co knowledge doctor")
 
 
 def to_json(value: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import click
 
@@ -12,24 +12,20 @@ from co_cli.cli.options import at_user
 from co_cli.cli.output import columns, notice, on_terminal, say, say_line
 from co_cli.errors import Ambiguous
 from co_cli.knowledge.format.note import Note
-from co_cli.knowledge.reader import Ref as NoteRef
+from co_cli.knowledge.reader import Ref
 from co_cli.knowledge.safety.escape import hanging
 from co_cli.knowledge.shelf import Book, Shelf
-
-if TYPE_CHECKING:
-    import click.shell_completion
-
 
 _T = TypeVar("_T")
 
 
-def choosing(
-    shelf: Shelf[Book], ref: str, act: Callable[[Book, NoteRef], _T], in_user: bool = False
-) -> _T:
+def act_on(
+    shelf: Shelf[Book], ref: str, in_user: bool, act: Callable[[Book, Ref], _T]
+) -> tuple[Book, _T]:
     """Act on the note a person means; when two answer to the name, ask which."""
     book, text = shelf.place(at_user(ref, in_user))
     try:
-        return act(book, text)
+        return book, act(book, text)
     except Ambiguous as error:
         notes = [note for note in error.choices if isinstance(note, Note)]
         if not on_terminal() or not notes:
@@ -37,35 +33,30 @@ def choosing(
         say(f"{error}:")
         for number, note in enumerate(notes, 1):
             say_line(f"  {number}  {book.prefix}{note.name[:-3]}  {note.summary}")
-        picked = answer("Which one", [str(number + 1) for number in range(len(notes))])
-        return act(book, notes[int(picked) - 1])
+        picked = ask("Which one", [str(number + 1) for number in range(len(notes))])
+        return book, act(book, notes[int(picked) - 1])
 
 
 def typed(question: str) -> str:
     """What a person types once the question is there; what came before it is told and dropped."""
     shown = "\n".join(hanging(question, columns(), keep=""))
     if early := " ".join(typeahead.set_aside().split()):
-        notice(f"co: typed before the question, so this is no answer to it: {early}")
+        notice(f"co: ignored, because it was typed before the question: {early}")
     return str(click.prompt(shown, default="", show_default=False)).strip()
 
 
-def answer(question: str, answers: Container[str]) -> str:
+def ask(question: str, answers: Container[str]) -> str:
     """One of these answers, typed after the question was there; asked until it is one."""
     while True:
         said = typed(question).lower()
         if said in answers:
             return said
-        notice(f"{said!r} is none of the answers.")
+        notice(f"{said!r} is not one of the answers.")
 
 
 def confirm(question: str, yes: bool, *, quiet: bool = False, default: bool = False) -> bool:
     """Ask a person; with nobody there the answer is no, unless it was given beforehand."""
     if yes or quiet or not on_terminal():
         return yes
-    said = answer(f"{question} [{'Y/n' if default else 'y/N'}]", ("y", "yes", "n", "no", ""))
+    said = ask(f"{question} [{'Y/n' if default else 'y/N'}]", ("y", "yes", "n", "no", ""))
     return said[0] == "y" if said else default
-
-
-def ask(question: str, choices: str) -> str:
-    """One of these letters."""
-    return answer(question, list(choices))

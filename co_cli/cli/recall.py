@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -16,6 +16,7 @@ from co_cli.cli.options import as_json, in_user
 from co_cli.cli.output import (
     has_colour,
     notice,
+    notice_unread,
     paint,
     say,
     styled,
@@ -25,34 +26,29 @@ from co_cli.knowledge.reader import Reader
 from co_cli.knowledge.search.hits import Filters, Hit, Recall
 from co_cli.results import age, hit_json, marks, plural, replaced_text, span
 
-if TYPE_CHECKING:
-    import click.shell_completion
-
-
 _Found = Sequence[tuple[Reader, Hit]]
-_SCOPES = ("all", "project", "user")
-
-
 _LIMIT, _FAINT = 10, 3  # answers that are shown at most, and weak ones beside better
-
-
-_EXPLAINED = "what spoke for it: "
 
 
 @click.command("recall")
 @click.argument("query", nargs=-1, required=True)
 @click.option(
-    "-n", "--limit", type=click.IntRange(1, 1000), help="How many at most; 10 if not said."
+    "-n", "--limit", type=click.IntRange(1, 1000), help="Show at most this many; 10 by default."
 )
 @click.option("--kind", type=click.Choice(["memory", "article"]), help="Only this kind of note.")
 @click.option(
-    "-t", "--tag", "tags", multiple=True, help="Only notes with this tag; may be repeated."
+    "-t", "--tag", "tags", multiple=True, help="Only notes with this tag; can be repeated."
 )
-@click.option("--since", default="", help="Only notes from this day on: 2026-02-09, 2026-02, 30d.")
+@click.option(
+    "--since",
+    default="",
+    help="Only notes from this day on: 2026-02-09, 2026-02, 30d ago.",
+)
 @click.option("--until", default="", help="Only notes up to this day.")
-@click.option("--scope", type=click.Choice(_SCOPES), default="all", show_default=True)
+@click.option("--scope", type=click.Choice(["all", "project", "user"]), default="all",
+              show_default=True, help="Which notebooks to search.")  # fmt: skip
 @in_user
-@click.option("--explain", is_flag=True, help="Show what spoke for each answer, and how much.")
+@click.option("--explain", is_flag=True, help="Show what each answer was ranked by.")
 @as_json
 def recall_command(query: tuple[str, ...], in_user: bool, as_json: bool, **options: Any) -> None:
     """Find notes that answer QUERY, in this project and in your own notebook."""
@@ -82,12 +78,13 @@ def recall_command(query: tuple[str, ...], in_user: bool, as_json: bool, **optio
         return
     shown = found if options["limit"] else _not_faint(found)
     for book, hit in shown:
-        mark = "untrusted folder" if workspace.trust.foreign else "came with git, not agreed to"
+        mark = "untrusted folder" if workspace.trust.foreign else "came with git, not approved"
         _say_hit(book, hit, mark if hit.note.path in untrusted else "", options["explain"])
     if len(found) > len(shown):
-        notice(f"{plural(len(found) - len(shown), 'weaker match')} left out: -n {len(found)}")
+        left = plural(len(found) - len(shown), "weaker match")
+        notice(f"{left} left out; for all: -n {len(found)}")
     elif found.matched > len(found) == limit:
-        notice(f"{found.matched - limit} more match: -n {found.matched}")
+        notice(f"{plural(found.matched - limit, 'more match')}; for all: -n {found.matched}")
     for remark in degraded:
         notice(f"co: {remark}")
     _say_rest(text, found, filters != Filters() or bool(scope))
@@ -138,7 +135,7 @@ def _say_hit(book: Reader, hit: Hit, untrusted: str, explain: bool) -> None:
         notice(f"    ... part of a longer note: {where}")
     if explain:
         parts = sorted(hit.features.items(), key=lambda part: -abs(part[1]))
-        say("    " + _EXPLAINED + ", ".join(f"{name} {value:+.2f}" for name, value in parts))
+        say("    ranked by: " + ", ".join(f"{name} {value:+.2f}" for name, value in parts))
 
 
 def _marked(text: str, spans: Sequence[tuple[int, int]]) -> str:
@@ -152,10 +149,9 @@ def _marked(text: str, spans: Sequence[tuple[int, int]]) -> str:
 
 def _say_rest(text: str, found: Recall[tuple[Reader, Hit]], filtered: bool) -> None:
     for folder, many in Counter(map(os.path.dirname, found.missing)).items():
-        notice(f"{plural(many, 'note')} vanished from {folder} at once and do not answer.")
-        notice("If you meant it: co knowledge --reindex")
-    if found.unread:
-        notice(f"{plural(len(found.unread), 'file')} could not be read: co knowledge doctor")
+        notice(f"{plural(many, 'note')} disappeared from {folder} at once and are left out.")
+        notice("If you deleted them: co knowledge reindex")
+    notice_unread(len(found.unread))
     if not found:
         within = " with these filters" if filtered else ""
         notice(f"No memories found matching '{text}'{within}; {found.searched} searched.")

@@ -8,7 +8,7 @@ import click
 
 from co_cli.cli.here import open_here
 from co_cli.cli.options import as_json
-from co_cli.cli.output import notice, progress, say_line, to_json
+from co_cli.cli.output import notice, notice_unread, progress, say_line, to_json
 from co_cli.knowledge.reader import Reader
 from co_cli.results import plural
 
@@ -16,10 +16,10 @@ from co_cli.results import plural
 @click.command("reindex")
 @as_json
 def reindex_command(as_json: bool) -> None:
-    """Build the search index anew from the files, here and in your own notebook.
+    """Rebuild the search index from the files, here and in your own notebook.
 
     Co keeps it up to date by itself. This also reads every note closely for its meaning, and
-    confirms that notes which vanished are gone.
+    confirms that notes which disappeared are gone.
     """
     workspace = open_here(Reader)
     done: list[dict[str, Any]] = []
@@ -54,8 +54,7 @@ def reindex_command(as_json: bool) -> None:
             say_line(f"✓ {plural(one['notes'], 'memory')} indexed in {one['path']}")
         else:
             say_line(f"{one['path']} was not built.")
-        if one["unread"]:
-            notice(f"{plural(one['unread'], 'file')} could not be read: co knowledge doctor")
+        notice_unread(one["unread"])
         if one["degraded"]:
             notice(f"co: {one['degraded']}")
     if not done:

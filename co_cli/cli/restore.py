@@ -5,22 +5,21 @@ from __future__ import annotations
 import click
 
 from co_cli.cli.here import open_here
-from co_cli.cli.options import Ref, as_json, at_user, in_user
+from co_cli.cli.options import RefType, as_json, in_user
 from co_cli.cli.output import notice, say, table, to_json
-from co_cli.cli.questions import choosing
+from co_cli.cli.questions import act_on
 from co_cli.knowledge.notebook import Notebook
 
 
 @click.command("restore")
-@click.argument("ref", required=False, metavar="[REF]", type=Ref(archived=True))
+@click.argument("ref", required=False, metavar="[REF]", type=RefType(archived=True))
 @in_user
 @as_json
 def restore_command(ref: str | None, in_user: bool, as_json: bool) -> None:
-    """Bring an archived memory back as it was. Without REF: list what can be."""
+    """Bring an archived memory back as it was. Without REF, list the archive."""
     workspace = open_here(Notebook)
     if ref is not None:
-        name = at_user(ref, in_user)
-        book, saved = choosing(workspace.shelf, name, lambda book, text: (book, book.restore(text)))
+        _, saved = act_on(workspace.shelf, ref, in_user, Notebook.restore)
         if as_json:
             to_json({"ref": saved.ref, "memory_id": saved.note.id, "path": saved.note.path})
         else:
@@ -33,6 +32,6 @@ def restore_command(ref: str | None, in_user: bool, as_json: bool) -> None:
     elif found:
         rows = [(book.ref(n), e.at[:16].replace("T", " "), e.op, n.summary) for e, n in found]
         table(("ref", "archived", "by", "memory"), rows)
-        notice(f"\nBring one back: co knowledge restore {book.ref(found[0][1])}")
+        notice(f"\nTo bring one back: co knowledge restore {book.ref(found[0][1])}")
     else:
-        notice("The archive is empty: nothing was forgotten, merged or decayed yet.")
+        notice("The archive is empty: nothing has been forgotten, merged or decayed yet.")

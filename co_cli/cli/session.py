@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -19,25 +19,16 @@ from co_cli.knowledge.store import disk
 from co_cli.results import plural
 from co_cli.workspace import Workspace
 
-if TYPE_CHECKING:
-    pass
-
-
 _MOST_READ = 1000  # memories that are looked through before a session starts
 
-
 with_model = click.option(
-    "-m", "--model", metavar="PROVIDER:NAME", default="", help="Use this model for now."
+    "-m", "--model", metavar="PROVIDER:NAME", default="", help="The model to use this time."
 )
-
-
 log_level = click.option(
     "--log-level", type=click.Choice(["error", "warning", "info", "debug"]), help="How much to log."
 )
-
-
 log_content = click.option(
-    "--log-content", is_flag=True, help="Let the log hold what notes say; never sensitive ones."
+    "--log-content", is_flag=True, help="Also log what notes say, except sensitive ones."
 )
 
 
@@ -61,8 +52,8 @@ def enter(log_level: str | None, log_content: bool, *, asking: bool) -> Workspac
     say(_news(workspace, len(notes)))
     try:
         ask_trust(workspace, notes, yes=False, quiet=False)
-    except CoError as error:
-        left = f"Not used: {error}, so {what} left out"
+    except CoError:
+        left = f"This folder is not trusted, so {what} left out"
         notice(f"{brought_text(len(notes)) if status.trusted else left}. `co trust` asks again.")
         return workspace
     return open_here(Notebook)
@@ -83,16 +74,12 @@ def _news(workspace: Workspace[Notebook], notes: int) -> str:
 def build_prompt(
     workspace: Workspace[Any], provider: str, personality: str, known: Loaded | None = None
 ) -> prompts.Prompt:
+    """A session's system prompt, with warnings about what it goes without."""
     status = trust.status(workspace.project)  # the person may have edited something meanwhile
-    usable, present = status.usable, status.present
     prompt = prompts.build(
-        provider,
-        personality,
-        project=workspace.project,
-        usable=usable,
-        trusted=present,
-        known=known,
-    )
+        provider, personality, project=workspace.project, usable=status.usable,
+        trusted=status.present, known=known,
+    )  # fmt: skip
     if known is not None:  # told when the session began
         return prompt
     return prompt._replace(warnings=(*prompt.warnings, *_left_out(workspace, prompt)))

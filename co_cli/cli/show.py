@@ -7,7 +7,7 @@ import click
 from co_cli.cli.here import open_here
 from co_cli.cli.options import as_json, at_user, in_user, ref_argument
 from co_cli.cli.output import notice, say, to_json
-from co_cli.cli.questions import choosing
+from co_cli.cli.questions import act_on
 from co_cli.errors import NotFound
 from co_cli.knowledge.reader import Reader
 from co_cli.knowledge.safety.escape import visible
@@ -19,16 +19,13 @@ from co_cli.results import note_json
 @in_user
 @as_json
 def show_command(ref: str, in_user: bool, as_json: bool) -> None:
-    """Show a memory's file, or where decay has put it."""
-    workspace = open_here(Reader)
+    """Show a memory's file, or the summary it decayed into."""
+    shelf = open_here(Reader).shelf
     try:
-        book, note = choosing(
-            workspace.shelf, ref, lambda book, name: (book, book.find(name)), in_user
-        )
+        book, note = act_on(shelf, ref, in_user, Reader.find)
     except NotFound:
-        book, name = workspace.shelf.place(at_user(ref, in_user))
-        number = int(name) if name.isdecimal() and len(name) < 10 else 0
-        inside = book.inside(number)
+        book, name = shelf.place(at_user(ref, in_user))
+        inside = book.inside(int(name) if name.isdecimal() and len(name) < 10 else 0)
         if inside is None:
             raise
         holder, section = inside

@@ -19,36 +19,31 @@ from co_cli.results import plural
 
 
 @click.command("status")
-@click.option("--tools", is_flag=True, help="List what a model may use, and what of it asks first.")
+@click.option(
+    "--tools", is_flag=True, help="List the tools a model may use, and which of them ask first."
+)
 @as_json
 def status_command(tools: bool, as_json: bool) -> None:
-    """What Co loads here, how much it holds, its limits, and whether all is well."""
+    """Show what Co loads here, how many memories it holds, its limits, and any problems."""
     if tools:
         _tell_tools(as_json)
         return
     workspace = open_here(Reader)
-    usable, present = workspace.trust.usable, workspace.trust.present
-    prompt = prompts.build("", None, project=workspace.project, usable=usable, trusted=present)
-    receipt = prompt.receipt
+    project, status = workspace.project, workspace.trust
+    prompt = prompts.build("", None, project=project, usable=status.usable, trusted=status.present)
     books = [_book_json(book) for book in workspace.shelf.books()]
-    found = {
-        "project": workspace.project,
-        "trust": trust_json(workspace),
-        "context": receipt.as_json(),
-        "instructions": [file._asdict() for file in prompt.files],
-        "notebooks": books,
-    }
     if as_json:
-        to_json(found)
+        files = [file._asdict() for file in prompt.files]
+        context = {"context": prompt.receipt.as_json(), "instructions": files}
+        told = {"project": project, "trust": trust_json(workspace)} | context
+        to_json(told | {"notebooks": books})
         return
-    say_line(f"Project   {workspace.project}  ({_trust_word(workspace.trust)})")
-    say(f"Context   {receipt.line()}")
+    say_line(f"Project   {project}  ({_trust_word(status)})")
+    say(f"Context   {prompt.receipt.line()}")
     for line in prompt.details():
         say_line(f"          {line}")
-    for relpath in (*workspace.trust.new, *workspace.trust.changed):
-        state = (
-            "changed since you trusted it" if relpath in workspace.trust.changed else "not trusted"
-        )
+    for relpath in (*status.new, *status.changed):
+        state = "changed since you trusted it" if relpath in status.changed else "not trusted"
         say_line(f"          {relpath}: {state}, not used (co trust)")
     if new := workspace.new_notes():
         say_line(f"          {brought_text(len(new))} (co trust)")
@@ -104,5 +99,5 @@ def _book_line(book: dict[str, Any]) -> str:
 
 def _trust_word(status: trusting.TrustStatus) -> str:
     if status.trusted or status.nothing_to_trust:
-        return "trusted" if status.trusted else "nothing of Co's here yet"
+        return "trusted" if status.trusted else "no Co files here yet"
     return "changed since you trusted it: co trust" if status.changed else "not trusted: co trust"

@@ -29,7 +29,7 @@ _MOST_SHOWN, _LONGEST = 20, 1000  # notes, and characters of one, that are shown
 @assume_yes
 @as_json
 def trust_command(revoke: bool, yes: bool, as_json: bool) -> None:
-    """Show what this folder would tell Co, and let Co use it when you agree."""
+    """Show what this folder would tell Co, and let Co use it if you agree."""
     workspace = open_here(Notebook)
     if revoke:
         was = trusting.distrust(workspace.project)
@@ -68,7 +68,7 @@ def ask_trust(workspace: Workspace[Notebook], notes: list[Note], yes: bool, quie
     if not quiet:
         _show_notes(workspace, notes)
     if not quiet and not status.trusted:
-        say("In short:")
+        say("Summary:")
         for relpath in files:
             say_line(f"  {_in_short(workspace.project, relpath)}")
         say(f"  {plural(len(notes), 'note')} (co knowledge list)")

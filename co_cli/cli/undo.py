@@ -16,9 +16,8 @@ from co_cli.knowledge.notebook import Notebook
 @in_user
 @as_json
 def undo_command(number: int | None, in_user: bool, as_json: bool) -> None:
-    """Take back the last change, or the one with this number (see `log`)."""
-    book = open_here(Notebook).book(in_user)
-    entry = book.undo(number or 0)
+    """Undo the last change, or the one with this number (see `log`)."""
+    entry = open_here(Notebook).book(in_user).undo(number or 0)
     if as_json:
         to_json(entry_json(entry))
     else:

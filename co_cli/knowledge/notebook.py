@@ -186,7 +186,7 @@ class Notebook(Reader):
     def _plan_decay(self, below: int) -> Plan:
         plan = self.plan_decay(below=below)
         if plan is None:
-            raise NotFound("no memory may decay")
+            raise NotFound("no memory can decay")
         return plan
 
     def _settle(self, plan: Callable[[], Plan]) -> Saved:
