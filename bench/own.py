@@ -141,15 +141,15 @@ def main() -> int:
         write_notebook(folder / "own", facts(data))
         with Notebook.open(folder / "own") as book:
             book.sync()
-            half = book.finder.closely()[1] // 2
+            half = book.search.closely()[1] // 2
             for state, pay in (
                 ("unpaid", lambda: None),
-                ("half paid", lambda: book.finder.read_closely(most=half)),
+                ("half paid", lambda: book.search.read_closely(most=half)),
                 ("paid", lambda: book.sync(closely=True)),
             ):
                 pay()
                 states.append(ask(book, data))
-                read = "{} of {} read closely".format(*book.finder.closely())
+                read = "{} of {} read closely".format(*book.search.closely())
                 table(f"{len(data['notes'])} notes, {state} ({read})", states[-1])
     if misses:
         for question, answer in zip(data["questions"], states[-1].answers, strict=True):

@@ -114,7 +114,7 @@ def build(base: Path, backend: str = "auto") -> Measured:
         for query in queries(base)[:20]:
             book.recall(query)
         if backend == "auto":
-            book.finder.read_closely(most=64)
+            book.search.read_closely(most=64)
     return {"cpu": used, "peak": peak(Path("/proc/self/status").read_text())}
 
 
@@ -175,7 +175,7 @@ def pay(base: Path) -> Measured:
     with Notebook.open(notes_in(base)) as book:
         book.sync()
         used = timed(lambda: book.sync(closely=True))
-        read, notes = book.finder.closely()
+        read, notes = book.search.closely()
     return {"cpu": used, "read": read, "notes": notes}
 
 

@@ -50,21 +50,21 @@ def test_a_library_call_reads_nothing_closely_unasked(tmp_path: Path) -> None:
         for text, question in PARAPHRASES.items():
             assert book.recall(question)[0].note.body == text
         book.sync()
-        assert (book.finder.closely(), vectors(tmp_path)) == ((0, 4), b"")
+        assert (book.search.closely(), vectors(tmp_path)) == ((0, 4), b"")
         steps: list[tuple[int, int]] = []
         book.sync(closely=True, progress=lambda done, total: steps.append((done, total)))
-        assert (book.finder.closely(), steps[-1]) == ((4, 4), (4, 4))
+        assert (book.search.closely(), steps[-1]) == ((4, 4), (4, 4))
 
 
 def test_so_many_are_read_and_the_newest_first(tmp_path: Path) -> None:
     with filled(tmp_path) as book:
-        assert book.finder.read_closely(most=1) == 1
-        assert book.finder.closely() == (1, 4)
+        assert book.search.read_closely(most=1) == 1
+        assert book.search.closely() == (1, 4)
         book.remember("A fifth memory about the harbour")
-        assert book.finder.read_closely(most=1) == 1
-        assert book.finder.closely() == (2, 5)
-        assert book.finder.read_closely() == 3
-        assert book.finder.read_closely() == 0
+        assert book.search.read_closely(most=1) == 1
+        assert book.search.closely() == (2, 5)
+        assert book.search.read_closely() == 3
+        assert book.search.read_closely() == 0
 
 
 @pytest.mark.parametrize("how", ["gone", "rubbish", "anew"])
@@ -80,7 +80,7 @@ def test_no_broken_index_costs_a_reading(tmp_path: Path, how: str) -> None:
         (tmp_path / "knowledge.db").write_bytes(os.urandom(5000))
     with Notebook(tmp_path) as book:
         book.sync(anew=how == "anew")
-        assert book.finder.closely() == (4, 4)
+        assert book.search.closely() == (4, 4)
         assert [book.recall(q)[0].score for q in PARAPHRASES.values()] == answers
     assert vectors(tmp_path) == kept
 
@@ -90,7 +90,7 @@ def test_a_changed_note_is_owed_again_and_the_others_are_not(tmp_path: Path) -> 
         book.sync(closely=True)
         note = book.notes()[0]
         Path(note.path).write_bytes(note.raw.replace(b"Neovim", b"Emacs"))
-        assert book.finder.closely() == (3, 4)
+        assert book.search.closely() == (3, 4)
 
 
 def test_a_purge_leaves_no_vector_of_what_it_purged_and_all_others() -> None:
@@ -110,7 +110,7 @@ def test_a_purge_leaves_no_vector_of_what_it_purged_and_all_others() -> None:
     assert (len(left) - 64) // 400 == 3
     with Notebook(root) as book:
         book.sync()
-        assert book.finder.closely() == (3, 3)
+        assert book.search.closely() == (3, 3)
 
 
 def test_reindex_and_import_read_everything_and_status_says_so(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_a_folder_that_takes_no_file_is_read_all_the_same(tmp_path: Path) -> Non
     (tmp_path / "knowledge.db-vectors").mkdir()
     with Reader(tmp_path) as book:
         book.sync(closely=True)
-        assert book.finder.closely() == (4, 4)
+        assert book.search.closely() == (4, 4)
 
 
 @given(st.lists(st.tuples(st.sampled_from(["write", "delete", "read", "sync"]), st.integers(0, 4),
@@ -156,18 +156,18 @@ def test_once_paid_a_sync_equals_a_rebuild(
             elif verb == "delete":
                 path.unlink(missing_ok=True)
             elif verb == "read":
-                book.finder.read_closely(most=two + 1)
+                book.search.read_closely(most=two + 1)
             else:
                 book.sync()
         book.sync(closely=True)
 
         def rows() -> object:
             with disk.locked(str(root / "knowledge.db-seal")):
-                index = book.finder._index
+                index = book.search._index
                 assert index is not None
                 return sorted(
                     (name, v, closely)
-                    for name, v, closely in index.db.execute(
+                    for name, v, closely in index.lookup.db.execute(
                         "SELECT name, v, closely FROM vector JOIN file USING (id)"
                     )
                 )

@@ -103,7 +103,7 @@ LATE_IMPORTS_ALLOWED = [
     "knowledge.meaning",
     "knowledge.reader",
     "knowledge.safety.escape",
-    "knowledge.search.index",
+    "knowledge.search.index_writer",
     "knowledge.search.recall",
     "knowledge.store.exchange",
     "knowledge.store.files",

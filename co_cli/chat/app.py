@@ -175,7 +175,7 @@ class Chat:
                 os.setpriority(os.PRIO_PROCESS, get_native_id(), 10)
                 for book in self.shelf().books():
                     with Notebook(book.root, scope=book.scope, how=book.how) as own:
-                        own.finder.read_closely()
+                        own.search.read_closely()
 
         if self.reading is None or not self.reading.is_alive():
             self.reading = Thread(target=read, daemon=True)

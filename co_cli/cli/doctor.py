@@ -17,8 +17,6 @@ from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.reader import Reader
 from co_cli.results import plural
 
-_SOUND = ("up to date", "not built yet", "not used: search_backend is grep")  # of an index
-
 
 @click.command("doctor")
 @as_json
@@ -33,21 +31,24 @@ def doctor_command(as_json: bool) -> None:
         problems.append(Problem("settings", str(workspace.trouble)))
     problems += [Problem(path, f"{why}; reinstall Co") for path, why in broken_weights()]
     indexes = [
-        (book.finder, *book.finder.compare()) for book in workspace.shelf.books() if book.exists()
+        (book.search.index_path, book.search.compare())
+        for book in workspace.shelf.books()
+        if book.exists()
     ]
-    behind = [pair for _, _, some in indexes for pair in some]
-    # What is not indexed yet is caught up with; what cannot be read stays so.
-    problems += [Problem(path, why) for path, why in behind if "indexed" not in why]
-    sound = all(state in _SOUND or late for _, state, late in indexes)
+    problems += [Problem(*pair) for _, report in indexes for pair in report.unreadable]
+    sound = all(report.state != "broken" for _, report in indexes)
     if as_json:
         rows = [{"path": p.path, "line": p.line, "reason": p.reason} for p in problems]
         told = [
             {
-                "path": finder.index_path,
-                "state": state,
-                "behind": [{"path": path, "reason": why} for path, why in behind],
+                "path": index,
+                "state": report.text,
+                "behind": [
+                    {"path": path, "reason": why}
+                    for path, why in (*report.behind, *report.unreadable)
+                ],
             }
-            for finder, state, behind in indexes
+            for index, report in indexes
         ]
         to_json({"healthy": sound and not rows, "problems": rows, "indexes": told})
     elif problems:
@@ -59,10 +60,10 @@ def doctor_command(as_json: bool) -> None:
         count = sum(len(book.notes()) for book in workspace.shelf.books())
         well = f"✓ No problems: {plural(count, 'memory')}, every file readable."
         say(well if sound else "Every file is readable, but the search index has problems:")
-    for finder, state, behind in indexes if not as_json else ():
-        if state not in ("up to date", "not built yet"):
-            notice(f"Index {finder.index_path}: {state}")
-        for path, why in behind[:20]:
+    for index, report in indexes if not as_json else ():
+        if report.state not in ("up to date", "missing"):
+            notice(f"Index {index}: {report.text}")
+        for path, why in (*report.behind, *report.unreadable)[:20]:
             say_line(f"    {path}: {why}")
     if problems:
         raise click.exceptions.Exit(1)

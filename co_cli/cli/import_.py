@@ -42,7 +42,7 @@ def import_command(path: Path, in_user: bool, yes: bool, as_json: bool) -> None:
         _carry_out(workspace, book, plan, shown=not as_json)
         report["done"] = True
         with progress("Reading closely") as step:  # who sees a bar can wait, or press Control-C
-            book.finder.read_closely(step, most=0 if step else _READ)
+            book.search.read_closely(step, most=0 if step else _READ)
     if as_json:
         to_json(report)
     elif report["done"]:

@@ -82,7 +82,7 @@ def learn_command(
     else:
         say(saved_text(book, saved))
     sys.stdout.flush()  # the person knows; now there is time to read it closely
-    book.finder.read_closely(most=_OF_ONE)
+    book.search.read_closely(most=_OF_ONE)
 
 
 def read_text(words: tuple[str, ...]) -> str:

@@ -29,15 +29,15 @@ def reindex_command(as_json: bool) -> None:
             continue
         with progress(f"Indexing {book.scope}") as step:
             synced = book.sync(anew=True, progress=step)
-        finder = book.finder
-        kept |= {finder.index_path} if synced.rebuilt and synced.is_kept else set()
+        search = book.search
+        kept |= {search.index_path} if synced.rebuilt and synced.is_kept else set()
         with progress(f"Reading {book.scope} closely") as step:
-            finder.read_closely(step)
-        closely, with_meaning = finder.closely()
+            search.read_closely(step)
+        closely, with_meaning = search.closely()
         done.append(
             {
                 "scope": book.scope,
-                "path": finder.index_path,
+                "path": search.index_path,
                 "notes": synced.notes,
                 "unread": len(synced.unread),
                 "rebuilt": synced.rebuilt,

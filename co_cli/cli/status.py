@@ -85,7 +85,7 @@ def _book_json(book: Reader) -> dict[str, Any]:
         "expired": sum(note.expired(today) for note in notes),
         "archived": len(book.archived()),
         "problems": len(doctor.diagnose(book)),
-        "closely": list(book.finder.closely()) if os.path.lexists(book.finder.index_path) else None,
+        "closely": list(book.search.closely()) if os.path.lexists(book.search.index_path) else None,
     }
 
 

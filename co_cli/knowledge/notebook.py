@@ -122,7 +122,7 @@ class Notebook(Reader):
         if self.is_large:
             self._begin()
             since = lifecycle.window(self.policy, self.clock())
-            around = self.finder.around(text, since, lifecycle.WINDOW_LIMIT)
+            around = self.search.around(text, since, lifecycle.WINDOW_LIMIT)
             if around is not None:
                 self.highest = self.taken = around.highest
                 return around

@@ -226,7 +226,7 @@ def _remove_index(book: Notebook) -> None:
     """The index holds words and letters of every note; the next recall builds it anew."""
     book.close()
     index = os.path.join(book.root, paths.INDEX)
-    book.finder.tidy_vectors()
+    book.search.tidy_vectors()
     if not os.path.lexists(index):
         return
     with disk.locked(f"{index}-seal"):

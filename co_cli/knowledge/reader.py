@@ -22,7 +22,7 @@ from co_cli.knowledge.store.files import FolderStore
 
 if TYPE_CHECKING:
     from co_cli.knowledge.meaning.encoders import Embedder
-    from co_cli.knowledge.search.recall import Finder
+    from co_cli.knowledge.search.recall import Search
 
 Ref = str | int | Note
 
@@ -71,7 +71,7 @@ class Reader:
         self._seen: list[Note] | None = None  # all notes, if they were read since `_begin`
         self.how = how
         self.origins = origins
-        self._found_by: Finder | None = None
+        self._search: Search | None = None
 
     @classmethod
     def open(
@@ -91,9 +91,9 @@ class Reader:
 
     def close(self) -> None:
         """Let go of the index; the next recall opens it again."""
-        if self._found_by is not None:
-            self._found_by.close()
-            self._found_by = None
+        if self._search is not None:
+            self._search.close()
+            self._search = None
 
     def __enter__(self) -> Self:
         return self
@@ -182,7 +182,7 @@ class Reader:
         """The notes with these uids, by what was read last; nothing is read twice for them."""
         found = self._seen
         if found is None and self.is_large:
-            found = self.finder.having(uids)
+            found = self.search.having(uids)
         if found is None:
             found = self.notes()
         return [note for note in found if str(note.meta.get("uid")) in uids]
@@ -201,13 +201,13 @@ class Reader:
         return None
 
     @property
-    def finder(self) -> Finder:
+    def search(self) -> Search:
         """The index and what keeps it fresh."""
-        from co_cli.knowledge.search.recall import Finder  # SQLite is for those who search
+        from co_cli.knowledge.search.recall import Search  # SQLite is for those who search
 
-        if self._found_by is None:
-            self._found_by = Finder(self.pages, self.how, self._removed)
-        return self._found_by
+        if self._search is None:
+            self._search = Search(self.pages, self.how, self._removed)
+        return self._search
 
     def _removed(self) -> set[str]:
         """The files that Co itself took away, by its journal."""
@@ -233,9 +233,9 @@ class Reader:
         `marked`, hits say where in their passage the words stand.
         """
         self._begin()
-        if not self.exists() and not os.path.lexists(self.finder.index_path):
+        if not self.exists() and not os.path.lexists(self.search.index_path):
             return Recall()
-        return self.finder.recall(
+        return self.search.recall(
             query, max(limit, 0), filters, self.today(), strict=strict, marked=marked
         )
 
@@ -251,11 +251,11 @@ class Reader:
         With `closely` every note that was only skimmed is read for its meaning, which takes time.
         """
         self._begin()
-        synced = self.finder.sync(anew=anew, progress=progress)
+        synced = self.search.sync(anew=anew, progress=progress)
         if anew and synced.rebuilt:
-            self.finder.tidy_vectors()
+            self.search.tidy_vectors()
         if closely:
-            self.finder.read_closely(progress)
+            self.search.read_closely(progress)
         return synced
 
     def exists(self) -> bool:

@@ -30,7 +30,7 @@ _RRF = 60
 _Some = TypeVar("_Some")
 
 
-class Found:
+class Candidate:
     """A passage that may answer, and what speaks for it."""
 
     __slots__ = (
@@ -92,7 +92,7 @@ def floor(size: int) -> float:
     return min(_HIGH, max(_LOW, _BASE + _SLOPE * math.log(size or 1)))
 
 
-def answers(found: list[Found], *, known: bool = True) -> list[tuple[Found, bool]]:
+def answers(found: list[Candidate], *, known: bool = True) -> list[tuple[Candidate, bool]]:
     """What to tell, and whether it is weak; nothing when even the best is about something else.
 
     Where the question's meaning is not known, letters alone are no proof of that.
@@ -105,7 +105,7 @@ def answers(found: list[Found], *, known: bool = True) -> list[tuple[Found, bool
 
 
 def rank_by_places(
-    picked: dict[int, Found], keyword: dict[int, float], nearest: dict[int, float]
+    picked: dict[int, Candidate], keyword: dict[int, float], nearest: dict[int, float]
 ) -> None:
     """Reciprocal Rank Fusion of the two lists, as documented: the sum of 1 / (60 + rank)."""
     for found in picked.values():
@@ -126,14 +126,14 @@ def newest(items: Iterable[_Some], row: Callable[[_Some], Row]) -> list[_Some]:
     return [item for _, item in rows]
 
 
-def in_order(found: Iterable[Found]) -> list[Found]:
+def in_order(found: Iterable[Candidate]) -> list[Candidate]:
     """Those that hold the question as it stands first, the newest of them before; then by score."""
     ranked = newest(found, lambda one: one.row)
     ranked.sort(key=_place)
     return ranked
 
 
-def _place(one: Found) -> tuple[float, ...]:
+def _place(one: Candidate) -> tuple[float, ...]:
     if one.exact:
         return -one.exact, float("expired" in one.features)
     return 0, -one.score

@@ -1,6 +1,6 @@
 """The questions an index answers: who holds a word, what is near, which file a passage is of.
 
-Knows the tables and changes nothing in them; `index.py` makes and keeps them.
+Knows the tables and changes nothing in them; `index.py` keeps them up to date.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from co_cli.errors import FormatError
 from co_cli.knowledge.search.hits import Filters
+from co_cli.knowledge.search.index_writer import key_of
 
 _NEEDLE = 16  # of a longer text, triples side by side tell enough
 _ROW = "id, name, sign, number, created, expires, tags"
@@ -30,7 +30,7 @@ class Row(NamedTuple):
 
     id: int
     name: str
-    sign: int
+    signature: int
     number: int
     created: str
     expires: str
@@ -38,39 +38,66 @@ class Row(NamedTuple):
 
 
 class Lookup:
-    """The reading half of an index."""
+    """What can be asked of one open database."""
 
-    def __init__(self) -> None:
-        self.absent: set[int] = set()  # the rows of files that vanished together
-        self.missing: list[str] = []  # their names
-        self._db: apsw.Connection | None = None
+    def __init__(self, db: apsw.Connection) -> None:
+        self.db = db
         self._stem: apsw.FTS5Tokenizer | None = None
 
-    @property
-    def db(self) -> apsw.Connection:
-        """The open database."""
-        if self._db is None:
-            raise FormatError("the index is not open")
-        return self._db
+    def close(self) -> None:
+        """Let go of the database."""
+        self._stem = None
+        self.db.close()
 
     def _get(self, query: str, *values: object) -> Any:
         return self.db.execute(query, values)
 
+    # The files
+
+    def meta(self, key: str) -> str:
+        """What was written down about the index itself."""
+        return str(self._get("SELECT value FROM meta WHERE key=?", key).get or "")
+
+    def missing(self) -> list[str]:
+        """The files that vanished together; their rows stay and are silent."""
+        names: list[str] = json.loads(self.meta("absent") or "[]")
+        return names
+
+    def signatures(self, only: Iterable[str] | None) -> dict[str, int]:
+        """The files with their signatures: all, or those of these names."""
+        if only is None:
+            return dict(self._get("SELECT name, sign FROM file"))
+        query = "SELECT name, sign FROM file WHERE key=? AND name=?"
+        found = (self._get(query, key_of(name), name).get for name in only)
+        return dict(pair for pair in found if pair is not None)
+
+    def digests(self) -> dict[str, bytes]:
+        """The files with the hash of their bytes."""
+        return dict(self._get("SELECT name, hash FROM file"))
+
+    def owed(self) -> set[str]:
+        """The files whose vectors are still owed."""
+        return {name for (name,) in self._get("SELECT name FROM file WHERE owed")}
+
+    def files_in_all(self) -> int:
+        """How many files there are, whatever is in them."""
+        return int(self._get("SELECT count(*) FROM file").get)
+
     def count(self) -> int:
         """How many memories can be found."""
         articles = self._get("SELECT count(*) FROM file WHERE number=0 AND why IS NULL").get
-        absent = sum(not name.startswith("articles/") for name in self.missing)
-        files = self._get("SELECT count(*) FROM file").get
-        return int(files - articles - len(self.unread()) - absent)
+        missing = sum(not name.startswith("articles/") for name in self.missing())
+        return int(self.files_in_all() - articles - len(self.unread()) - missing)
 
     def allowed(self, filters: Filters) -> set[int] | None:
         """The passages that a recall may look at; None when it may look at all."""
         conditions, values = filters.conditions()
-        if not conditions and not self.absent:
+        missing = set(self.missing())
+        if not conditions and not missing:
             return None
         where = " AND ".join(["why IS NULL", *conditions])
-        found = self._get(f"SELECT id, passages FROM file WHERE {where}", *values)
-        rows = (range(id, id + count) for id, count in found if id not in self.absent)
+        found = self._get(f"SELECT id, passages, name FROM file WHERE {where}", *values)
+        rows = (range(id, id + count) for id, count, name in found if name not in missing)
         return {row for some in rows for row in some}
 
     def passages(self) -> int:
@@ -105,6 +132,8 @@ class Lookup:
         """Whether some note says that this person said it."""
         query = "SELECT 1 FROM file WHERE speaker=? LIMIT 1"
         return self._get(query, name).get is not None
+
+    # The words
 
     def stems(self, analysed: str) -> list[str]:
         """Terms as the index keeps them."""
@@ -164,6 +193,8 @@ class Lookup:
                 found[row] = found.get(row, 0.0) + weight
         return {row: share / whole for row, share in found.items()} if whole else {}
 
+    # The meaning
+
     def nearest(self, vector: bytes) -> list[tuple[int, float]]:
         """The passages nearest in meaning and the cosine; ties at the far end are left out."""
         bits = self._get("SELECT vec_quantize_binary(vec_int8(?))", vector).get
@@ -185,6 +216,11 @@ class Lookup:
         query = "SELECT hash, id FROM vector WHERE NOT closely ORDER BY id DESC LIMIT ?"
         found = self._get(query, limit).fetchall()
         return [(key, id, self.file(id)) for key, id in found]
+
+    def skimmed_as(self, key: bytes) -> list[int]:
+        """The passages with this hash that wait to be read closely."""
+        query = "SELECT id FROM vector WHERE hash=? AND NOT closely"
+        return [id for (id,) in self._get(query, key)]
 
     def closely(self) -> tuple[int, int]:
         """How many files with a meaning were read closely, and how many there are."""

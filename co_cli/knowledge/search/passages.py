@@ -1,8 +1,15 @@
-"""A note's text in passages: short notes are one, long ones split at headings and paragraphs."""
+"""A note's text in passages: short notes are one, long ones split at headings and paragraphs.
+
+A passage is what a hit points to and what an embedder reads.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+
+from co_cli.knowledge.meaning.wordpiece import tagged
+from co_cli.knowledge.search import words
 
 MOST = 4095  # passages of one note
 _WHOLE = 1000  # a text up to this many characters is not split
@@ -30,6 +37,11 @@ def passages(text: str) -> list[str]:
     if len(found) > MOST:
         found[MOST - 1 :] = ["\n\n".join(found[MOST - 1 :])]
     return found or [text]
+
+
+def reading(passage: str, tags: Iterable[str]) -> str:
+    """A passage as an embedder reads it: what is said, without who says it, and the tags."""
+    return tagged(words.spoken(passage)[1], tags)
 
 
 def _is_heading(text: str) -> bool:

@@ -76,7 +76,7 @@ class Span(NamedTuple):
         return float(self.first <= created[:10] <= self.last), 0.0
 
 
-class Question:
+class Query:
     """What is asked for, in the forms the search needs; `today` tells what `yesterday` means."""
 
     def __init__(self, text: str, today: str = "") -> None:

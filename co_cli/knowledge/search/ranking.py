@@ -14,8 +14,7 @@ from co_cli.knowledge.meaning.encoders import Meaning
 from co_cli.knowledge.search import words
 from co_cli.knowledge.search.candidate import (
     WEIGHTS,
-    Found,
-    answers,
+    Candidate,
     floor,
     in_order,
     newest,
@@ -24,10 +23,8 @@ from co_cli.knowledge.search.candidate import (
 from co_cli.knowledge.search.index import Index
 from co_cli.knowledge.search.lookup import Row
 from co_cli.knowledge.search.passages import passages
-from co_cli.knowledge.search.query import Question, Span
-from co_cli.knowledge.search.terms import FEW, Asked
-
-__all__ = ["Found", "Search", "answers"]
+from co_cli.knowledge.search.query import Query, Span
+from co_cli.knowledge.search.terms import FEW, QueryTerms
 
 _FIRST = 50  # candidates of each kind, at least
 _CLOSER = 60  # candidates that are looked at closely
@@ -43,13 +40,13 @@ _CORE = ("meaning", "near")
 _SENTENCE = r"(?<=[.!?])\s+|\n+"
 
 
-class Search:
+class Ranking:
     """One question put to one index; `read` gives the text of a file as it is now."""
 
     def __init__(
         self,
         index: Index,
-        question: Question,
+        query: Query,
         read: Callable[[Row], str | None],
         *,
         allowed: set[int] | None = None,
@@ -58,9 +55,10 @@ class Search:
         quick: bool = False,
     ) -> None:
         self.index = index
-        self.question = question
-        question.days = [  # a span that holds no note was hardly meant as one
-            day for day in question.days if not isinstance(day, Span) or self._any(day)
+        self.lookup = index.lookup
+        self.query = query
+        query.days = [  # a span that holds no note was hardly meant as one
+            day for day in query.days if not isinstance(day, Span) or self._any(day)
         ]
         self.read = read
         self.allowed = allowed
@@ -68,15 +66,15 @@ class Search:
         self.first = max(_FIRST, limit)  # candidates of each kind
         self.closer = max(_CLOSER, limit)
         self._texts: dict[str, list[str]] = {}
-        self.asked = Asked(index, question, self._holds)
-        self.floor = floor(self.asked.size)
+        self.terms = QueryTerms(self.lookup, query, self._holds)
+        self.floor = floor(self.terms.size)
         self.quick = quick  # whether the question is only skimmed, too
         self.vector = b""
         self._meaning: dict[int, float] = {}
 
     def _embedded(self) -> bytes:
         """The question as a vector; nothing when no embedder answers."""
-        embedder, text = self.index.embedder, self.question.text
+        embedder, text = self.index.embedder, self.query.text
         if not embedder:
             return b""
         if self.quick and isinstance(embedder, Meaning):
@@ -87,18 +85,18 @@ class Search:
             self.index.trouble = str(error)
             return b""
 
-    def found(self) -> list[Found]:
+    def candidates(self) -> list[Candidate]:
         """What may answer, best first, one passage a note."""
         keyword = self._by_words()
         exact = self._by_letters()
-        needle = self.question.needle
+        needle = self.query.needle
         stands = any(self._holds(row, needle) for row in exact)
-        if not keyword and not stands and self.asked.mend():
+        if not keyword and not stands and self.terms.mend():
             keyword = self._by_words()
         self.quick = self.quick or stands  # what stands there as it was asked needs no reading
         self.vector = self._embedded()
         nearest = self._by_meaning()
-        self.asked.weigh()
+        self.terms.weigh()
         picked = self._pick(keyword, exact, nearest)
         for found in picked.values():
             self._weigh(found, found.key in exact)
@@ -106,17 +104,17 @@ class Search:
             rank_by_places(picked, keyword, nearest)
         else:
             self._reply(picked)
-        best: dict[str, Found] = {}
+        best: dict[str, Candidate] = {}
         for found in in_order(picked.values()):
             best.setdefault(found.row.name, found)
         return list(best.values())
 
     def marks(self, text: str) -> list[tuple[int, int]]:
         """Where in a text the words that were asked for stand."""
-        needle = r"\s+".join(map(re.escape, self.question.needle.split()))
+        needle = r"\s+".join(map(re.escape, self.query.needle.split()))
         if len(needle) > 1 and (match := re.search(needle, text, re.IGNORECASE)):
             return [match.span()]
-        return [word.span() for word in words.WORD.finditer(text) if self.asked.has(word.group())]
+        return [word.span() for word in words.WORD.finditer(text) if self.terms.has(word.group())]
 
     # Candidates
 
@@ -125,12 +123,12 @@ class Search:
 
     def _few(self) -> Callable[[int], bool]:
         """Whether a passage may join a list; a long note must not take every place in it."""
-        if not self.index.has_long_notes():
+        if not self.lookup.has_long_notes():
             return lambda _: True
         taken: dict[int, int] = {}
 
         def free(row: int) -> bool:
-            file = self.index.file(row).id
+            file = self.lookup.file(row).id
             taken[file] = taken.get(file, 0) + 1
             return taken[file] <= _OF_ONE
 
@@ -140,8 +138,8 @@ class Search:
         """The passages that hold the words, by BM25; of those that tie at the end, the newest."""
         found: list[tuple[int, float]] = []
         free = self._few()
-        if self.asked.terms:
-            for row, score in self.index.matching(self.asked.terms, _COLUMNS):
+        if self.terms.wanted:
+            for row, score in self.lookup.matching(self.terms.wanted, _COLUMNS):
                 if len(found) >= self.first and score < found[-1][1]:
                     break
                 if (self.allowed is None or row in self.allowed) and free(row):
@@ -150,17 +148,17 @@ class Search:
             last = found[-1][1]
             sure = [pair for pair in found if pair[1] > last]
             ties = [pair for pair in found if pair[1] == last]
-            found = sure + newest(ties, lambda pair: self.index.file(pair[0]))
+            found = sure + newest(ties, lambda pair: self.lookup.file(pair[0]))
         return dict(found[: self.first])
 
     def _by_letters(self) -> list[int]:
         """The passages that may hold the question as it stands, the newest of them."""
-        needle = self.question.needle
+        needle = self.query.needle
         if len(needle) < 3:
             return []
-        rows = list(self._may(self.index.holding(needle)))
+        rows = list(self._may(self.lookup.holding(needle)))
         if len(rows) > self.first:
-            rows = newest(rows, self.index.files(rows).__getitem__)
+            rows = newest(rows, self.lookup.files(rows).__getitem__)
         if len(rows) > self.first:
             free = self._few()
             held = (row for row in rows if self._holds(row, needle) and free(row))
@@ -177,13 +175,13 @@ class Search:
                 return {}
             found = [
                 (row, _LETTERS * share)
-                for row, share in self.index.resembling(self.question.needle).items()
+                for row, share in self.lookup.resembling(self.query.needle).items()
                 if self.allowed is None or row in self.allowed
             ]
         elif self.allowed is None:
-            found = self.index.nearest(self.vector)
+            found = self.lookup.nearest(self.vector)
         else:
-            found = self.index.cosines(self.vector, self.allowed)
+            found = self.lookup.cosines(self.vector, self.allowed)
         found.sort(key=lambda pair: -pair[1])
         free = self._few()
         found = [pair for pair in found if free(pair[0])]
@@ -193,17 +191,17 @@ class Search:
         return dict(found)
 
     def _any(self, span: Span) -> bool:
-        rows = self.index.files(self.index.dated(span.pattern)[:_MANY]).values()
+        rows = self.lookup.files(self.lookup.dated(span.pattern)[:_MANY]).values()
         return any(span.fits(row.created)[0] for row in rows)
 
     def _by_date(self) -> list[int]:
         """The passages of the months or spans that are named, those nearest in meaning."""
-        days = self.question.days
-        rows = [row for day in days for row in self.index.dated(day.pattern)]
+        days = self.query.days
+        rows = [row for day in days for row in self.lookup.dated(day.pattern)]
         rows = list(dict.fromkeys(self._may(rows)))
         if len(rows) > _MANY:
             return []
-        files = self.index.files(rows)
+        files = self.lookup.files(rows)
         rows = [row for row in rows if any(day.fits(files[row].created)[0] for day in days)]
         self._compare(rows)
         if len(rows) > _DATED:
@@ -213,16 +211,16 @@ class Search:
 
     def _pick(
         self, keyword: dict[int, float], exact: list[int], nearest: dict[int, float]
-    ) -> dict[int, Found]:
+    ) -> dict[int, Candidate]:
         """The candidates to look at closely, read from their files."""
-        sure = dict.fromkeys((*exact, *self._may(self.asked.alone())))
+        sure = dict.fromkeys((*exact, *self._may(self.terms.alone())))
         rows = dict.fromkeys((*keyword, *nearest, *self._by_date(), *sure))
         self._compare(rows)
-        files = self.index.files(rows)
+        files = self.lookup.files(rows)
         rough = {
             row: 0.2 * keyword.get(row, 0.0)
             + WEIGHTS["meaning"] * self._meaning.get(row, 0.0)
-            + WEIGHTS["month"] * any(day.fits(files[row].created)[0] for day in self.question.days)
+            + WEIGHTS["month"] * any(day.fits(files[row].created)[0] for day in self.query.days)
             for row in rows
         }
         keep = newest(rows, files.__getitem__)
@@ -234,7 +232,7 @@ class Search:
         """See to it that the cosine of these passages is known."""
         if any(self.vector):
             rest = [row for row in rows if row not in self._meaning]
-            self._meaning.update(self.index.cosines(self.vector, rest))
+            self._meaning.update(self.lookup.cosines(self.vector, rest))
 
     def _text(self, key: int, row: Row) -> str | None:
         parts = self._texts.get(row.name)
@@ -243,70 +241,70 @@ class Search:
             parts = self._texts[row.name] = [] if text is None else passages(text)
         return parts[key - row.id] if key - row.id < len(parts) else None
 
-    def _look(self, key: int, row: Row) -> Found | None:
+    def _look(self, key: int, row: Row) -> Candidate | None:
         text = self._text(key, row)
-        return None if text is None else Found(key, row, text, self._meaning.get(key, 0.0))
+        return None if text is None else Candidate(key, row, text, self._meaning.get(key, 0.0))
 
     # A closer look
 
-    def _weigh(self, found: Found, letters: bool) -> None:
-        question, text, features = self.question, found.text, found.features
-        said = {*self.index.stems(words.analysed(f"{text}{found.row.tags}"))}
-        stems = [stem for stem in self.asked.stems if stem in said]
-        found.met = self.asked.met(found.key, stems)
+    def _weigh(self, found: Candidate, letters: bool) -> None:
+        query, text, features = self.query, found.text, found.features
+        said = {*self.lookup.stems(words.analysed(f"{text}{found.row.tags}"))}
+        stems = [stem for stem in self.terms.stems if stem in said]
+        found.met = self.terms.met(found.key, stems)
         found.tags = self._tags(found.row.tags)
-        if people := self.asked.people:
+        if people := self.terms.people:
             first = found.speaker == people[0]
             features["who"] = float(first) if len(people) == 1 else 0.5 * first
-        for day in question.days:
+        for day in query.days:
             month, near_day = day.fits(found.row.created)
             features["month"] = max(features.get("month", 0.0), month)
             features["day"] = max(features.get("day", 0.0), near_day)
         if "?" in text:
             features["asks"] = _asking(text)
-        if found.row.expires and found.row.expires < self.question.today:
+        if found.row.expires and found.row.expires < self.query.today:
             features["expired"] = 1.0
-        if letters or len(found.met) == len(self.asked.weight) or len(question.needle) < 3:
+        if letters or len(found.met) == len(self.terms.weight) or len(query.needle) < 3:
             found.exact = self._exact(found)
         self._sum(found, self._covered(found))
 
-    def _covered(self, found: Found) -> float:
-        return sum(self.asked.weight[word] * share for word, share in found.met.items())
+    def _covered(self, found: Candidate) -> float:
+        return sum(self.terms.weight[word] * share for word, share in found.met.items())
 
-    def _sum(self, found: Found, near: float) -> None:
-        found.features["near"] = near / (self.asked.whole or 1.0)
+    def _sum(self, found: Candidate, near: float) -> None:
+        found.features["near"] = near / (self.terms.whole or 1.0)
         found.score = sum(WEIGHTS[name] * value for name, value in found.features.items())
         found.cover = self._cover(found, near)
-        found.floor, found.lost = self.floor, self.asked.lost / (self.asked.whole or 1.0)
+        found.floor, found.lost = self.floor, self.terms.lost / (self.terms.whole or 1.0)
 
     def _tags(self, tags: str) -> list[str]:
         """How to tell which tags are asked for."""
-        asked = {self.question.needle, *(word.casefold() for word in self.question.words)}
+        asked = {self.query.needle, *(word.casefold() for word in self.query.words)}
         found = [tag for tag in tags.split("\n") if tag]
         exact = [f"tag {tag}" for tag in found if tag in asked]
-        return exact or [f"tag {tag}" for tag in found if self.asked.has(tag)]
+        return exact or [f"tag {tag}" for tag in found if self.terms.has(tag)]
 
-    def _cover(self, found: Found, near: float) -> float:
+    def _cover(self, found: Candidate, near: float) -> float:
         """How much of what was asked for this passage covers, from 0 to 1."""
-        whole = self.asked.whole + self.asked.lost
-        if people := self.asked.people:
+        whole = self.terms.whole + self.terms.lost
+        if people := self.terms.people:
             low = found.text.casefold()
             whole += _PERSON
             near += _PERSON * any(name in low for name in people)
-        if self.question.days:
+        if self.query.days:
             whole += _DAY
             near += _DAY * (found.features["month"] > 0 or found.features["day"] > 0)
         return near / whole if whole else 0.0
 
     def _holds(self, row: int, needle: str) -> bool:
         """Whether a passage or its tags have this in them, as the letters promise."""
-        file = self.index.file(row)
+        file = self.lookup.file(row)
         text = self._text(row, file)
         return text is not None and needle in words.folded(text + file.tags)
 
-    def _exact(self, found: Found) -> int:
+    def _exact(self, found: Candidate) -> int:
         """2 when the question stands there as whole words or as a tag, 1 when as part of a word."""
-        needle = self.question.needle
+        needle = self.query.needle
         if not needle:
             return 0
         tags = found.row.tags.split("\n")
@@ -320,25 +318,25 @@ class Search:
             at = text.find(needle, at + 1)
         return 2 if whole else int(found.in_text or any(needle in tag for tag in tags))
 
-    def _reply(self, picked: dict[int, Found]) -> None:
+    def _reply(self, picked: dict[int, Candidate]) -> None:
         """A note made right after one that asks the question is likely to answer it."""
         asking = in_order(found for found in picked.values() if "asks" in found.features)
-        for question in asking[:FEW]:
-            key = self.index.after(question.row, _BREATH)
+        for asker in asking[:FEW]:
+            key = self.lookup.after(asker.row, _BREATH)
             if not key or not list(self._may([key])):
                 continue
             answer = picked.get(key)
             if answer is None:
                 self._compare([key])
-                answer = self._look(key, self.index.file(key))
+                answer = self._look(key, self.lookup.file(key))
                 if answer is None:
                     continue
                 picked[key] = answer
                 self._weigh(answer, False)
-            core = sum(WEIGHTS[name] * question.features[name] for name in _CORE)
+            core = sum(WEIGHTS[name] * asker.features[name] for name in _CORE)
             answer.features["reply"] = core
             answer.score += WEIGHTS["reply"] * core
-            answer.cover = max(answer.cover, question.cover)
+            answer.cover = max(answer.cover, asker.cover)
 
 
 def _asking(text: str) -> float:

@@ -1,4 +1,4 @@
-"""What a notebook asks its index, and what happens when the index cannot answer.
+"""Keeps the index of a notebook fresh and answers from it; what happens when it cannot answer.
 
 The index is brought up to date before each use. When it fails it is built anew, then built in
 memory, and at last every file is read. Recall never fails, and says when it is not at its best.
@@ -11,21 +11,33 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from co_cli import paths as folders
+from co_cli import paths
 from co_cli.errors import CoError, EmbedderUnavailable
-from co_cli.knowledge.format.frontmatter import split
-from co_cli.knowledge.format.note import Note, decode
+from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.meaning.encoders import Meaning, built_in
-from co_cli.knowledge.pages import ARTICLES, MEMORIES, Page, Pages
+from co_cli.knowledge.pages import ARTICLES, Pages
 from co_cli.knowledge.replacement import newest_first
 from co_cli.knowledge.search import words
-from co_cli.knowledge.search.hits import Around, Degraded, Filters, Hit, How, Recall, Synced
-from co_cli.knowledge.search.index import Index, as_read, digest_of, hashed, vec_path
+from co_cli.knowledge.search.candidate import Candidate, answers
+from co_cli.knowledge.search.files import FOLDERS, NoteFiles
+from co_cli.knowledge.search.hits import (
+    Around,
+    Degraded,
+    Filters,
+    Hit,
+    How,
+    IndexReport,
+    Recall,
+    Synced,
+)
+from co_cli.knowledge.search.index import Index
+from co_cli.knowledge.search.index_writer import digest, digest_of
 from co_cli.knowledge.search.lookup import Row
-from co_cli.knowledge.search.passages import passages
-from co_cli.knowledge.search.query import Question
-from co_cli.knowledge.search.ranking import Found, Search, answers
+from co_cli.knowledge.search.passages import passages, reading
+from co_cli.knowledge.search.query import Query
+from co_cli.knowledge.search.ranking import Ranking
 from co_cli.knowledge.search.scan import scan
+from co_cli.knowledge.search.tables import vec_path
 from co_cli.knowledge.search.vectors import Vectors
 from co_cli.knowledge.store import disk
 
@@ -33,21 +45,13 @@ if TYPE_CHECKING:
     from co_cli.knowledge.search.watch import Watcher
 
 _SOON = "the next recall takes it in"
-_FOLDERS = (MEMORIES, ARTICLES)
 _MEMORY_NOTES = 20_000  # an index in memory is built for no more
 _NEIGHBOURS = 10
 _PAID = 32  # passages that are read closely between two looks at the index
-_TEXTS, _SHORT = 8192, 2000  # texts that a process remembers, and their length
+_SHORT = 2000  # characters by which two hits are told apart at first
 _START = 400  # characters of a passage that stand together in any note that says the same
 _T = TypeVar("_T")
-
-
-class _Unlisted(Exception):
-    """The folder itself cannot be read."""
-
-    def __init__(self, error: CoError) -> None:
-        super().__init__(str(error))
-        self.error = error
+_Progress = Callable[[int, int], None] | None
 
 
 class _State(NamedTuple):
@@ -59,22 +63,28 @@ class _State(NamedTuple):
     degraded: Sequence[Degraded] = ()
 
 
+class _Unlisted(Exception):
+    """The folder itself cannot be read."""
+
+    def __init__(self, error: CoError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
 class _Doubt(Exception):
     """The index was touched by somebody else while it was in use."""
 
 
-class Finder:
-    """The index of one knowledge folder and its watcher."""
+class Search:
+    """The search of one notebook: its index, kept fresh, and its watcher."""
 
     def __init__(self, pages: Pages, how: How, explained: Callable[[], set[str]]) -> None:
         self.pages = pages
-        self.store = pages.store
-        self.root = self.store.index_folder
+        self.files = NoteFiles(pages)
+        self.root = pages.store.index_folder
         self.how = how
         self._unwatched = self._lacking = self._unkept = ""
         self._explained = explained
-        self._odd: dict[str, str] = {}
-        self._texts: dict[tuple[str, int], str | None] = {}
         self._index: Index | None = None
         self._spare: Index | None = None  # in memory, where the folder takes no file
         self._watcher: Watcher | None = None
@@ -82,103 +92,24 @@ class Finder:
             from co_cli.knowledge.search.watch import Watcher  # a command looks once and is gone
 
             try:
-                self._watcher = Watcher([self.store.locate(name) for name in _FOLDERS])
+                self._watcher = Watcher([pages.store.locate(name) for name in FOLDERS])
             except OSError as error:
                 self._unwatched = f"the folder cannot be watched: {error.strerror}"
 
     def close(self) -> None:
         """Let go of the index and the watcher."""
-        for index in (self._index, self._spare):
-            if index is not None:
-                index.close()
-        if self._watcher is not None:
-            self._watcher.close()
+        for one in (self._index, self._spare, self._watcher):
+            if one is not None:
+                one.close()
 
     @property
     def index_path(self) -> str:
         """Where the index is kept, or would be."""
-        return os.path.join(self.root, folders.INDEX)
-
-    # The files
-
-    def path(self, name: str) -> str:
-        """Where a person finds a file of the index."""
-        return self.store.locate(self._place(name))
-
-    def _place(self, name: str) -> str:
-        """Where the store has a file of the index; only a memory's name is without its folder."""
-        name = self._odd.get(name, name)
-        return name if "/" in name else f"{MEMORIES}/{name}"
-
-    def _written(self, folder: str, name: str) -> str:
-        """A name as the index can keep it; one that is no Unicode is remembered here."""
-        name = name if folder == MEMORIES else f"{folder}/{name}"
-        safe = name.encode("utf-8", "backslashreplace").decode()
-        if safe != name:
-            self._odd[safe] = name
-        return safe
-
-    def _listed(self) -> dict[str, int]:
-        """Every note's file with its signature."""
-        memories, articles = map(self.store.files, _FOLDERS)
-        if not all(map(str.isascii, memories)):
-            memories = {self._written(MEMORIES, name): told for name, told in memories.items()}
-        found = {self._written(ARTICLES, name): told for name, told in articles.items()}
-        return {**memories, **found} if found else dict(memories)
-
-    def _touched(self, paths: Iterable[str]) -> tuple[dict[str, int], list[str]]:
-        """The signatures of these files, and the names of all of them that could be notes."""
-        seen: dict[str, int] = {}
-        names = []
-        for path in paths:
-            folder, base = os.path.split(path)
-            if base[-3:] != ".md" or base[:1] == ".":
-                continue
-            folder = os.path.basename(folder)
-            name = self._written(folder, base)
-            names.append(name)
-            if told := self.store.signature(f"{folder}/{base}"):
-                seen[name] = told
-        return seen, names
-
-    def _load(self, name: str) -> Page | None:
-        return self.pages.read(self._place(name))
-
-    def note(self, name: str) -> Note | None:
-        """A note as its file holds it now."""
-        try:
-            return self.pages.note(self._place(name))
-        except CoError:
-            return None
-
-    def _text(self, row: Row) -> str | None:
-        """The text of a note now, to rank it by; one that has not changed is not read again."""
-        key = row.name, row.sign
-        if key not in self._texts:
-            text = self._read_text(row.name)
-            if not row.sign or len(text or "") > _SHORT:
-                return text
-            if len(self._texts) >= _TEXTS:
-                self._texts.clear()
-            self._texts[key] = text
-        return self._texts[key]
-
-    def _read_text(self, name: str) -> str | None:
-        if name.startswith(f"{ARTICLES}/"):
-            note = self.note(name)
-            return note.text if note else None
-        try:
-            text = decode(self.store.read_signed(self._place(name))[0])
-        except (FileNotFoundError, CoError):
-            return None
-        where = split(text)  # the header is not looked at
-        return text[where[2] :].strip() if where else None
+        return os.path.join(self.root, paths.INDEX)
 
     # The index
 
-    def sync(
-        self, *, anew: bool = False, progress: Callable[[int, int], None] | None = None
-    ) -> Synced:
+    def sync(self, *, anew: bool = False, progress: _Progress = None) -> Synced:
         """Bring the index up to date now."""
         synced, state = self._use(lambda _, synced: synced, anew=anew, progress=progress)
         return (synced or Synced())._replace(
@@ -190,7 +121,7 @@ class Finder:
         act: Callable[[Index, Synced], _T],
         *,
         anew: bool = False,
-        progress: Callable[[int, int], None] | None = None,
+        progress: _Progress = None,
     ) -> tuple[_T | None, _State]:
         """Do something with an index that is up to date; None when there can be none."""
         if self.how.backend == "grep":
@@ -199,19 +130,17 @@ class Finder:
         for index, again in self._attempts():
             try:
                 with index.held():
-                    seen, only = self._looked(index, anew or again)
-                    if not index.kept and len(seen) > _MEMORY_NOTES and only is None:
+                    seen, only = self._changes(index, anew or again)
+                    if index.seal is None and len(seen) > _MEMORY_NOTES and only is None:
                         break
                     synced = index.sync(
-                        seen, self._load, only=only, anew=anew or again,
+                        seen, self.files.page, only=only, anew=anew or again,
                         explained=self._explained, progress=progress,
                     )  # fmt: skip
                     found = act(index, synced)
-                    state = _State(
-                        index.count(),
-                        list(map(self.path, index.missing)),
-                        [(self.path(name), why, line) for name, why, line in index.unread()],
-                    )
+                    lookup, path = index.lookup, self.files.path
+                    unread = [(path(name), why, line) for name, why, line in lookup.unread()]
+                    state = _State(lookup.count(), list(map(path, lookup.missing())), unread)
                     if not index.intact():
                         raise _Doubt("another program wrote to the index")
             except disk.Busy as error:
@@ -231,13 +160,13 @@ class Finder:
         reason = f"the index cannot be used ({_why(trouble)}); every note was read instead"
         return None, _State(degraded=[Degraded("no index", reason)])
 
-    def _looked(self, index: Index, whole: bool) -> tuple[dict[str, int], list[str] | None]:
+    def _changes(self, index: Index, whole: bool) -> tuple[dict[str, int], list[str] | None]:
         """The files as they are, all or those that changed; only while the index is held."""
         try:
             changed = self._watcher.changed() if self._watcher else None
             if changed is None or whole or not index.trusted():
-                return self._listed(), None
-            return self._touched(changed)
+                return self.files.signatures(), None
+            return self.files.signatures_of(changed)
         except CoError as error:
             raise _Unlisted(error) from error
 
@@ -266,7 +195,7 @@ class Finder:
         return Index(self.root, embedder, kept=kept)
 
     def _degraded(self, index: Index, trouble: Exception | None) -> list[Degraded]:
-        if index.kept:
+        if index.seal:
             self._unkept = ""
         elif trouble:
             self._unkept = f"the index cannot be kept in {self.root} ({_why(trouble)})"
@@ -278,17 +207,45 @@ class Finder:
             return [Degraded("not kept", self._unkept)]
         return [Degraded("not watched", self._unwatched)] if self._unwatched else []
 
+    def compare(self) -> IndexReport:
+        """How the index stands to the files."""
+        if self.how.backend == "grep":
+            return IndexReport("unused", "not used: search_backend is grep")
+        seen = self.files.signatures()
+        if not os.path.lexists(self.index_path):
+            return IndexReport("missing", "not built yet")
+        index = self._made(kept=True)
+        try:
+            with index.held():
+                if not index.trusted():
+                    return IndexReport("broken", "in doubt, so the next recall builds it anew")
+                known, unread = index.lookup.digests(), index.lookup.unread()
+        except Exception as error:  # the next recall sees to it
+            return IndexReport("broken", f"cannot be used: {_why(error)}")
+        finally:
+            index.close()
+        path = self.files.path
+        behind = [(path(name), f"not indexed yet; {_SOON}") for name in sorted(seen.keys() - known)]
+        for name in sorted(seen.keys() & known):
+            page = self.files.page(name)
+            if page and digest_of(page) != known[name]:
+                behind.append((path(name), f"changed since it was indexed; {_SOON}"))
+        behind += [(path(name), "indexed, but gone") for name in sorted(known.keys() - seen)]
+        articles = [(path(name), why) for name, why, _ in unread if name.startswith(ARTICLES)]
+        many = len(behind) + len(articles)
+        if not many:
+            return IndexReport("up to date", "up to date")
+        return IndexReport("behind", f"{many} behind", behind, articles)
+
     # Reading closely
 
-    def read_closely(
-        self, progress: Callable[[int, int], None] | None = None, most: int = 0
-    ) -> int:
+    def read_closely(self, progress: _Progress = None, most: int = 0) -> int:
         """Read the passages that were only skimmed, newest first, all or so many; how many were.
 
         The index is not held meanwhile, and what was read is kept whatever happens next.
         """
         done, tried = 0, set[bytes]()
-        while found := self._use(lambda index, _: index.skimmed(len(tried) + _PAID))[0]:
+        while found := self._use(lambda index, _: index.lookup.skimmed(len(tried) + _PAID))[0]:
             few = min(_PAID, most - done) if most else _PAID
             waiting = [one for one in found if one[0] not in tried][:few]
             if not waiting:
@@ -298,8 +255,7 @@ class Finder:
             self._use(lambda index, _, vectors=vectors: index.take_closely(vectors))  # type: ignore[misc]
             done += len(waiting)
             if progress:
-                left = self._use(lambda index, _: index.closely())[0] or (done, done)
-                progress(left[0], left[1])
+                progress(*self.closely())
         return done
 
     def _read(self, waiting: Iterable[tuple[bytes, int, Row]]) -> dict[bytes, bytes]:
@@ -308,16 +264,13 @@ class Finder:
         if index is None or index.vectors is None or not isinstance(index.embedder, Meaning):
             return {}
         found: dict[bytes, bytes] = {}
-        known: dict[str, list[str]] = {}
-        for key, at, row in waiting:
+        known: dict[str, dict[bytes, str]] = {}
+        for key, _, row in waiting:
             if row.name not in known:
-                note = self.note(row.name)
-                parts = passages(note.text) if note else []
-                known[row.name] = [as_read(part, note.tags) for part in parts] if note else []
-            for text in known[row.name][at - row.id :][:1]:
-                if hashed(text.encode("utf-8", "replace")) == key:
-                    found[key] = index.embedder.closely(text)
-        if index.kept:
+                known[row.name] = _readings(self.files.note(row.name))
+            if text := known[row.name].get(key):
+                found[key] = index.embedder.closely(text)
+        if index.seal:
             with suppress(OSError):  # a folder that takes no file
                 index.vectors.add(found)
         return found
@@ -325,52 +278,19 @@ class Finder:
     def tidy_vectors(self) -> None:
         """Forget the close readings of what is no longer a note's text; for a purge, of all."""
         path = f"{self.index_path}-vectors"
-        loaded = (self._load(name) for name in self._listed())
-        notes = [one.found for one in loaded if one and isinstance(one.found, Note)]
-        keys = [
-            hashed(as_read(part, note.tags).encode("utf-8", "replace"))
-            for note in notes
-            for part in passages(note.text)
-        ]
+        notes = self.files.notes(self.files.signatures())
         try:
             meaning = built_in()
         except EmbedderUnavailable:
             with suppress(FileNotFoundError):
                 os.unlink(path)
             return
+        keys = [key for note in notes for key in _readings(note)]
         Vectors(path, meaning.name, meaning.dim).keep(keys)
 
     def closely(self) -> tuple[int, int]:
         """How many notes with a meaning were read closely, and how many there are."""
-        return self._use(lambda index, _: index.closely())[0] or (0, 0)
-
-    def compare(self) -> tuple[str, list[tuple[str, str]]]:
-        """How the index stands to the files, and each file that is not in it as it is, with why."""
-        if self.how.backend == "grep":
-            return "not used: search_backend is grep", []
-        seen = self._listed()
-        if not os.path.lexists(self.index_path):
-            return "not built yet", []
-        index = self._made(kept=True)
-        try:
-            with index.held():
-                known = index.recorded()
-                unread = index.unread() if known else []
-        except Exception as error:  # the next recall sees to it
-            return f"cannot be used: {_why(error)}", []
-        finally:
-            index.close()
-        if known is None:
-            return "in doubt, so the next recall builds it anew", []
-        behind = [(self.path(n), f"not indexed yet; {_SOON}") for n in sorted(seen.keys() - known)]
-        for name in sorted(seen.keys() & known):
-            page = self._load(name)
-            if page and digest_of(page) != known[name]:
-                behind.append((self.path(name), f"changed since it was indexed; {_SOON}"))
-        gone = sorted(known.keys() - seen)
-        behind += [(self.path(name), "indexed, but gone") for name in gone]
-        behind += [(self.path(name), why) for name, why, _ in unread if name.startswith(ARTICLES)]
-        return f"{len(behind)} behind" if behind else "up to date", behind
+        return self._use(lambda index, _: index.lookup.closely())[0] or (0, 0)
 
     # What is asked
 
@@ -378,17 +298,16 @@ class Finder:
         self, query: str, limit: int, filters: Filters, today: str, *, strict: bool, marked: bool
     ) -> Recall[Hit]:
         """The notes that answer, best first; every file is read where the index cannot tell."""
-        question = Question(query, today)
 
         def act(index: Index, _: Synced) -> tuple[list[Hit], int]:
-            search = Search(
-                index, question, self._text, allowed=index.allowed(filters),
-                fusion=self.how.fusion, limit=limit,
+            ranking = Ranking(
+                index, Query(query, today), self.files.text,
+                allowed=index.lookup.allowed(filters), fusion=self.how.fusion, limit=limit,
             )  # fmt: skip
-            found = search.found()
-            known = any(search.vector)
+            found = ranking.candidates()
+            known = any(ranking.vector)
             told = answers(found, known=known) if strict else [(one, False) for one in found]
-            return self._hits(search, told, limit, marked)
+            return self._hits(ranking, told, limit, marked)
 
         found, state = self._use(act)
         hits, matched = found or ([], 0)
@@ -399,7 +318,7 @@ class Finder:
         return Recall(newest_first(hits[:limit]), matched=matched, **state._asdict())
 
     def _hits(
-        self, search: Search, found: list[tuple[Found, bool]], limit: int, marked: bool
+        self, ranking: Ranking, found: list[tuple[Candidate, bool]], limit: int, marked: bool
     ) -> tuple[list[Hit], int]:
         """The notes themselves, without what says the same as a better one; how many match."""
         hits: list[Hit] = []
@@ -408,14 +327,14 @@ class Finder:
         for one, weak in found:
             if len(hits) >= limit:
                 break
-            note = self.note(one.row.name)
+            note = self.files.note(one.row.name)
             if note is None:
                 continue
             other = said.setdefault(words.folded(note.body[:_SHORT]), note.body)
             if other is not note.body and _same(other, note.body):
                 matched -= 1
                 continue
-            marks = search.marks(one.text) if marked else ()
+            marks = ranking.marks(one.text) if marked else ()
             hits.append(Hit(note, one.shown, one.why, weak, one.text, marks, one.parts))
         return hits, matched
 
@@ -433,25 +352,31 @@ class Finder:
         def act(index: Index, synced: Synced) -> Around | None:
             if synced.missing:
                 return None
-            same = {row.name for row in map(index.file, index.holding(*rare)) if row.number}
-            found = Search(index, Question(text), self._text, quick=True).found()[:_NEIGHBOURS]
-            near = [one.row.name for one in found if one.row.number]
+            lookup = index.lookup
+            same = {row.name for row in map(lookup.file, lookup.holding(*rare)) if row.number}
+            found = Ranking(index, Query(text), self.files.text, quick=True).candidates()
+            near = [one.row.name for one in found[:_NEIGHBOURS] if one.row.number]
             return Around(
-                self._notes(sorted(same)),
-                self._notes([*index.newest(since, window), *near]),
-                index.count(),
-                index.highest(),
+                self.files.notes(sorted(same)),
+                self.files.notes([*lookup.newest(since, window), *near]),
+                lookup.count(),
+                lookup.highest(),
             )
 
         return self._use(act)[0]
 
     def having(self, uids: set[str]) -> list[Note] | None:
         """The memories that have one of these uids; None when the index cannot say."""
-        found, _ = self._use(lambda index, synced: None if synced.missing else index.having(uids))
-        return None if found is None else [n for n in self._notes(found) if n.kind == "memory"]
+        found, _ = self._use(
+            lambda index, synced: None if synced.missing else index.lookup.having(uids)
+        )
+        return None if found is None else [n for n in self.files.notes(found) if n.kind == "memory"]
 
-    def _notes(self, names: Iterable[str]) -> list[Note]:
-        return [note for note in map(self.note, names) if note is not None]
+
+def _readings(note: Note | None) -> dict[bytes, str]:
+    """What an embedder reads of a note, by the hash that the index knows it by."""
+    texts = [reading(part, note.tags) for part in passages(note.text)] if note else []
+    return {digest(text.encode("utf-8", "replace")): text for text in texts}
 
 
 def _same(one: str, other: str) -> bool:

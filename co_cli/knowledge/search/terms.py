@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Iterable
 
 from co_cli.knowledge.search import words
-from co_cli.knowledge.search.index import Index
-from co_cli.knowledge.search.query import Question
+from co_cli.knowledge.search.lookup import Lookup
+from co_cli.knowledge.search.query import Query
 
 FEW = 20  # passages that are read to see whether they hold a part of a word
 _BEGUN, _WITHIN, _SLIP = 0.8, 0.7, 0.7  # how well it meets a word to begin like it, hold it, differ
@@ -17,17 +17,17 @@ _NAMED = 2.0
 _MOST, _SLIPS = 200, 8  # words that may stand for a beginning; words looked at for slips
 
 
-class Asked:
+class QueryTerms:
     """The words that are looked for; `holds` tells whether a passage has a folded text in it."""
 
-    def __init__(self, index: Index, question: Question, holds: Callable[[int, str], bool]) -> None:
-        self.index = index
-        self.question = question
-        self.size = index.passages()
+    def __init__(self, lookup: Lookup, query: Query, holds: Callable[[int, str], bool]) -> None:
+        self.lookup = lookup
+        self.query = query
+        self.size = lookup.passages()
         self.people = [
-            low for w in question.words if w[0].isupper() and index.speaks(low := w.casefold())
+            low for w in query.words if w[0].isupper() and lookup.speaks(low := w.casefold())
         ]
-        self.terms: dict[str, None] = {}  # what the index is asked for
+        self.wanted: dict[str, None] = {}  # what the index is asked for
         self.stems: dict[str, tuple[str, float]] = {}  # for which word each stands, and how well
         self.idf: dict[str, float] = {}
         self.within: dict[str, set[int]] = {}  # words that only stand inside others, and where
@@ -38,7 +38,7 @@ class Asked:
         self._rare: dict[str, str] = {}
         self._holds = holds
         self._known: dict[str, bool] = {}
-        for word in question.words:
+        for word in query.words:
             self._ask(word)
 
     def met(self, key: int, stems: Iterable[str]) -> dict[str, float]:
@@ -53,16 +53,16 @@ class Asked:
         """Whether a word of a text is one that is asked for."""
         known = self._known.get(word)
         if known is None:
-            known = not self.stems.keys().isdisjoint(self.index.stems(words.analysed(word)))
+            known = not self.stems.keys().isdisjoint(self.lookup.stems(words.analysed(word)))
             known = known or any(words.folded(one) in words.folded(word) for one in self.within)
             self._known[word] = known
         return known
 
     def _ask(self, word: str) -> None:
         """Look for a word as a whole, and for its parts, which together are as good."""
-        whole, parts = words.split(word)
+        whole, parts = words.whole_and_parts(word)
         if word.casefold() in self.people:
-            self.terms.update(dict.fromkeys((*whole, *parts)))
+            self.wanted.update(dict.fromkeys((*whole, *parts)))
             return
         count = sum(self._want(word, term, 1.0) for term in whole)
         count += sum(self._want(word, term, 0.0) for term in parts)
@@ -70,7 +70,7 @@ class Asked:
         together = sum(self.idf[stem] for stem in own)
         for stem in own:
             self.stems[stem] = word, self.idf[stem] / together
-        name = word in self.question.names and word.isalpha()
+        name = word in self.query.names and word.isalpha()
         if words.is_dense(word) and len(word) == 1:
             self._begin(word, 1)
         elif whole + parts and not count and not name:
@@ -79,10 +79,10 @@ class Asked:
     def _want(self, word: str, term: str, share: float) -> int:
         """Look for a term on behalf of a word; in how many passages it stands."""
         count = 0
-        for stem in self.index.stems(term):
-            count = self.index.spread(stem)
+        for stem in self.lookup.stems(term):
+            count = self.lookup.spread(stem)
             if stem not in self.stems and (count or share in (0.0, 1.0)):
-                self.terms[term] = None
+                self.wanted[term] = None
                 self.stems[stem] = word, share
                 self._count[stem] = count
                 total = max(self.size, _LEAST)
@@ -96,9 +96,9 @@ class Asked:
         low = words.folded(word)
         if len(low) < least:
             return False
-        if sum([self._want(word, other, _BEGUN) for other in self.index.beginning(low, _MOST)]):
+        if sum([self._want(word, other, _BEGUN) for other in self.lookup.beginning(low, _MOST)]):
             return True
-        rows = list(self.index.holding(low)) if len(low) > 3 else []
+        rows = list(self.lookup.holding(low)) if len(low) > 3 else []
         rows = [row for row in rows if len(rows) <= FEW and self._holds(row, low)]
         if rows:
             self.within[word] = set(rows)
@@ -106,14 +106,14 @@ class Asked:
 
     def mend(self) -> bool:
         """When nothing matches: what begins like the words, else what is one slip away."""
-        asked = [word for word in self.question.words if words.terms(word)][:_SLIPS]
+        asked = [word for word in self.query.words if words.terms(word)][:_SLIPS]
         if any([self._begin(word, 2) for word in asked]):
             return True
         known = 0
         for word in asked:
             low = word.casefold()
             if len(low) >= 4 and low.isalpha():
-                for other in self.index.of_length(len(low) - 1, len(low) + 1):
+                for other in self.lookup.of_length(len(low) - 1, len(low) + 1):
                     near = words.slip(low, other) or words.slip(low, other.removesuffix("s"))
                     known += self._want(word, other, _SLIP) if near else 0
         return known > 0
@@ -122,14 +122,14 @@ class Asked:
         """How much each word counts; a name counts more, and against all if it stands nowhere."""
         known = set(self.within)
         for stem, (word, _) in self.stems.items():
-            named = _NAMED if word in self.question.names else 1.0
+            named = _NAMED if word in self.query.names else 1.0
             self.weight[word] = max(self.weight.get(word, 0.0), named * self.idf[stem])
             if self._count[stem]:
                 known.add(word)
         for word, rows in self.within.items():
             self.weight.setdefault(word, math.log(1 + max(self.size, _LEAST) / len(rows)))
         self.whole = sum(self.weight.values())
-        lost = self.weight.keys() & self.question.names - known
+        lost = self.weight.keys() & self.query.names - known
         self.lost = sum(self.weight[word] for word in sorted(lost))
         others = [count for count in self._count.values() if count > 1]
         if self.size > _LARGE or all(count >= _COMMON for count in others):
@@ -138,5 +138,5 @@ class Asked:
     def alone(self) -> Iterable[int]:
         """The passages that alone have something that is asked for."""
         for term in self.only.values():
-            yield from (row for row, _ in self.index.matching([term], "1, 1, 1, 1"))
+            yield from (row for row, _ in self.lookup.matching([term], "1, 1, 1, 1"))
         yield from (row for rows in self.within.values() for row in rows)

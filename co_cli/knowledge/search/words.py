@@ -79,7 +79,7 @@ def terms(word: str) -> list[str]:
     return _known[word].split()
 
 
-def split(word: str) -> tuple[list[str], list[str]]:
+def whole_and_parts(word: str) -> tuple[list[str], list[str]]:
     """The terms of one written word: those that are the whole of it, and those that are parts."""
     found = terms(word)
     if len(found) < 2:

@@ -1,0 +1,103 @@
+"""A store's notes by the names that the index knows them by. Only an article's has its folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from co_cli.errors import CoError
+from co_cli.knowledge.format.frontmatter import split
+from co_cli.knowledge.format.note import Note, decode
+from co_cli.knowledge.pages import ARTICLES, MEMORIES, Page, Pages
+from co_cli.knowledge.search.lookup import Row
+
+FOLDERS = (MEMORIES, ARTICLES)
+_TEXTS, _SHORT = 8192, 2000  # texts that a process remembers, and their length
+
+
+class NoteFiles:
+    """The memories and articles of one store."""
+
+    def __init__(self, pages: Pages) -> None:
+        self._pages = pages
+        self._store = pages.store
+        self._odd: dict[str, str] = {}
+        self._texts: dict[tuple[str, int], str | None] = {}
+
+    def path(self, name: str) -> str:
+        """Where a person finds a file of the index."""
+        return self._store.locate(self._place(name))
+
+    def _place(self, name: str) -> str:
+        """Where the store has a file of the index."""
+        name = self._odd.get(name, name)
+        return name if "/" in name else f"{MEMORIES}/{name}"
+
+    def _name(self, folder: str, name: str) -> str:
+        """A name as the index can keep it; one that is no Unicode is remembered here."""
+        name = name if folder == MEMORIES else f"{folder}/{name}"
+        safe = name.encode("utf-8", "backslashreplace").decode()
+        if safe != name:
+            self._odd[safe] = name
+        return safe
+
+    def signatures(self) -> dict[str, int]:
+        """Every note's file with its signature."""
+        memories, articles = map(self._store.files, FOLDERS)
+        if not all(map(str.isascii, memories)):
+            memories = {self._name(MEMORIES, name): told for name, told in memories.items()}
+        found = {self._name(ARTICLES, name): told for name, told in articles.items()}
+        return {**memories, **found} if found else dict(memories)
+
+    def signatures_of(self, paths: Iterable[str]) -> tuple[dict[str, int], list[str]]:
+        """The signatures of these files, and the names of all of them that could be notes."""
+        seen: dict[str, int] = {}
+        names = []
+        for path in paths:
+            folder, base = os.path.split(path)
+            if base[-3:] != ".md" or base[:1] == ".":
+                continue
+            folder = os.path.basename(folder)
+            name = self._name(folder, base)
+            names.append(name)
+            if told := self._store.signature(f"{folder}/{base}"):
+                seen[name] = told
+        return seen, names
+
+    def page(self, name: str) -> Page | None:
+        """A file as the index takes it in."""
+        return self._pages.read(self._place(name))
+
+    def note(self, name: str) -> Note | None:
+        """A note as its file holds it now."""
+        try:
+            return self._pages.note(self._place(name))
+        except CoError:
+            return None
+
+    def notes(self, names: Iterable[str]) -> list[Note]:
+        """Those of these notes that are there."""
+        return [note for note in map(self.note, names) if note is not None]
+
+    def text(self, row: Row) -> str | None:
+        """The text of a note now, to rank it by; one that has not changed is not read again."""
+        key = row.name, row.signature
+        if key not in self._texts:
+            text = self._read_text(row.name)
+            if not row.signature or len(text or "") > _SHORT:
+                return text
+            if len(self._texts) >= _TEXTS:
+                self._texts.clear()
+            self._texts[key] = text
+        return self._texts[key]
+
+    def _read_text(self, name: str) -> str | None:
+        if name.startswith(f"{ARTICLES}/"):
+            note = self.note(name)
+            return note.text if note else None
+        try:
+            text = decode(self._store.read_signed(self._place(name))[0])
+        except (FileNotFoundError, CoError):
+            return None
+        where = split(text)  # the header is not looked at
+        return text[where[2] :].strip() if where else None
