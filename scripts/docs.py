@@ -28,6 +28,7 @@ _CODE = re.compile(r"`[^`\n]*`")
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#{1,6} +(.+)$", re.MULTILINE)
 _TEST = re.compile(r"(tests/\w+\.py)(?:::(\w+))?")
+_COMMAND = re.compile(r"(?:`|^ {4}|^\$ )co((?: [\w-]+)+)", re.MULTILINE)
 _RANDOM = re.compile(r'\b[0-9a-f]{64}\b|(?<=uid": ")[a-z]{14}\b|(?<=uid: )[a-z]{14}\b')
 _LETTERS = str.maketrans("0123456789", "ghijklmnop")
 
@@ -48,7 +49,8 @@ def check(root: Path) -> list[str]:
     """Everything in the docs below `root` that is not true, a line each."""
     return [
         *stale(root),
-        *unmentioned(root),
+        *unshown(root),
+        *unknown(root),
         *missing_tests(root),
         *broken_links(root),
     ]
@@ -191,17 +193,30 @@ def _half_past_two(found: re.Match[str]) -> str:
     return f"{found[1]}14:30" + (":00" if found[2] else "")
 
 
-def unmentioned(root: Path) -> list[str]:
-    """Commands that the README leaves out, and JSON that its page leaves out."""
-    readme = (root / "README.md").read_text(encoding="utf-8")
-    json_page = (root / "docs/json.md").read_text(encoding="utf-8")
+def unshown(root: Path) -> list[str]:
+    """Commands whose JSON its page leaves out."""
+    page = (root / "docs/json.md").read_text(encoding="utf-8")
+    return [
+        f"docs/json.md: does not show `{name} --json`"
+        for name, command, _ in commands()
+        if any("--json" in parameter.opts for parameter in command.params)
+        and not re.search(rf"\$ (?:\w+=\S+ )*{name} .*--json", page)
+    ]
+
+
+def unknown(root: Path) -> list[str]:
+    """Commands that a page names and that do not exist."""
+    names = {name: isinstance(command, click.Group) for name, command, _ in commands()}
     found = []
-    for name, command, _ in commands():
-        if not re.search(rf"`{name}\b", readme):
-            found.append(f"README.md: does not mention `{name}`")
-        has_json = any("--json" in parameter.opts for parameter in command.params)
-        if has_json and not re.search(rf"\$ (?:\w+=\S+ )*{name} .*--json", json_page):
-            found.append(f"docs/json.md: does not show `{name} --json`")
+    for path in _markdown(root):
+        for line in dict.fromkeys(_COMMAND.findall(path.read_text(encoding="utf-8"))):
+            said = "co"
+            for word in line.split():
+                if names[said] and re.match(r"[a-z]", word):
+                    said = f"{said} {word}"
+                if said not in names:
+                    found.append(f"{path.relative_to(root)}: there is no `{said}`")
+                    break
     return found
 
 

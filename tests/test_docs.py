@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import shutil
+import sys
+import types
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cli import Result, co
 
+from co_cli.cli.knowledge import TABLE
 from co_cli.knowledge import Notebook
 from co_cli.knowledge.context import read_context
 from co_cli.knowledge.format.note import file_name, parse, render
@@ -18,8 +23,11 @@ ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples" / "knowledge"
 
 
-def _load() -> Any:
-    spec = importlib.util.spec_from_file_location("docs", ROOT / "scripts" / "docs.py")
+LONGEST = {"README.md": 150, "ARCHITECTURE.md": 120}
+
+
+def _load(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -27,7 +35,7 @@ def _load() -> Any:
     return module
 
 
-docs = _load()
+docs = _load("docs")
 
 
 @pytest.fixture
@@ -81,12 +89,20 @@ def test_an_answer_that_is_no_longer_given_makes_a_page_stale() -> None:
     )
 
 
-def test_a_command_that_no_page_shows_is_named(copy: Path) -> None:
-    _spoil(copy / "README.md", "`co knowledge merge", "`co knowledge marge")
+def test_a_command_whose_json_no_page_shows_is_named(copy: Path) -> None:
     _spoil(copy / "docs/json.md", "$ co trust", "$ co tryst")
-    assert docs.unmentioned(copy) == [
-        "README.md: does not mention `co knowledge merge`",
-        "docs/json.md: does not show `co trust --json`",
+    assert docs.unshown(copy) == ["docs/json.md: does not show `co trust --json`"]
+
+
+def test_a_command_that_does_not_exist_is_named(copy: Path) -> None:
+    (copy / "docs/new.md").write_text(
+        "`co`, `co -h`, `co learn TEXT`, `co knowledge marge 3 2` and `co tryst`\n"
+        "```console\n$ co knowledge --list\n$ co recal deploy\n```\n    co knowledge list\n"
+    )
+    assert docs.unknown(copy) == [
+        "docs/new.md: there is no `co knowledge marge`",
+        "docs/new.md: there is no `co tryst`",
+        "docs/new.md: there is no `co recal`",
     ]
 
 
@@ -111,6 +127,53 @@ def test_a_link_that_leads_nowhere_is_named(copy: Path) -> None:
         f"docs/new.md: the link {link} leads nowhere"
         for link in ("gone.md", "#gone", "format.md#gone")
     ]
+
+
+_EXAMPLE = re.compile(
+    r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL
+)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/api.md"])
+def test_the_examples_in_python_do_what_the_page_says(
+    page: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Red when a name of the public API goes, or an answer changes."""
+    names: dict[str, Any] = {}
+    examples = _EXAMPLE.findall((ROOT / page).read_text(encoding="utf-8"))
+    for number, (code, printed) in enumerate(examples, 1):
+        exec(compile(code, f"{page}, example {number}", "exec"), names)
+        said = capsys.readouterr().out
+        assert not printed or said == printed
+    assert examples
+
+
+def test_the_command_that_contributing_adds_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Red when a command is no longer added the way the page says."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    [(code, _)] = _EXAMPLE.findall(page)
+    line = re.search(r'`"count": \("count", "(.*?)"\),`', page)
+    assert line
+    module = types.ModuleType("co_cli.cli.count")
+    exec(compile(code, "CONTRIBUTING.md", "exec"), module.__dict__)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setitem(TABLE, "count", ("count", line[1]))
+    Notebook(".co-cli/knowledge").remember("We deploy on Tuesdays")
+    assert co("knowledge", "count") == Result(0, "project: 1\nuser: 0\n")
+    assert json.loads(co("knowledge", "count", "--json").out) == {"project": 1, "user": 0}
+    assert "Count memories." in co("knowledge", "--help").out
+
+
+def test_the_picture_in_the_readme_is_what_the_chat_shows() -> None:
+    """Red when the chat looks different: run `python scripts/picture.py`."""
+    picture = _load("picture")
+    assert picture.draw(picture.play()) == picture.TARGET.read_text(encoding="utf-8")
+
+
+def test_the_readme_and_the_architecture_are_short() -> None:
+    """Red when a page that is meant to be read whole grows: the details belong into docs/."""
+    lines = {name: (ROOT / name).read_text("utf-8").count("\n") for name in LONGEST}
+    assert {name: count for name, count in lines.items() if count > LONGEST[name]} == {}
 
 
 def test_the_example_memory_is_what_co_itself_writes() -> None:
