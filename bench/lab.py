@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import apsw
 
-from co_cli.knowledge.format.note import file_name, render
+from co_cli.knowledge.format.note import file_name
+from co_cli.knowledge.format.rewrite import render
 from co_cli.knowledge.meaning.encoders import WEIGHTS
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -17,7 +17,8 @@ from cli import Result, co
 from co_cli.cli.knowledge import TABLE
 from co_cli.knowledge import Notebook
 from co_cli.knowledge.context import read_context
-from co_cli.knowledge.format.note import file_name, parse, render
+from co_cli.knowledge.format.note import file_name, parse
+from co_cli.knowledge.format.rewrite import render
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples" / "knowledge"

@@ -21,7 +21,8 @@ from co_cli.knowledge.format.frontmatter import (
     validate_context_frontmatter,
     validate_memory_frontmatter,
 )
-from co_cli.knowledge.format.note import Note, parse, render, rewrite
+from co_cli.knowledge.format.note import Note, parse
+from co_cli.knowledge.format.rewrite import render, rewrite
 from co_cli.knowledge.safety import check
 
 # What headers are made of, and what YAML trips over.
@@ -420,6 +421,8 @@ def test_tags_are_text_whatever_they_look_like(line: str, value: list[str]) -> N
         "a: &x 1\nb: *x",
         "<<: {a: 1}",
         "a: !!python/object:os.system x",
+        "a: ! 5",
+        "!!str a: 5",
         "- a\n- b",
         "a: [",
         "a: b: c",

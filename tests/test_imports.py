@@ -120,7 +120,7 @@ LATE_IMPORTS_ALLOWED = [
 # What looking at notes never loads: the half of Co that writes, and what costs a millisecond.
 WRITING = (
     "context doctor export importers lifecycle notebook plan purge safety.check safety.hidden_text "
-    "safety.secrets store.writer versions"
+    "format.rewrite safety.secrets store.writer versions"
 ).split()
 COSTLY = (
     "asyncio click.shell_completion dataclasses difflib hashlib pathlib rapidfuzz rich "

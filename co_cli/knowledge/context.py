@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from co_cli import paths
 from co_cli.errors import CoError, FormatError
 from co_cli.knowledge.format.frontmatter import (
+    find_header,
     parse_frontmatter,
-    split,
     validate_context_frontmatter,
 )
 from co_cli.knowledge.format.note import decode
@@ -176,7 +176,7 @@ def _read(title: str, path: AnyPath, budget: int) -> _Source:
     raw = disk.read_bytes(os.fspath(path))
     text = decode(raw).removeprefix("\ufeff")
     body = text
-    if (where := split(text)) is not None:
+    if (where := find_header(text)) is not None:
         header, body = parse_frontmatter(text)
         try:
             validate_context_frontmatter(header)

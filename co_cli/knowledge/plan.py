@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from co_cli.errors import FormatError, Protected
 from co_cli.knowledge import lifecycle
-from co_cli.knowledge.format.note import Note, file_name, parse, render, rewrite, timestamp
+from co_cli.knowledge.format.note import Note, file_name, parse, timestamp
+from co_cli.knowledge.format.rewrite import render, rewrite
 from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.reader import Reader
 from co_cli.knowledge.store import Change, Edit, disk

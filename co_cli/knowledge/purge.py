@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from co_cli import paths
 from co_cli.errors import Ambiguous, CoError, DiskTrouble, MovedOn
 from co_cli.knowledge import lifecycle
-from co_cli.knowledge.format.note import Note, Part, rewrite, sections, timestamp
+from co_cli.knowledge.format.note import Note, Part, sections, timestamp
+from co_cli.knowledge.format.rewrite import rewrite
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.plan import protected
 from co_cli.knowledge.reader import Ref

@@ -1,7 +1,7 @@
 """The header of a note: text to mapping, and what a header must hold. Knows no files.
 
 Two readers share one meaning. Lines as Co and most people write them are read by a small
-scanner; anything richer goes through PyYAML's event parser. Neither lets YAML decide types:
+scanner; anything richer is composed by PyYAML. Neither lets YAML decide types:
 scalars are resolved here, so `no` stays text in a tag list, `010` is ten and a date is a string.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from co_cli.errors import FormatError
 
@@ -47,7 +47,7 @@ _FLOW_ITEM = r"[\w/(.+$^;~]|-[0-9]"
 _BLANK = r" *(?:#[^\n]*)?(?:\n|\Z)"
 
 
-def split(content: str) -> tuple[int, int, int] | None:
+def find_header(content: str) -> tuple[int, int, int] | None:
     """Where the header is: (start of its text, end of its text, start of the body), or None.
 
     A header opens with `---` on the first line (after a byte-order mark) and ends at the next
@@ -77,7 +77,7 @@ def parse_frontmatter(content: str) -> tuple[dict[str, Value], str]:
 
     Raises ValueError ("Invalid YAML ...") when the header is not a mapping Co can read.
     """
-    where = split(content)
+    where = find_header(content)
     if where is None:
         return {}, content
     start, end, body = where
@@ -177,110 +177,66 @@ def _invalid(reason: str, line: int) -> FormatError:
 
 def _read_yaml(header: str) -> dict[str, Value]:
     """Read any YAML mapping, without its aliases, tags, types or duplicate keys."""
-    value = _Builder(events(header)).document()
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
+    node = compose(header)
+    value = None if node is None else _node_value(node, "")
+    if not isinstance(value, dict | None):
         raise _invalid("the header must be a mapping of names to values", 2)
-    return value
+    return value or {}
 
 
-class Event(NamedTuple):
-    """A piece of YAML and where it stands; lines and columns from 0, the end exclusive."""
-
-    kind: str
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-    value: str = ""
-    style: str = ""
-    flow: bool = False
-    anchor: bool = False
-    tag: str = ""
-
-
-def events(header: str) -> list[Event]:
-    """PyYAML's events for a header; a FormatError when it is not YAML."""
+def compose(header: str) -> Any:
+    """PyYAML's node for a header, None for an empty one; what could surprise is refused."""
     import yaml  # a third of the start-up time, and most headers never need it
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    found: list[Event] = []
-    depth = 0
+    header = header.replace("\r\n", "\n")
     try:
-        for event in map(_event, yaml.parse(header.replace("\r\n", "\n"), Loader=loader)):
-            found.append(event)
-            depth += event.kind.endswith("Start") - event.kind.endswith("End")
-            if depth > MAX_DEPTH + 8:  # the parser's own time grows with the square of it
-                raise _invalid(f"nested deeper than {MAX_DEPTH} levels", event.line + 2)
-        return found
+        _refuse_surprises(yaml.parse(header, Loader=loader))
+        return yaml.compose(header, Loader=loader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         reason = getattr(error, "problem", None) or "unreadable characters"
         raise _invalid(str(reason), mark.line + 2 if mark else 2) from error
 
 
-def _event(event: Any) -> Event:
-    start, end = event.start_mark, event.end_mark
-    return Event(
-        type(event).__name__.removesuffix("Event"),
-        *(start.line, start.column, end.line, end.column),
-        getattr(event, "value", ""),
-        getattr(event, "style", None) or "",
-        bool(getattr(event, "flow_style", False)),
-        getattr(event, "anchor", None) is not None,
-        getattr(event, "tag", None) or "",
-    )
-
-
-class _Builder:
-    """Turns events into plain values, refusing what could surprise."""
-
-    def __init__(self, found: Iterable[Event]) -> None:
-        self._events = iter(found)
-
-    def document(self) -> Value:
-        value: Value = None
-        documents = 0
-        for event in self._events:
-            if event.kind == "DocumentStart":
-                documents += 1
-                if documents > 1:
-                    raise _invalid("more than one YAML document", event.line + 2)
-                value = self._node(next(self._events), "", 0)
-        return value
-
-    def _node(self, event: Event, key: str, depth: int) -> Value:
-        if event.kind == "Alias" or event.anchor:
-            raise _invalid("anchors and aliases are not allowed", event.line + 2)
-        if event.tag and event.tag != "!":
-            raise _invalid("YAML tags (!) are not allowed", event.line + 2)
+def _refuse_surprises(events: Iterable[Any]) -> None:
+    """Refuse what makes a small header large or slow, before nodes are made of it."""
+    depth = documents = 0
+    for event in events:
+        kind, line = type(event).__name__, event.start_mark.line + 2
+        documents += kind == "DocumentStartEvent"
+        if documents > 1:
+            raise _invalid("more than one YAML document", line)
+        if getattr(event, "anchor", None) is not None:  # an alias has one too
+            raise _invalid("anchors and aliases are not allowed", line)
+        if getattr(event, "tag", None) is not None:
+            raise _invalid("YAML tags (!) are not allowed", line)
+        depth -= kind in ("MappingEndEvent", "SequenceEndEvent")
         if depth > MAX_DEPTH:
-            raise _invalid(f"nested deeper than {MAX_DEPTH} levels", event.line + 2)
-        if event.kind == "Scalar":
-            return event.value if event.style or event.tag else resolve(event.value, key)
-        if event.kind == "SequenceStart":
-            return self._sequence(key, depth)
-        return self._mapping(depth)
+            raise _invalid(f"nested deeper than {MAX_DEPTH} levels", line)
+        depth += kind in ("MappingStartEvent", "SequenceStartEvent")
 
-    def _sequence(self, key: str, depth: int) -> list[Value]:
-        items = []
-        while (event := next(self._events)).kind != "SequenceEnd":
-            items.append(self._node(event, key, depth + 1))
-        return items
 
-    def _mapping(self, depth: int) -> dict[str, Value]:
-        found: dict[str, Value] = {}
-        while (event := next(self._events)).kind != "MappingEnd":
-            name = event.value
-            if event.kind != "Scalar" or event.anchor:
-                raise _invalid("a name must be plain text", event.line + 2)
-            if name == "<<":
-                raise _invalid("merge keys are not allowed", event.line + 2)
-            if name in found:
-                raise _invalid(f"'{name}' appears twice", event.line + 2)
-            found[name] = self._node(next(self._events), name, depth + 1)
-        return found
+def _mapping(node: Any) -> dict[str, Value]:
+    found: dict[str, Value] = {}
+    for key, value in node.value:
+        line = key.start_mark.line + 2
+        if key.id != "scalar":
+            raise _invalid("a name must be plain text", line)
+        if key.value == "<<":
+            raise _invalid("merge keys are not allowed", line)
+        if key.value in found:
+            raise _invalid(f"'{key.value}' appears twice", line)
+        found[key.value] = _node_value(value, key.value)
+    return found
+
+
+def _node_value(node: Any, key: str) -> Value:
+    if node.id == "mapping":
+        return _mapping(node)
+    if node.id == "sequence":
+        return [_node_value(item, key) for item in node.value]
+    return node.value if node.style else resolve(node.value, key)
 
 
 def validate_context_frontmatter(fm: dict[str, Value]) -> None:

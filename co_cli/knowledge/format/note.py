@@ -1,32 +1,25 @@
-"""One markdown file: its header, its text, and how to change one field and nothing else."""
+"""One markdown file as a note: its header, its text, and what they say."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from co_cli.errors import FormatError
 from co_cli.knowledge.format.frontmatter import (
-    Event,
-    events,
+    find_header,
     parse_frontmatter,
-    read_header,
-    split,
     validate_memory_frontmatter,
 )
 
-# Patterns are compiled where they are first used: most of these are for writing.
-_OTHER_BREAKS = "\r(?!\n)|[\x85\u2028\u2029]"  # line breaks to YAML, not to us
+# Patterns are compiled where they are first used: few commands need all of them.
 _SLUG_GAPS = r"[^a-z0-9]+"
-_PLAIN = r"[A-Za-z_][A-Za-z0-9_ ./+-]*"
 _OUTSIDE = frozenset(
     "extracted http https mcp web-fetched".split()
 )  # sources that are not a person
-_OTHER_YAML = frozenset("y n yes no on off true false null".split())  # what other readers retype
 _CONFLICT = r"(?m)^(<{7} |={7}\r?$|>{7} )"
 _HEADING = r"(?m)^## Memory (\d{1,9}) \(\d{4}-\d{2}-\d{2}(?:, ([\w-]{1,64}))?[^)\n]*\)\n"
 
@@ -121,7 +114,7 @@ def parse(path: str, raw: bytes) -> Note:
     text = decode(raw)
     meta, body = parse_frontmatter(text)
     if not meta:
-        if split(text) is None and text.lstrip("\ufeff").startswith("---"):
+        if find_header(text) is None and text.lstrip("\ufeff").startswith("---"):
             raise FormatError("the header is not closed: no second --- line", line=1)
         raise FormatError("there is no header between --- lines", line=1)
     try:
@@ -241,162 +234,3 @@ def now() -> datetime:
 def timestamp(moment: datetime) -> str:
     """A moment as Co writes it: ISO 8601, UTC, whole seconds."""
     return moment.astimezone(UTC).replace(microsecond=0).isoformat()
-
-
-def render(meta: dict[str, Any], body: str) -> bytes:
-    """A new file: the header in this order, an empty line, the text."""
-    lines = [line for name, value in meta.items() for line in _entry(name, value)]
-    return "\n".join(["---", *lines, "---", "", body, ""]).encode()
-
-
-def _entry(name: str, value: Any) -> list[str]:
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [f"{name}:", *(f"- {_scalar(str(item))}" for item in value)] if value else []
-    return [f"{name}: {_scalar(value)}"]
-
-
-def _scalar(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value)
-    text = str(value)
-    if re.fullmatch(_PLAIN, text) and not text.endswith(" ") and text.lower() not in _OTHER_YAML:
-        return text
-    return json.dumps(text, ensure_ascii=False)
-
-
-def rewrite(raw: bytes, changes: dict[str, Any], body: str | None = None) -> bytes:
-    """The file with these header fields set (None removes one) and, if given, a new body.
-
-    Every other byte stays. A list may only grow: its new items are added to the old ones.
-    """
-    text = decode(raw)
-    where = split(text)
-    if where is None:
-        raise FormatError("there is no header to change")
-    start, end, body_start = where
-    header, newline = text[start:end], "\r\n" if text[:start].endswith("\r\n") else "\n"
-    old = read_header(header)
-    changed = {name: value for name, value in changes.items() if value != old.get(name)}
-    header = _edit(header, old, changed, newline)
-    if not _holds(header, old | changes):
-        raise FormatError("the header is written in a way Co cannot change line by line")
-    if body is not None:
-        text = text[:body_start] + _new_body(text[body_start:], body, newline)
-    return (text[:start] + header + text[end:]).encode()
-
-
-def _holds(header: str, wanted: dict[str, Any]) -> bool:
-    """Whether a header reads as what was wanted; nothing and an empty list are the same."""
-    try:
-        found = read_header(header)
-    except FormatError:
-        return False
-    return {name: value for name, value in found.items() if value not in (None, [])} == {
-        name: value for name, value in wanted.items() if value not in (None, [])
-    }
-
-
-def _new_body(old: str, body: str, newline: str) -> str:
-    lead = old[: len(old) - len(old.lstrip("\r\n"))] if old.strip() else newline
-    tail = old[len(old.rstrip("\r\n")) :] or newline
-    return lead + body.replace("\r\n", "\n").replace("\n", newline) + tail
-
-
-class _Field:
-    """Where one top-level field stands in the header: lines and columns, end exclusive."""
-
-    def __init__(self, name: str, line: int, value: Event) -> None:
-        self.name = name
-        self.line = line
-        self.value = self.last = value
-        self.items = 0
-
-    @property
-    def end_line(self) -> int:
-        last = self.last
-        return max(last.end_line + (last.end_column > 0), self.line + 1)
-
-
-def _fields(header: str) -> dict[str, _Field]:
-    """Each top-level field of a block mapping, by name."""
-    found: dict[str, _Field] = {}
-    depth, field, name = 0, None, None
-    for event in events(header):
-        opens, closes = event.kind.endswith("Start"), event.kind.endswith("End")
-        if event.kind.startswith(("Stream", "Document")):
-            continue
-        depth += opens - closes
-        if depth == 1 and event.kind == "MappingStart":
-            continue
-        if field is not None:
-            field.items += event.kind == "Scalar"
-            if not closes or field.value.flow:
-                field.last = event
-        elif not closes and name is None:
-            name = event
-            continue
-        elif not closes and name is not None:
-            field = found[name.value] = _Field(name.value, name.line, event)
-        if depth == 1:
-            field, name = None, None
-    return found
-
-
-def _edit(header: str, old: dict[str, Any], changes: dict[str, Any], newline: str) -> str:
-    lines = header.split("\n")
-    ends = "\r" if newline == "\r\n" else ""
-    fields = _fields(re.sub(_OTHER_BREAKS, "?", header))
-    known = [fields[name] for name in changes if name in fields]
-    for field in sorted(known, key=lambda field: -field.line):
-        value = changes[field.name]
-        if value is None:
-            del lines[field.line : field.end_line]
-        elif field.value.kind == "SequenceStart" and value[: field.items] == old[field.name]:
-            _grow(lines, field, value[field.items :], ends)
-        else:
-            _set(lines, field, value, ends)
-    new = [line for name in changes if name not in fields for line in _new_lines(name, changes)]
-    lines[-1:] = [line + ends for line in new] + lines[-1:]
-    return "\n".join(lines)
-
-
-def _new_lines(name: str, changes: dict[str, Any]) -> list[str]:
-    return [] if changes[name] is None else _entry(name, changes[name])
-
-
-def _set(lines: list[str], field: _Field, value: Any, ends: str) -> None:
-    at = field.value
-    inline = at.kind == "Scalar" and at.line == at.end_line == field.line
-    if not inline:
-        lines[field.line : field.end_line] = [line + ends for line in _entry(field.name, value)]
-        return
-    if isinstance(value, list):  # in place of nothing: the line and its remark stay
-        line = lines[field.line]
-        lines[field.line] = line[: at.column].rstrip(" ") + line[at.end_column :]
-        lines[field.line + 1 : field.line + 1] = [
-            item + ends for item in _entry(field.name, value)[1:]
-        ]
-        return
-    text = _scalar(value)
-    if at.style and isinstance(value, str) and not {at.style, "\\", "\n"} & set(value):
-        text = f"{at.style}{value}{at.style}"
-    line = lines[field.line]
-    gap = " " if at.column == at.end_column and not line[: at.column].endswith(" ") else ""
-    lines[field.line] = line[: at.column] + gap + text + line[at.end_column :]
-
-
-def _grow(lines: list[str], field: _Field, items: list[str], ends: str) -> None:
-    """Add items to a list in the style it is written in."""
-    if not field.value.flow:
-        first = lines[field.value.line]
-        dash = first[: first.index("-")]
-        at = field.end_line
-        lines[at:at] = [f"{dash}- {_scalar(item)}{ends}" for item in items]
-        return
-    end = field.last.end_column - 1
-    line = lines[field.last.end_line]
-    more = ", ".join(_scalar(item) for item in items)
-    comma = ", " if field.items else ""
-    lines[field.last.end_line] = line[:end].rstrip(" ") + comma + more + line[end:]

@@ -12,7 +12,8 @@ from typing import Any
 from co_cli.errors import CoError, FormatError, RefusedText
 from co_cli.knowledge.format import frontmatter
 from co_cli.knowledge.format.json_reader import read_json
-from co_cli.knowledge.format.note import decode, is_external, render, rewrite
+from co_cli.knowledge.format.note import decode, is_external
+from co_cli.knowledge.format.rewrite import render, rewrite
 from co_cli.knowledge.importers.batch import LOOKS_FOR, ImportBatch, Sections, Source, iso_moment
 from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.plan import ImportItem
@@ -147,7 +148,7 @@ def add_to_context(old: bytes | None, sections: Sections, at: str) -> bytes | No
     A `##` heading comes under the `#` heading before it. Nothing but `updated` is changed.
     """
     text = decode(old or b"")
-    if (where := frontmatter.split(text)) is not None:
+    if (where := frontmatter.find_header(text)) is not None:
         header = frontmatter.read_header(text[where[0] : where[1]])
         frontmatter.validate_context_frontmatter(header)
     known = {line.strip() for line in text.split("\n")}

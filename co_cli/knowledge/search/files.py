@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 
 from co_cli.errors import CoError
-from co_cli.knowledge.format.frontmatter import split
+from co_cli.knowledge.format.frontmatter import find_header
 from co_cli.knowledge.format.note import Note, decode
 from co_cli.knowledge.pages import ARTICLES, MEMORIES, Page, Pages
 from co_cli.knowledge.search.lookup import Row
@@ -99,5 +99,5 @@ class NoteFiles:
             text = decode(self._store.read_signed(self._place(name))[0])
         except (FileNotFoundError, CoError):
             return None
-        where = split(text)  # the header is not looked at
+        where = find_header(text)  # the header is not looked at
         return text[where[2] :].strip() if where else None

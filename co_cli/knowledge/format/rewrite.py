@@ -1,0 +1,161 @@
+"""Notes as bytes: a new file, and how to change one field of an old one and nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from co_cli.errors import FormatError
+from co_cli.knowledge.format.frontmatter import compose, find_header, read_header
+from co_cli.knowledge.format.note import decode
+
+_OTHER_BREAKS = "\r(?!\n)|[\x85\u2028\u2029]"  # line breaks to YAML, not to us
+_PLAIN = r"[A-Za-z_][A-Za-z0-9_ ./+-]*"
+_OTHER_YAML = frozenset("y n yes no on off true false null".split())  # what other readers retype
+
+
+def render(meta: dict[str, Any], body: str) -> bytes:
+    """A new file: the header in this order, an empty line, the text."""
+    lines = [line for name, value in meta.items() for line in _entry(name, value)]
+    return "\n".join(["---", *lines, "---", "", body, ""]).encode()
+
+
+def _entry(name: str, value: Any) -> list[str]:
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [f"{name}:", *(f"- {_scalar(str(item))}" for item in value)] if value else []
+    return [f"{name}: {_scalar(value)}"]
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    text = str(value)
+    if re.fullmatch(_PLAIN, text) and not text.endswith(" ") and text.lower() not in _OTHER_YAML:
+        return text
+    return json.dumps(text, ensure_ascii=False)
+
+
+def rewrite(raw: bytes, changes: dict[str, Any], body: str | None = None) -> bytes:
+    """The file with these header fields set (None removes one) and, if given, a new body.
+
+    Every other byte stays. A list may only grow: its new items are added to the old ones.
+    """
+    text = decode(raw)
+    where = find_header(text)
+    if where is None:
+        raise FormatError("there is no header to change")
+    start, end, body_start = where
+    header, newline = text[start:end], "\r\n" if text[:start].endswith("\r\n") else "\n"
+    old = read_header(header)
+    changed = {name: value for name, value in changes.items() if value != old.get(name)}
+    header = _edit(header, old, changed, newline)
+    if not _holds(header, old | changes):
+        raise FormatError("the header is written in a way Co cannot change line by line")
+    if body is not None:
+        text = text[:body_start] + _new_body(text[body_start:], body, newline)
+    return (text[:start] + header + text[end:]).encode()
+
+
+def _holds(header: str, wanted: dict[str, Any]) -> bool:
+    """Whether a header reads as what was wanted; nothing and an empty list are the same."""
+    try:
+        found = read_header(header)
+    except FormatError:
+        return False
+    return {name: value for name, value in found.items() if value not in (None, [])} == {
+        name: value for name, value in wanted.items() if value not in (None, [])
+    }
+
+
+def _new_body(old: str, body: str, newline: str) -> str:
+    lead = old[: len(old) - len(old.lstrip("\r\n"))] if old.strip() else newline
+    tail = old[len(old.rstrip("\r\n")) :] or newline
+    return lead + body.replace("\r\n", "\n").replace("\n", newline) + tail
+
+
+class _Field(NamedTuple):
+    """Where one top-level field stands in the header, by PyYAML's marks: from 0, end exclusive."""
+
+    name: str
+    line: int
+    value: Any
+
+    @property
+    def end(self) -> Any:
+        """Where the value ends; a block's own mark would take in the blank lines after it."""
+        node = self.value
+        while node.id != "scalar" and not node.flow_style and node.value:
+            node = node.value[-1][1] if node.id == "mapping" else node.value[-1]
+        return node.end_mark
+
+    @property
+    def end_line(self) -> int:
+        below: int = self.end.line + (self.end.column > 0)
+        return max(below, self.line + 1)
+
+
+def _fields(header: str) -> dict[str, _Field]:
+    """Each top-level field, by name."""
+    node = compose(re.sub(_OTHER_BREAKS, "?", header))
+    pairs = node.value if node is not None and node.id == "mapping" else []
+    return {key.value: _Field(key.value, key.start_mark.line, value) for key, value in pairs}
+
+
+def _edit(header: str, old: dict[str, Any], changes: dict[str, Any], newline: str) -> str:
+    lines = header.split("\n")
+    ends = "\r" if newline == "\r\n" else ""
+    fields = _fields(header)
+    known = [fields[name] for name in changes if name in fields]
+    for field in sorted(known, key=lambda field: -field.line):
+        value, before = changes[field.name], old[field.name]
+        if value is None:
+            del lines[field.line : field.end_line]
+        elif field.value.id == "sequence" and value[: len(before)] == before:
+            _grow(lines, field, value[len(before) :], ends)
+        else:
+            _set(lines, field, value, ends)
+    new = [
+        line
+        for name, value in changes.items()
+        if name not in fields and value is not None
+        for line in _entry(name, value)
+    ]
+    lines[-1:] = [line + ends for line in new] + lines[-1:]
+    return "\n".join(lines)
+
+
+def _set(lines: list[str], field: _Field, value: Any, ends: str) -> None:
+    start, end = field.value.start_mark, field.value.end_mark
+    if field.value.id != "scalar" or not start.line == end.line == field.line:
+        lines[field.line : field.end_line] = [line + ends for line in _entry(field.name, value)]
+        return
+    line = lines[field.line]
+    before, after = line[: start.column], line[end.column :]
+    if isinstance(value, list):  # in place of nothing: the line and its remark stay
+        items = [item + ends for item in _entry(field.name, value)[1:]]
+        lines[field.line : field.line + 1] = [before.rstrip(" ") + after, *items]
+        return
+    text, style = _scalar(value), field.value.style
+    if style and isinstance(value, str) and not {style, "\\", "\n"} & set(value):
+        text = f"{style}{value}{style}"
+    gap = " " if start.column == end.column and not before.endswith(" ") else ""
+    lines[field.line] = before + gap + text + after
+
+
+def _grow(lines: list[str], field: _Field, items: list[str], ends: str) -> None:
+    """Add items to a list in the style it is written in."""
+    if not field.value.flow_style:
+        first = lines[field.value.start_mark.line]
+        dash = first[: first.index("-")]
+        lines[field.end_line : field.end_line] = [
+            f"{dash}- {_scalar(item)}{ends}" for item in items
+        ]
+        return
+    at, line = field.end.column - 1, lines[field.end.line]
+    comma = ", " if field.value.value else ""
+    more = comma + ", ".join(_scalar(item) for item in items)
+    lines[field.end.line] = line[:at].rstrip(" ") + more + line[at:]
