@@ -27,7 +27,7 @@ from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from co_cli import prompts, trust
 from co_cli.agent.approval import Asker, Decision, Review, Reviewed
 from co_cli.agent.capability import get_agent
-from co_cli.chat.events import Event, Failed, Words
+from co_cli.chat.events import TextDelta, TurnEvent, TurnFailed
 from co_cli.chat.session import Session
 from co_cli.chat.transcripts import Transcript
 from co_cli.config import Settings
@@ -70,17 +70,17 @@ def begin(choice: Choice, seconds: float = LONG, ask: Asker | None = None) -> Se
     return Session(deps, choice, prompt, Transcript.begin(os.getcwd(), now), ask)
 
 
-def said(session: Session, text: str | None) -> list[Event]:
-    async def listen() -> list[Event]:
+def said(session: Session, text: str | None) -> list[TurnEvent]:
+    async def listen() -> list[TurnEvent]:
         return [event async for event in session.turn(text)]
 
     with in_time(LONG):
         return asyncio.run(listen())
 
 
-def line(events: list[Event]) -> str:
+def line(events: list[TurnEvent]) -> str:
     """What a person reads in the end; it must be one line about one failure."""
-    [failed] = [event for event in events if isinstance(event, Failed)]
+    [failed] = [event for event in events if isinstance(event, TurnFailed)]
     assert failed.trouble.retry
     assert "\n" not in failed.trouble.line
     return failed.trouble.line
@@ -159,7 +159,7 @@ def test_the_conversation_goes_on_afterwards(server: Server, fault: str, seconds
     later = begin(session.choice, LONG)
     later.resume(kept)
     assert later.messages == session.messages
-    words = [event.text for event in said(later, None) if isinstance(event, Words)]
+    words = [event.text for event in said(later, None) if isinstance(event, TextDelta)]
     assert "".join(words) == "You said: hello there"
 
 
@@ -194,7 +194,7 @@ def test_what_was_approved_is_not_asked_for_again(seconds: float) -> None:
     session = begin(Choice("offline", "", "a test"), seconds, ask)
     session.agent = get_agent(FunctionModel(stream_function=stream), prompt="Hi", ask=ask)
     line(said(session, "keep it"))
-    assert [type(event).__name__ for event in said(session, None)] == ["Words"]
+    assert [type(event).__name__ for event in said(session, None)] == ["TextDelta"]
     assert len(asked) == 1
     assert [note.body for note in Notebook(".co-cli/knowledge").notes()] == ["Cranes need oil"]
 
@@ -219,7 +219,7 @@ def test_the_time_that_the_person_takes_does_not_count() -> None:
 
     session = begin(Choice("offline", "", "a test"), seconds, ask)
     session.agent = get_agent(FunctionModel(stream_function=stream), prompt="Hi", ask=ask)
-    assert [event for event in said(session, "keep it") if isinstance(event, Failed)] == []
+    assert [event for event in said(session, "keep it") if isinstance(event, TurnFailed)] == []
 
 
 def test_the_steps_of_an_answer_share_its_time(server: Server) -> None:
@@ -247,7 +247,7 @@ def test_a_summary_that_does_not_come_is_given_up(server: Server) -> None:
         session.messages += [*history_turn()]
     with in_time(LONG):
         told = asyncio.run(session.compact())
-    assert told == "No summary could be had; 2 old messages left out."
+    assert told == "Left out 2 old messages: no summary was made."
 
 
 def history_turn() -> Iterator[ModelMessage]:
@@ -262,7 +262,7 @@ def test_a_long_answer_is_no_endless_one() -> None:
 
     session = begin(Choice("offline", "", "a test"))
     session.agent = get_agent(FunctionModel(stream_function=stream), prompt="Hi")
-    words = [event.text for event in said(session, "go") if isinstance(event, Words)]
+    words = [event.text for event in said(session, "go") if isinstance(event, TextDelta)]
     assert sum(map(len, words)) == LARGEST
 
 

@@ -210,7 +210,7 @@ def test_a_fault_is_one_clear_line_and_the_chat_goes_on(
         chat.say("I prefer tabs over spaces")
         chat.until(line)
         chat.say("/model openai:good")
-        chat.until("openai:good answers from here on.")
+        chat.until("Now using openai:good.")
         chat.say("hello again")
         assert "Traceback" not in chat.until("You said: hello again")
         assert chat.leave().code == 0
@@ -232,7 +232,7 @@ def test_a_model_that_blunders_once_is_put_right(server: Server, model: str) -> 
 def test_enter_tries_again_with_the_conversation_kept(server: Server, model: str) -> None:
     with Talking(**connected(server, model)) as chat:
         chat.say("I prefer tabs over spaces")
-        chat.until("Enter tries again >")
+        chat.until("Press Enter to try again >")
         chat.say("")
         assert "User prefers tabs over spaces" in chat.until("[e]dit >")
         chat.say("y")
@@ -247,7 +247,7 @@ def test_a_missing_key_says_what_to_do_and_the_chat_stays() -> None:
         chat.say("hello")
         chat.until("needs a key, and ANTHROPIC_API_KEY is not set")
         chat.say("/model offline")
-        chat.until("offline answers from here on.")
+        chat.until("Now using offline.")
         assert chat.leave().code == 0
 
 
@@ -256,7 +256,7 @@ def test_a_refused_connection_is_told_and_offered_again() -> None:
     with Talking("--model", "openai:x", **env) as chat:
         chat.say("hello")
         chat.until("cannot be reached at 127.0.0.1:9")
-        chat.until("Enter tries again >")
+        chat.until("Press Enter to try again >")
         assert chat.leave().code == 0
 
 
@@ -306,22 +306,22 @@ def test_a_cloned_folder_is_asked_about_before_anything_of_it_is_used() -> None:
         ("/recall deploy", "   1  20"),
         ("/forget 1", "Forgot memory 1"),
         ("/forget 9", "there is no memory 9"),
-        ("/protect 1", "Memory 1 is protected now"),
+        ("/protect 1", "Memory 1 is now protected"),
         ("/restore 1", "is not archived"),
         ("/undo", "Undone: save of 001-we-deploy-on-tuesdays.md"),
         ("/undo 1", "Undone: save of 001-we-deploy-on-tuesdays.md"),
         ("/undo x", "Usage: /undo"),
-        ("/clear x", "takes nothing after it; nothing was done."),
+        ("/clear x", "takes no argument; nothing was done."),
         ("/context", "no context files; 1 memory; offline"),
         ("/tools", "save_memory    Offer to remember a fact"),
         ("/model", "To connect a model"),
         ("/model nonsense", "there is no model 'nonsense'"),
         ("/personality", "* finch"),
-        ("/personality sonnet", "Co is sonnet from here on."),
+        ("/personality sonnet", "Now using the personality sonnet."),
         ("/personality nobody", "nobody"),
         ("/compact", "There is nothing to summarise yet."),
-        ("/clear", "A new conversation."),
-        ("/history", "No conversations are kept from here yet."),
+        ("/clear", "Started a new conversation."),
+        ("/history", "There are no earlier conversations in this folder."),
         ("/recal", "Did you mean /recall?"),
     ],
 )
@@ -365,7 +365,7 @@ def test_a_conversation_is_kept_for_its_owner_alone_and_goes_on(server: Server) 
     [kept] = transcripts.recent(os.getcwd(), 5)
     assert stat.S_IMODE(os.stat(kept.path).st_mode) == 0o600
     with Talking("--resume", **env) as chat:
-        chat.until("Going on after: my cat is called Miso")
+        chat.until("Continuing after: my cat is called Miso")
         chat.say("hello")
         chat.until("You said: hello")
         chat.leave()
@@ -453,7 +453,7 @@ def test_an_enter_pressed_too_early_does_not_try_again(server: Server) -> None:
     """Red when a failed turn is repeated by a key that was pressed before it failed."""
     with Talking(**connected(server, "faulty-500")) as chat:
         chat.say("hello\r")
-        chat.until("Enter tries again >")
+        chat.until("Press Enter to try again >")
         assert chat.leave().code == 0
     assert len(server.requests()) == 1
 
@@ -579,7 +579,7 @@ def test_control_c_stops_an_answer_and_not_the_chat(server: Server) -> None:
         chat.process.send_signal(signal.SIGINT)
         chat.until("Stopped.")
         chat.say("/model openai:good")
-        chat.until("openai:good answers from here on.")
+        chat.until("Now using openai:good.")
         chat.say("are you there")
         chat.until("You said: are you there")
         assert chat.leave().code == 0

@@ -39,7 +39,7 @@ from co_cli import prompts, trust
 from co_cli.agent.approval import Asker, Collision, Decision, Proposal, Review, Reviewed, Verdict
 from co_cli.agent.capability import Knowledge
 from co_cli.chat.approval_prompt import Screen
-from co_cli.chat.stream import Speech
+from co_cli.chat.stream import StreamView
 from co_cli.deps import CoDeps
 from co_cli.knowledge.search.hits import How
 
@@ -568,7 +568,7 @@ def spoken(how: str, pieces: list[str]) -> str:
         file=io.StringIO(), width=WIDTH, height=25, force_terminal=True, color_system="truecolor",
         highlight=False, legacy_windows=False, _environ={},
     )  # fmt: skip
-    with Speech(console) as speech:
+    with StreamView(console) as speech:
         for piece in pieces:
             getattr(speech, how)(piece)
             assert speech.live is not None

@@ -171,7 +171,7 @@ def test_a_collision_is_told_in_the_tools_own_words() -> None:
 
 def test_what_was_known_already_is_said_to_be() -> None:
     result = _run("I prefer tabs", saved={**SAVED, "action": "consolidated"})
-    assert result.output == "[5] says this already."
+    assert result.output == "[5] already says this."
 
 
 def test_a_question_is_answered_with_quoted_notes_best_first_and_weak_ones_apart() -> None:
@@ -189,7 +189,7 @@ def test_a_question_is_answered_with_quoted_notes_best_first_and_weak_ones_apart
 def test_only_weak_notes_are_no_answer() -> None:
     result = _run("which shell do I use", found=NOTES[1:])
     assert result.output == (
-        "I have nothing that surely answers this.\n"
+        "I have nothing that clearly answers this.\n"
         "\nThis may be related:\n\n- I prefer Elm, remember that [g3]"
     )
 
@@ -356,7 +356,7 @@ def test_an_answer_of_any_shape_is_put_into_words(content: Any, told: str) -> No
 @pytest.mark.parametrize(
     ("tool", "content", "told"),
     [
-        ("list_memories", {"memories": []}, "I remember nothing yet."),
+        ("list_memories", {"memories": []}, "I have no memories yet."),
         ("forget_memory", {"ref": "3"}, "Done."),
         ("another_tool", "as it is", "as it is"),
     ],

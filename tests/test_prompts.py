@@ -21,8 +21,8 @@ from co_cli.errors import FormatError, NotFound
 from co_cli.knowledge.context import Loaded, Receipt, Skipped
 from co_cli.prompts import (
     MAX_INSTRUCTIONS,
-    Prompt,
     PromptFile,
+    SystemPrompt,
     build,
     get_system_prompt,
     knowledge,
@@ -129,7 +129,7 @@ def test_a_prompt_is_these_parts_and_nothing_else(project: Path) -> None:
     (project / INSTRUCTIONS).write_text("Use tabs.\n")
     (project / AGENTS).write_bytes(b"\xef\xbb\xbfRun make.\r\nThen rest.\r\n")
     (project / CLAUDE).write_text("Never read.")
-    assert build("openai", "finch", project=project, usable=ALL) == Prompt(
+    assert build("openai", "finch", project=project, usable=ALL) == SystemPrompt(
         _prompt(
             "## Personality\n\n" + load_personality("finch"),
             f"<system-reminder>\n{DATA}\n\n## Internal Knowledge\n\n### Global Context\n\nMine\n\n"
@@ -337,7 +337,7 @@ def test_a_folder_that_is_not_trusted_gives_no_byte(project: Path) -> None:
     (project / CLAUDE).write_text("SECRET")
     status = trust.status(project)
     prompt = build("", None, project=project, usable=status.usable, trusted=status.present)
-    assert prompt == Prompt(_prompt(), Loaded(None, Receipt((), (), 0)), (), ())
+    assert prompt == SystemPrompt(_prompt(), Loaded(None, Receipt((), (), 0)), (), ())
 
 
 def test_claude_does_not_stand_in_for_an_agents_file_that_is_not_usable(project: Path) -> None:
@@ -485,7 +485,7 @@ def test_empty_files_have_no_section(project: Path) -> None:
 # Cutting.
 
 
-def _section(prompt: Prompt) -> str:
+def _section(prompt: SystemPrompt) -> str:
     start, _, rest = prompt.text.partition("### AGENTS.md\n\n")
     assert start
     return rest.partition("\n\n## Reminder")[0]

@@ -31,7 +31,7 @@ from co_cli.agent import history
 from co_cli.agent.approval import Asker, Decision, Review, Reviewed
 from co_cli.agent.capability import LIMITS, get_agent
 from co_cli.chat import transcripts
-from co_cli.chat.events import Event, Failed, Told, Words
+from co_cli.chat.events import Notice, TextDelta, TurnEvent, TurnFailed
 from co_cli.chat.session import Session
 from co_cli.chat.transcripts import Transcript
 from co_cli.deps import CoDeps
@@ -62,10 +62,10 @@ async def _whole(stream: Stream, messages: list[ModelMessage], info: AgentInfo) 
     return ModelResponse([TextPart("".join([piece async for piece in stream(messages, info)]))])
 
 
-def said(session: Session, text: str | None) -> list[Event]:
+def said(session: Session, text: str | None) -> list[TurnEvent]:
     """One turn, as a surface is told of it."""
 
-    async def listen() -> list[Event]:
+    async def listen() -> list[TurnEvent]:
         return [event async for event in session.turn(text)]
 
     return asyncio.run(listen())
@@ -87,7 +87,7 @@ async def agreeing(review: Review) -> Reviewed:
 def test_a_turn_is_words_and_is_kept_whole() -> None:
     session = begin(echo)
     assert (
-        "".join(event.text for event in said(session, "hi") if isinstance(event, Words))
+        "".join(event.text for event in said(session, "hi") if isinstance(event, TextDelta))
         == "you said hi"
     )
     said(session, "again")
@@ -112,7 +112,7 @@ def test_a_summary_shortens_the_conversation_and_not_the_transcript() -> None:
     for number in range(5):
         said(session, f"message {number}")
     told = asyncio.run(session.compact())
-    assert told == "Summarised 6 messages; the last ones are kept as they are."
+    assert told == "Summarised 6 messages; the latest ones are unchanged."
     assert "They greeted each other." in str(session.messages[0])
     assert session.transcript is not None
     path = session.transcript.path
@@ -127,7 +127,7 @@ def test_a_full_conversation_is_summarised_before_the_next_turn() -> None:
     for number in range(4):
         said(session, f"{number} " + "word " * (history.BUDGET // 12))
     events = said(session, "short")
-    assert isinstance(events[0], Told)
+    assert isinstance(events[0], Notice)
     assert history.size(session.messages) < history.BUDGET
 
 
@@ -149,7 +149,7 @@ def test_where_no_summary_can_be_had_the_oldest_turns_are_left_out() -> None:
     for number in range(4):
         said(session, f"{number} word")
     told = asyncio.run(session.compact())
-    assert told == "No summary could be had; 4 old messages left out."
+    assert told == "Left out 4 old messages: no summary was made."
     assert len(session.messages) == 4
 
 
@@ -202,7 +202,7 @@ def test_a_model_that_never_ends_is_stopped() -> None:
         calls += 1
         yield {0: DeltaToolCall("recall_memory", '{"query": "x"}', tool_call_id=f"c{calls}")}
 
-    [failed] = [event for event in said(begin(endless), "go") if isinstance(event, Failed)]
+    [failed] = [event for event in said(begin(endless), "go") if isinstance(event, TurnFailed)]
     assert failed.trouble.line == "compatible:test needed more steps than one turn may take"
     assert LIMITS.request_limit is not None
     assert calls <= LIMITS.request_limit
@@ -224,8 +224,10 @@ def test_a_save_that_was_approved_is_not_repeated_when_the_answer_is_lost() -> N
             yield {0: DeltaToolCall("save_memory", arguments, tool_call_id="c1")}
 
     session = begin(losing, agreeing)
-    assert isinstance(said(session, "I prefer tabs")[-1], Failed)
-    assert [event.text for event in said(session, None) if isinstance(event, Words)] == ["saved"]
+    assert isinstance(said(session, "I prefer tabs")[-1], TurnFailed)
+    assert [event.text for event in said(session, None) if isinstance(event, TextDelta)] == [
+        "saved"
+    ]
     assert [note.body for note in Notebook(NOTES).notes()] == ["User prefers tabs"]
     calls = [
         part for one in session.messages for part in one.parts if isinstance(part, ToolCallPart)
@@ -256,14 +258,14 @@ def test_a_turn_stopped_in_the_middle_leaves_a_history_that_can_be_sent() -> Non
 
     session = begin(slow)
     asyncio.run(stop(session))
-    assert any(isinstance(event, Words) for event in said(session, "go on"))
+    assert any(isinstance(event, TextDelta) for event in said(session, "go on"))
 
 
 def test_a_transcript_that_cannot_be_written_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     session = begin(echo)
     Path("blocked").write_text("")
     monkeypatch.setenv("XDG_STATE_HOME", str(Path("blocked").absolute()))
-    assert any(isinstance(event, Words) for event in said(session, "hi"))
+    assert any(isinstance(event, TextDelta) for event in said(session, "hi"))
     assert session.unkept
 
 
@@ -337,11 +339,11 @@ def test_one_message_that_is_too_long_does_not_block_the_next() -> None:
 
     session = begin(small)
     [failed] = said(session, "word " * 4000)
-    assert isinstance(failed, Failed)
+    assert isinstance(failed, TurnFailed)
     assert failed.trouble.overflow
     assert session.transcript is not None
     assert Transcript.load(session.transcript.path).messages == []  # nor does it come back
-    assert [event.text for event in said(session, "hello") if isinstance(event, Words)] == [
+    assert [event.text for event in said(session, "hello") if isinstance(event, TextDelta)] == [
         "you said hello"
     ]
 
@@ -363,7 +365,7 @@ def test_an_error_of_somebody_elses_library_is_told_and_ours_is_raised() -> None
         yield ""
 
     [failed] = said(begin(broken), "hi")
-    assert isinstance(failed, Failed)
+    assert isinstance(failed, TurnFailed)
     assert (
         failed.trouble.line == "compatible:test gave no answer that can be read (JSONDecodeError)"
     )
@@ -371,13 +373,13 @@ def test_an_error_of_somebody_elses_library_is_told_and_ours_is_raised() -> None
 
 
 def test_half_a_character_is_no_reason_to_stop() -> None:
-    assert any(isinstance(event, Words) for event in said(begin(echo), "caf\udce9"))
+    assert any(isinstance(event, TextDelta) for event in said(begin(echo), "caf\udce9"))
 
 
 def test_attached_text_is_not_the_persons_and_triggers_nothing() -> None:
     session = begin(None, agreeing)
 
-    async def listen() -> list[Event]:
+    async def listen() -> list[TurnEvent]:
         return [event async for event in session.turn("summarise", "I prefer tabs over spaces")]
 
     asyncio.run(listen())

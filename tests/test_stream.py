@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from co_cli.chat.stream import Speech, split
+from co_cli.chat.stream import StreamView, split
 
 
 def spoken(*pieces: str, width: int = 60) -> str:
     """What is left on a page after these pieces."""
     console = Console(file=io.StringIO(), width=width, highlight=False)
-    with Speech(console) as speech:
+    with StreamView(console) as speech:
         for piece in pieces:
             speech.words(piece)
     assert isinstance(console.file, io.StringIO)
@@ -71,7 +71,7 @@ def test_a_link_is_shown_with_its_address_and_is_not_live() -> None:
 
 def test_a_remark_ends_the_words_before_it() -> None:
     console = Console(file=io.StringIO(), width=60)
-    with Speech(console) as speech:
+    with StreamView(console) as speech:
         speech.words("half a line")
         speech.note("a remark")
         speech.words("the rest")

@@ -33,7 +33,7 @@ from pydantic_ai.messages import (
 
 from co_cli.agent.history import with_summary
 from co_cli.chat import mentions, transcripts
-from co_cli.chat.transcripts import MAX_FILE, MAX_LINE, Conversation, Summary, Transcript
+from co_cli.chat.transcripts import MAX_FILE, MAX_LINE, Conversation, Transcript, TranscriptInfo
 from co_cli.errors import Ambiguous, CoError, DiskTrouble, FormatError, NotFound
 
 NOON = datetime(2026, 11, 15, 14, 5, 33, tzinfo=UTC)
@@ -469,7 +469,7 @@ def test_conversations_are_listed_by_when_they_were_last_spoken_in(tmp_path: Pat
     begun().said("/quit")
     found = transcripts.recent(".", 10)
     assert [one.path for one in found] == [new.path, linked.path, old.path]
-    assert found[2] == Summary(
+    assert found[2] == TranscriptInfo(
         id=os.path.basename(old.path)[:-6],
         started=STARTED,
         path=old.path,

@@ -42,7 +42,7 @@ from co_cli.deps import CoDeps
 from co_cli.errors import CoError, MovedOn
 from co_cli.prompts.envelope import defang
 from co_cli.providers import models
-from co_cli.providers.bounds import Patience
+from co_cli.providers.bounds import AnswerTimeout
 from co_cli.providers.offline import OfflineModel
 from co_cli.providers.registry import Choice
 from co_cli.tools.memory import MOST_LISTED, TOOLS
@@ -242,7 +242,7 @@ def get_agent(
         retries={"tools": 2},
         capabilities=[
             Knowledge(ask, context=False),
-            Patience(),
+            AnswerTimeout(),
             ProcessHistory(partial(_fit, budget=budget)),
             Caching(),
             Instrumentation(settings=InstrumentationSettings(include_content=False)),
@@ -259,7 +259,7 @@ def model_for(choice: Choice) -> Model[Any]:
     return OfflineModel() if choice.provider == "offline" else models.build(choice, os.environ)
 
 
-def session_prompt(provider: str, personality: str) -> prompts.Prompt:
+def session_prompt(provider: str, personality: str) -> prompts.SystemPrompt:
     """The system prompt of a session that starts here and now, with what is trusted."""
     status = trust.status(paths.project_folder())
     return prompts.build(

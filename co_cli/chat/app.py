@@ -8,14 +8,12 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Thread, get_native_id
 from typing import TYPE_CHECKING, Any
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.completion import CompleteEvent, Completer, Completion
-from prompt_toolkit.document import Document
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from rich.console import Console
@@ -24,15 +22,16 @@ from rich.text import Text
 from co_cli import prompts
 from co_cli.agent.approval import WRITES, Review, Reviewed
 from co_cli.chat import slash, transcripts, typeahead
-from co_cli.chat.approval_prompt import Reader, Screen, set_aside
-from co_cli.chat.events import Event, Failed, Told, Used, Using, Words
-from co_cli.chat.stream import Speech
+from co_cli.chat.approval_prompt import Screen, TerminalInput, set_aside
+from co_cli.chat.completer import SlashCompleter
+from co_cli.chat.events import Notice, TextDelta, ToolFinished, ToolStarted, TurnEvent, TurnFailed
+from co_cli.chat.stream import StreamView
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
 from co_cli.knowledge import Notebook, Shelf
 from co_cli.knowledge.context import Loaded
 from co_cli.knowledge.format.note import now
-from co_cli.knowledge.safety.escape import hanging, visible
+from co_cli.knowledge.safety.escape import hanging
 from co_cli.knowledge.store import disk
 from co_cli.providers.registry import Choice
 from co_cli.results import plural
@@ -47,9 +46,9 @@ _DOING = {
     "forget_memory": "Forgetting",
 }
 CONNECT = (
-    "To connect a model, leave, set GEMINI_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY in your\n"
-    "environment and start again; or run Ollama and type /model ollama:qwen3.\n"
-    'To keep the choice, put {"model": "..."} into ~/.config/co-cli/settings.json.'
+    "To connect a model, set GEMINI_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY in your\n"
+    "environment and restart Co, or start Ollama and type /model ollama:qwen3.\n"
+    'To make the choice permanent, put {"model": "..."} into ~/.config/co-cli/settings.json.'
 )
 
 
@@ -61,9 +60,9 @@ class Chat:
         deps: CoDeps,
         choice: Choice,
         choose: Callable[[str], Choice],
-        prompt: Callable[[str, str, Loaded | None], prompts.Prompt],
+        prompt: Callable[[str, str, Loaded | None], prompts.SystemPrompt],
         personality: str,
-        kept: transcripts.Summary | None = None,
+        kept: transcripts.TranscriptInfo | None = None,
     ) -> None:
         self.deps = deps
         self.choose = choose
@@ -78,11 +77,11 @@ class Chat:
             else transcripts.Transcript.begin(deps.folder(), now)
         )
         self.console = Console(highlight=False, no_color=bool(os.environ.get("NO_COLOR")))
-        self.speech = Speech(self.console)
-        self.screen = Screen(self.console, Reader())
+        self.view = StreamView(self.console)
+        self.screen = Screen(self.console, TerminalInput())
         self.warming: Thread | None = None
         self.reading: Thread | None = None
-        self.talk: Session | None = None
+        self._session: Session | None = None
         self.failed = False
         self.done = False
 
@@ -94,14 +93,14 @@ class Chat:
         if self.choice.others:
             self.say(self.choice.explain(), "dim")
         if self.choice.provider == "offline":
-            self.say("No model is connected, so I can remember and recall; /model says how.", "dim")
+            self.say("No model is connected, so I can only remember and recall; see /model.", "dim")
         self._greet()
         editor = self._editor()
         while not self.done:
             try:
                 line = await self._line(editor)
             except KeyboardInterrupt:
-                self.say("Ctrl+D or /quit leaves.", "dim")
+                self.say("Press Ctrl+D or type /quit to leave.", "dim")
                 continue
             except EOFError:
                 break
@@ -119,13 +118,13 @@ class Chat:
         if self.failed:
             set_aside(editor)  # an Enter means yes here, and must mean it
         self._read_closely()
-        again = "Enter tries again > " if self.failed else "> "
+        again = "Press Enter to try again > " if self.failed else "> "
         return (await editor.prompt_async(again, default=typeahead.take())).strip()
 
     def _greet(self) -> None:
         if self.resumed:
             said = self.resumed.said[-1] if self.resumed.said else ""
-            self.say(f"Going on after: {said[:100]}", "dim")
+            self.say(f"Continuing after: {said[:100]}", "dim")
         elif not any(_count(book) for book in self.shelf().books()):
             self.say('Tell me something worth keeping, for example "We deploy on Tuesdays".', "dim")
 
@@ -145,7 +144,7 @@ class Chat:
 
         kept = InMemoryHistory(transcripts.said_before(self.deps.folder())[::-1])
         editor: PromptSession[str] = PromptSession(
-            history=kept, completer=Endings(self.shelf), key_bindings=keys, multiline=True,
+            history=kept, completer=SlashCompleter(self.shelf), key_bindings=keys, multiline=True,
             complete_while_typing=True, reserve_space_for_menu=6,
             prompt_continuation="  ", bottom_toolbar=lambda: f" {self.choice} · /help",
         )  # fmt: skip
@@ -181,7 +180,16 @@ class Chat:
             self.reading = Thread(target=read, daemon=True)
             self.reading.start()
 
-    def _session(self) -> Session:
+    async def session(self) -> Session:
+        """The conversation, as soon as it is loaded; CoError when the model cannot be had."""
+        if self._session is None:
+            self._warm()
+            if self.warming is not None:
+                await asyncio.to_thread(self.warming.join)
+            self._session = await asyncio.to_thread(self._new_session)
+        return self._session
+
+    def _new_session(self) -> Session:
         from co_cli.chat.session import Session
 
         session = Session(self.deps, self.choice, self.prompt, self.transcript, self._asked)
@@ -189,47 +197,38 @@ class Chat:
             session.resume(self.resumed)
         return session
 
-    async def session(self) -> Session:
-        """The conversation, as soon as it is loaded; CoError when the model cannot be had."""
-        if self.talk is None:
-            self._warm()
-            if self.warming is not None:
-                await asyncio.to_thread(self.warming.join)
-            self.talk = await asyncio.to_thread(self._session)
-        return self.talk
-
     # Turns
 
     async def _turn(self, line: str | None) -> None:
         self.failed = False
-        with self.speech as speech:
+        with self.view as view:
             try:
                 session = await self.session()
                 if line is not None:
                     session.write(transcripts.Transcript.said, line)
                 async for event in session.turn(line):
-                    self._show(speech, event)
+                    self._show(view, event)
                 if session.unkept:
-                    speech.note(f"This turn is not in the transcript: {session.unkept}")
+                    view.note(f"This turn was not saved to the transcript: {session.unkept}")
                     session.unkept = ""
             except CoError as error:
                 self._trouble(str(error), error.hint)
 
-    def _show(self, speech: Speech, event: Event) -> None:
+    def _show(self, view: StreamView, event: TurnEvent) -> None:
         match event:
-            case Words():
-                speech.words(event.text)
-            case Using():
-                speech.busy(_DOING.get(event.tool, f"Using {event.tool}"))
-            case Used():
-                failed = not event.brief.startswith("✓")
-                if event.brief and event.tool in WRITES and (failed or self.choice.name):
-                    speech.note(event.brief)  # the offline model says so itself
-                speech.busy("Thinking")
-            case Told():
-                speech.note(event.text)
-            case Failed():
-                speech.pause()
+            case TextDelta():
+                view.words(event.text)
+            case ToolStarted():
+                view.busy(_DOING.get(event.tool, f"Using {event.tool}"))
+            case ToolFinished():
+                told = event.outcome == "done" and not self.choice.name  # offline, by the model
+                if event.text and event.tool in WRITES and not told:
+                    view.note(event.text)
+                view.busy("Thinking")
+            case Notice():
+                view.note(event.text)
+            case TurnFailed():
+                view.pause()
                 self._trouble(event.trouble.line, event.trouble.hint)
                 self.failed = not event.trouble.overflow
 
@@ -240,11 +239,11 @@ class Chat:
 
     async def _asked(self, review: Review) -> Reviewed:
         """The approval screen in the middle of an answer."""
-        self.speech.pause()
+        self.view.pause()
         try:
             return await self.screen(review)
         finally:
-            self.speech.resume()
+            self.view.resume()
 
     async def _stoppable(self, work: Awaitable[None]) -> None:
         """Let ^C stop this and nothing else."""
@@ -253,7 +252,7 @@ class Chat:
             try:
                 await task
             except asyncio.CancelledError:
-                self.speech.pause()
+                self.view.pause()
                 self.say("Stopped.", "dim")
 
     async def _command(self, line: str) -> None:
@@ -293,7 +292,7 @@ class Chat:
         choice = self.choose(name)
         prompt = self.build(choice.provider, self.personality, self.prompt.known)
         await self._change(choice, prompt)
-        return "\n".join([f"{choice} answers from here on.", *prompt.warnings])
+        return "\n".join([f"Now using {choice}.", *prompt.warnings])
 
     async def use_personality(self, name: str) -> str:
         """Say which personality Co has, or take another."""
@@ -307,74 +306,41 @@ class Chat:
         prompt = self.build(self.choice.provider, name, self.prompt.known)
         await self._change(self.choice, prompt)
         self.personality = name
-        return "\n".join([f"Co is {name} from here on.", *prompt.warnings])
+        return "\n".join([f"Now using the personality {name}.", *prompt.warnings])
 
-    async def _change(self, choice: Choice, prompt: prompts.Prompt) -> None:
-        if self.talk is not None:
-            await asyncio.to_thread(self.talk.use, choice, prompt)
+    async def _change(self, choice: Choice, prompt: prompts.SystemPrompt) -> None:
+        if self._session is not None:
+            await asyncio.to_thread(self._session.use, choice, prompt)
         self.choice, self.prompt = choice, prompt
 
     async def compact(self) -> str:
         """Summarise the conversation so far."""
-        with self.speech as speech:
-            speech.busy("Summarising")
+        with self.view as view:
+            view.busy("Summarising")
             return await (await self.session()).compact()
 
     async def clear(self) -> str:
         """Begin a new conversation."""
         (await self.session()).clear()
         self.failed = False
-        return "A new conversation. What is remembered stays."
+        return "Started a new conversation. Your memories are kept."
 
     def history(self) -> str:
         """The conversations kept from here."""
         kept = transcripts.recent(self.deps.folder(), 10)
         rows = [f"{one.id}  {one.started[:16].replace('T', ' ')}  {plural(one.turns, 'turn')}  "
                 f"{one.said[:60]}" for one in kept]  # fmt: skip
-        how = "co chat --resume ID goes on with one."
-        return "\n".join([*rows, how]) if rows else "No conversations are kept from here yet."
+        how = "To continue one: co chat --resume ID"
+        return (
+            "\n".join([*rows, how])
+            if rows
+            else "There are no earlier conversations in this folder."
+        )
 
     def quit(self) -> str:
         """Leave."""
         self.done = True
         return ""
-
-
-class Endings(Completer):
-    """Slash commands, and references where a command takes one."""
-
-    def __init__(self, shelf: Callable[[], Shelf[Notebook]]) -> None:
-        self.shelf = shelf
-
-    def get_completions(
-        self,
-        document: Document,
-        complete_event: CompleteEvent,  # noqa: ARG002
-    ) -> Iterable[Completion]:
-        """What may follow what is typed."""
-        text = document.text_before_cursor
-        if not text.startswith("/"):
-            return
-        name, gap, start = text[1:].partition(" ")
-        if not gap:
-            for known, command in slash.COMMANDS.items():
-                if known.startswith(name):
-                    word = f"/{known} " if command.takes else f"/{known}"
-                    yield Completion(word, -len(text), display_meta=command.help)
-        elif name in slash.REFS:
-            yield from self._refs(name, start)
-
-    def _refs(self, name: str, start: str) -> Iterator[Completion]:
-        try:
-            for book in self.shelf().books():
-                notes = [n for _, n in book.archived()] if name == "restore" else book.notes()
-                for note in notes:
-                    ref = book.ref(note)
-                    if ref.startswith(start):
-                        meta = visible(note.summary, keep="")
-                        yield Completion(ref, -len(start), display_meta=meta)
-        except CoError:
-            return
 
 
 @contextmanager
@@ -391,7 +357,7 @@ def _count(book: Notebook) -> int:
     return sum(name.endswith(".md") for name in disk.list_names(book.memories))
 
 
-def receipt(deps: CoDeps, prompt: prompts.Prompt, choice: Choice) -> str:
+def receipt(deps: CoDeps, prompt: prompts.SystemPrompt, choice: Choice) -> str:
     """What a session starts with, in one line."""
     shelf = deps.shelf()
     books = shelf.books() if deps.usable() else (shelf.user,)

@@ -34,7 +34,7 @@ from co_cli.chat import typeahead
 from co_cli.deps import CoDeps
 from co_cli.knowledge.safety.escape import BAR, difference, hanging, rows
 from co_cli.paths import short
-from co_cli.results import SAME_MATTER, plural
+from co_cli.results import SAME_MATTER
 
 Read = Callable[[str, str], Awaitable[str]]
 _PLACES = {"project": "this project", "user": "your own notebook, everywhere"}
@@ -42,10 +42,13 @@ _TITLES = {
     "forgotten": "Forget this memory?",
     "consolidated": "Co knows this already. Update its wording?",
 }
+_STATES: dict[Verdict, str] = {
+    "yes": "", "no": "  [no]", "update": "  [update]", "keep": "  [keep both]",
+}  # fmt: skip
 _VERDICTS: dict[str, Verdict] = {"y": "yes", "u": "update", "k": "keep", "n": "no"}
 
 
-class Reader:
+class TerminalInput:
     """Asks for a line on the terminal, with a text to begin with; nothing of it is kept."""
 
     def __init__(self) -> None:
@@ -56,13 +59,13 @@ class Reader:
         self.session = self.session or _session()
         set_aside(self.session)
         output = self.session.output
-        if isinstance(output, _Late):
+        if isinstance(output, _LateOutput):
             output.drawn = False
         # The terminal sends ^C as a key; who stops the turn by a signal still can.
         return await self.session.prompt_async(question, default=default, handle_sigint=False)
 
 
-class _Late(Vt100_Output):
+class _LateOutput(Vt100_Output):
     """A screen that sets aside what was typed up to the moment it first shows something."""
 
     drawn = True
@@ -77,12 +80,12 @@ class _Late(Vt100_Output):
 def _session() -> PromptSession[str]:
     if is_dumb_terminal():
         return PromptSession()
-    output = _Late.from_pty(sys.stdout, os.environ.get("TERM"))
+    output = _LateOutput.from_pty(sys.stdout, os.environ.get("TERM"))
     output.enable_cpr = False  # or the terminal's report would be taken for early keys
     session: PromptSession[str] = PromptSession(output=output, prompt_continuation=BAR)
 
     def drawn(_app: object) -> None:
-        assert isinstance(output, _Late)
+        assert isinstance(output, _LateOutput)
         output.drawn = True
 
     session.app.after_render += drawn
@@ -114,7 +117,8 @@ class Screen:
         chosen: dict[int, Verdict] = {}
         while True:
             self._show(proposals, chosen, review.external)
-            said = (await self.read(_question(proposals, review.external), "")).strip().lower()
+            letters = _letters(proposals, review.external)
+            said = (await self.read(f"  {'  '.join(letters)} > ", "")).strip().lower()
             letter, number = _parsed(said, len(proposals))
             offered = letter == "y" or (letter == "a" and not review.external)
             if offered and number is None and (len(proposals) > 1 or not proposals[0].collides):
@@ -125,7 +129,7 @@ class Screen:
                 return Reviewed([Decision(proposal, "no", DECLINED) for proposal in proposals])
             picked = 0 if number is None and len(proposals) == 1 else number
             if picked is None or not self._fits(letter, proposals[picked]):
-                self._say(_help(proposals, review.external))
+                self._say(f"  Please answer with one of: {', '.join(letters)}; Ctrl+C means no.")
             elif letter in ("e", "g"):
                 everywhere = replace(proposals[picked], scope="user")
                 proposals[picked] = (
@@ -152,13 +156,11 @@ class Screen:
         while True:
             lines = [await self.read("  Text:  ", line) for line in edited.text.split("\n")]
             tags = await self.read("  Tags:  ", ", ".join(edited.tags))
-            scope = await self.read(f"  Scope, project or user ({proposal.scope}):  ", "")
-            places = [
-                place for place in _PLACES if scope.strip() and place.startswith(scope.strip())
-            ]
+            typed = await self.read(f"  Scope, project or user ({proposal.scope}):  ", "")
+            scopes = (scope for scope in _PLACES if scope.startswith(typed.strip() or "?"))
             edited = replace(
-                edited, text="\n".join(lines), tags=tuple(re.split(r"\s*,\s*", tags.strip())),
-                scope=places[0] if places else proposal.scope,
+                edited, text="\n".join(lines), scope=next(scopes, proposal.scope),
+                tags=tuple(re.split(r"\s*,\s*", tags.strip())),
             )  # fmt: skip
             changed = await asyncio.to_thread(planned, deps, edited)
             if not changed.refused and not changed.left_out:
@@ -169,38 +171,33 @@ class Screen:
         self, proposals: list[Proposal], chosen: dict[int, Verdict], external: tuple[str, ...]
     ) -> None:
         self.console.print()
-        for number, proposal in enumerate(proposals, 1):
-            mark = f"{number}  " if len(proposals) > 1 else ""
+        for number, proposal in enumerate(proposals):
+            mark = f"{number + 1}  " if len(proposals) > 1 else ""
             title = _TITLES.get(proposal.action, "Remember this?")
-            if proposal.again:
-                title += "  (the notebook changed meanwhile, so Co asks again)"
-            state = {"no": "  [no]", "update": "  [update]", "keep": "  [keep both]"}
-            self._say(f"{mark}{title}{state.get(chosen.get(number - 1, ''), '')}", "bold")
+            again = "  (the notebook has changed, so Co asks again)" if proposal.again else ""
+            state = _STATES[chosen.get(number, "yes")]
+            self._say(f"{mark}{title}{again}{state}", "bold")
             self._quote(proposal.text)
             if proposal.left_out:
-                self._say(
-                    f"  Left out: {proposal.left_out}. [e]dit to say where it is kept.", "yellow"
-                )
+                self._warn(f"Left out: {proposal.left_out}. [e]dit to say where it is kept.")
             tags = [f'"{tag}"' if "," in tag else tag for tag in proposal.tags]
             self._quote(", ".join(tags) or "none", "  Tags   ", "         ")
             place = f"{_PLACES[proposal.scope]}: {_where(proposal, proposals)}"
             self._quote(place, "  Where  ", "         ")
             if proposal.moves:
-                self._say(f"  {proposal.moves}", "yellow")
+                self._warn(proposal.moves)
             if proposal.elsewhere:
-                self._say(
-                    f"  Memory {proposal.elsewhere} of your other notebook says the same.", "yellow"
-                )
+                self._warn(f"Memory {proposal.elsewhere} of your other notebook says the same.")
             if proposal.action == "consolidated":
-                self._say(f"  Memory {proposal.ref} says now:")
+                self._say(f"  Memory {proposal.ref} currently says:")
                 self._quote(proposal.collisions[0].text)
             for old in proposal.collisions if proposal.collides else ():
                 lock = ", protected" if old.protected else ""
                 close = SAME_MATTER if old.same_matter else f"{old.score:.0f}%"
-                self._say(f"  Similar to memory {old.ref} ({close}{lock}):", "yellow")
+                self._warn(f"Similar to memory {old.ref} ({close}{lock}):")
                 self._quote(_changes(old.text, proposal.text))
         if external:
-            self._say("This conversation holds text from outside, so each write is asked about.",
+            self._say("This conversation contains text from outside, so Co asks every time.",
                       "yellow")  # fmt: skip
             self._quote(", ".join(external[:3]), "  From   ", "         ")
 
@@ -209,6 +206,9 @@ class Screen:
         keep = "\n" if first == BAR else ""
         for row in rows(text, self.console.width, first, then, keep=keep):
             self.console.print(Text(row), soft_wrap=True)
+
+    def _warn(self, text: str) -> None:
+        self._say(f"  {text}", "yellow")
 
     def _say(self, text: str, style: str = "") -> None:
         for row in hanging(text, self.console.width, keep=""):
@@ -252,36 +252,15 @@ def _agreed(proposals: list[Proposal], chosen: dict[int, Verdict]) -> list[Decis
 def _letters(proposals: list[Proposal], external: tuple[str, ...]) -> list[str]:
     always = [] if external else ["[a]lways this session"]
     if len(proposals) > 1:
-        beside = (
-            ", similar ones kept beside" if any(proposal.collides for proposal in proposals) else ""
-        )
-        return [
-            f"[y]es to all{beside}",
-            "[n]o",
-            *always,
-            "or one: y2, n2, e2" + _collision_letters(proposals),
-        ]
+        collide = any(one.collides for one in proposals)
+        both, more = (", keeping similar ones", ", u2, k2") if collide else ("", "")
+        return [f"[y]es to all{both}", "[n]o", *always, f"or one: y2, n2, e2{more}"]
     [proposal] = proposals
     edit = [] if proposal.tool == FORGET else ["[e]dit"]
-    if proposal.tool != FORGET and proposal.scope == "project":
+    if edit and proposal.scope == "project":
         edit = ["[g] everywhere", *edit]
     if proposal.collides:
         old = proposal.collisions[0]
         update = [] if old.protected else [f"[u]pdate memory {old.ref}"]
         return [*update, "[k]eep both", "[n]o", *edit]
     return ["[y]es", "[n]o", *always, *edit]
-
-
-def _collision_letters(proposals: list[Proposal]) -> str:
-    return ", u2, k2" if any(proposal.collides for proposal in proposals) else ""
-
-
-def _question(proposals: list[Proposal], external: tuple[str, ...]) -> str:
-    return f"  {'  '.join(_letters(proposals, external))} > "
-
-
-def _help(proposals: list[Proposal], external: tuple[str, ...]) -> str:
-    many = f" ({plural(len(proposals), 'memory')})" if len(proposals) > 1 else ""
-    return (
-        f"  Please answer with one of: {', '.join(_letters(proposals, external))}{many}; ^C is no."
-    )

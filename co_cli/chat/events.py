@@ -2,40 +2,43 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from co_cli.providers.trouble import Trouble
 
+Outcome = Literal["done", "refused", "failed"]
 
-class Words(NamedTuple):
+
+class TextDelta(NamedTuple):
     """A piece of the model's answer."""
 
     text: str
 
 
-class Using(NamedTuple):
+class ToolStarted(NamedTuple):
     """A tool is being used."""
 
     tool: str
 
 
-class Used(NamedTuple):
+class ToolFinished(NamedTuple):
     """A tool is done; what it did in a few words."""
 
     tool: str
-    brief: str
+    outcome: Outcome
+    text: str
 
 
-class Failed(NamedTuple):
+class TurnFailed(NamedTuple):
     """The model did not answer; the conversation is as it was, and may be tried again."""
 
     trouble: Trouble
 
 
-class Told(NamedTuple):
+class Notice(NamedTuple):
     """A remark about the conversation itself."""
 
     text: str
 
 
-Event = Words | Using | Used | Failed | Told
+TurnEvent = TextDelta | ToolStarted | ToolFinished | TurnFailed | Notice

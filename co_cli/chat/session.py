@@ -30,9 +30,9 @@ from pydantic_ai.messages import (
 
 from co_cli import prompts
 from co_cli.agent import history
-from co_cli.agent.approval import Approvals, Asker
+from co_cli.agent.approval import Approvals, Asker, refusal_text
 from co_cli.agent.capability import LIMITS, get_agent, model_for
-from co_cli.chat.events import Event, Failed, Told, Used, Using, Words
+from co_cli.chat.events import Notice, TextDelta, ToolFinished, ToolStarted, TurnEvent, TurnFailed
 from co_cli.chat.transcripts import Conversation, Transcript
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
@@ -43,7 +43,7 @@ from co_cli.providers.trouble import Trouble, explain
 from co_cli.results import plural
 
 log = logging.getLogger("co_cli.chat.app.session")
-Prompt = str | list[UserContent] | None
+UserInput = str | list[UserContent] | None
 _SMALL = 6_000  # tokens: what a local server keeps when nobody told it more
 _FULL = 0.75  # of the budget: time to summarise
 
@@ -54,7 +54,7 @@ class Session:
 
     deps: CoDeps
     choice: Choice
-    prompt: prompts.Prompt
+    prompt: prompts.SystemPrompt
     transcript: Transcript | None
     ask: Asker | None = None
     messages: list[ModelMessage] = field(default_factory=list)
@@ -67,7 +67,7 @@ class Session:
         self.approvals = Approvals(self.ask)
         self.use(self.choice, self.prompt)
 
-    def use(self, choice: Choice, prompt: prompts.Prompt) -> None:
+    def use(self, choice: Choice, prompt: prompts.SystemPrompt) -> None:
         """Go on with this model and prompt; CoError when the model cannot be had."""
         budget = _SMALL if choice.provider == "ollama" else history.BUDGET
         model = model_for(choice)
@@ -83,7 +83,7 @@ class Session:
         try:
             messages = ModelMessagesTypeAdapter.validate_python(kept.messages)
         except ValueError as error:
-            raise CoError("that conversation cannot be read again; it is kept as it is") from error
+            raise CoError("that conversation cannot be resumed; its file is unchanged") from error
         self.messages = history.whole(messages)
 
     def clear(self) -> None:
@@ -95,7 +95,7 @@ class Session:
         if self.transcript is not None:
             self.transcript = Transcript.begin(self.deps.folder(), now)
 
-    async def turn(self, text: str | None, attached: str = "") -> AsyncIterator[Event]:
+    async def turn(self, text: str | None, attached: str = "") -> AsyncIterator[TurnEvent]:
         """Say something and hear the answer; None tries the last thing again.
 
         `attached` is text from elsewhere that goes with it, and is never taken for the person's.
@@ -103,7 +103,7 @@ class Session:
         prompt = _prompt(text, attached)
         full = history.size(self.messages, standing=False) > self.budget * _FULL
         if text is not None and full and (told := await self._shorten()):
-            yield Told(told)
+            yield Notice(told)
         before = self.messages
         for last in (False, True):
             try:
@@ -117,9 +117,9 @@ class Session:
                 if trouble.overflow:  # what is too long would make all that follows too long
                     self.messages = before
                     self.write(self._working, before)
-                yield Failed(trouble)
+                yield TurnFailed(trouble)
                 return
-            yield Told(f"The conversation was too long for the model. {told}")
+            yield Notice(f"The conversation was too long for the model. {told}")
             prompt = None
 
     def _explain(self, error: Exception) -> Trouble:
@@ -131,7 +131,7 @@ class Session:
         line = f"{self.choice} gave no answer that can be read ({type(error).__name__})"
         return trouble or Trouble(line, "Try again, or choose another model.", True)
 
-    async def _run(self, prompt: Prompt) -> AsyncIterator[Event]:
+    async def _run(self, prompt: UserInput) -> AsyncIterator[TurnEvent]:
         began, before = monotonic(), len(self.deps.external)
         async with (
             self.agent,
@@ -184,26 +184,22 @@ class Session:
             return ""
         try:
             request = history.summary_request(older, self.budget // 2)
-            patient = [bounds.Patience(self.deps.answer_seconds)]
+            patient = [bounds.AnswerTimeout(self.deps.answer_seconds)]
             writer = Agent(self.agent.model, capabilities=patient)
             summary = (await writer.run(request, usage_limits=LIMITS)).output
             self.messages = history.with_summary(summary, recent, self.deps.external)
-            told = (
-                f"Summarised {plural(len(older), 'message')}; the last ones are kept as they are."
-            )
+            told = f"Summarised {plural(len(older), 'message')}; the latest ones are unchanged."
         except Exception as error:  # as in a turn
             self._explain(error)
             kept = history.window(self.messages, history.size(recent))
             left = len(self.messages) - len(kept)
             self.messages = kept
-            told = (
-                f"No summary could be had; {plural(left, 'old message')} left out." if left else ""
-            )
+            told = f"Left out {plural(left, 'old message')}: no summary was made." if left else ""
         self.write(self._working, self.messages)
         return told
 
 
-def _prompt(text: str | None, attached: str) -> Prompt:
+def _prompt(text: str | None, attached: str) -> UserInput:
     if text is None:
         return None
     said = text.encode("utf-8", "replace").decode()  # half a character cannot be sent
@@ -234,28 +230,29 @@ def _plain(messages: list[ModelMessage]) -> list[Any]:
     return plain
 
 
-def _tell(event: object) -> Event | None:
+def _tell(event: object) -> TurnEvent | None:
     """What a surface needs to know of the framework's events."""
     if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
-        return Words(event.part.content) if event.part.content else None
+        return TextDelta(event.part.content) if event.part.content else None
     if isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
-        return Words(event.delta.content_delta)
+        return TextDelta(event.delta.content_delta)
     if isinstance(event, FunctionToolCallEvent):
-        return Using(event.part.tool_name)
+        return ToolStarted(event.part.tool_name)
     if isinstance(event, FunctionToolResultEvent):
-        return Used(event.part.tool_name or "", _brief(event.part))
+        return _finished(event.part)
     return None
 
 
-def _brief(part: ToolReturnPart[Any] | RetryPromptPart) -> str:
-    """A tool's result in a few words, for the person who watches; also that it failed."""
-    content = part.content
-    if isinstance(part, ToolReturnPart) and part.outcome == "failed":
-        return f"{part.tool_name} failed: {content}"
+def _finished(part: ToolReturnPart[Any] | RetryPromptPart) -> ToolFinished:
+    """A tool's result in a few words, for the person who watches."""
+    tool, content = part.tool_name or "", part.content
+    outcome = part.outcome if isinstance(part, ToolReturnPart) else "retried"
+    if outcome == "failed":
+        return ToolFinished(tool, "failed", f"{tool} failed: {refusal_text(content)}")
     if not isinstance(content, dict):
-        return ""
-    if "results" in content or "memories" in content:
-        return f"{plural(int(content.get('count', 0)), 'memory')} found"
-    head = str(content.get("display", "")).partition("\n")[0]
-    said = str(content.get("content", "")).partition("\n")[0]
-    return f"{head.partition(':')[0]}: {said}" if said and head.startswith("✓") else head
+        return ToolFinished(tool, "refused" if outcome == "denied" else "done", "")
+    text, said = (str(content.get(name, "")).partition("\n")[0] for name in ("display", "content"))
+    if said:  # as the person put it, where the tool names the file
+        verb = "Updated" if content.get("action") == "consolidated" else "Saved"
+        text = f"✓ {verb} memory {content.get('ref')}: {said}"
+    return ToolFinished(tool, "done", text)

@@ -4,42 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from co_cli.agent.approval import tools_json
 from co_cli.errors import CoError, nearest
 from co_cli.knowledge import Note, Notebook, Shelf
 from co_cli.results import marks, recall_text, replaced_text, span
 
-Answer = str | Awaitable[str]
+if TYPE_CHECKING:
+    from co_cli.chat.app import Chat
 
-
-class Talk(Protocol):
-    """What a command may ask of the chat it is typed in."""
-
-    def shelf(self) -> Shelf[Notebook]:
-        """The notebooks visible from here."""
-
-    def context(self) -> str:
-        """What entered the prompt, file by file."""
-
-    def use_model(self, name: str) -> Answer:
-        """Say which model answers, or take another."""
-
-    def use_personality(self, name: str) -> Answer:
-        """Say which personality Co has, or take another."""
-
-    def compact(self) -> Answer:
-        """Summarise the conversation so far."""
-
-    def clear(self) -> Answer:
-        """Begin a new conversation."""
-
-    def history(self) -> str:
-        """The conversations kept from here."""
-
-    def quit(self) -> str:
-        """Leave."""
+Reply = str | Awaitable[str]
 
 
 class SlashCommand(NamedTuple):
@@ -49,12 +24,12 @@ class SlashCommand(NamedTuple):
     """
 
     help: str
-    run: Callable[[Any, str], Answer]
+    run: Callable[[Any, str], Reply]
     takes: str = ""
     on_notes: bool = False
 
 
-def run(talk: Talk, line: str) -> Answer:
+def run(chat: Chat, line: str) -> Reply:
     """Carry out a line such as `/forget 12`; errors come back as words."""
     name, _, argument = line.removeprefix("/").partition(" ")
     command = COMMANDS.get(name.lower())
@@ -62,9 +37,9 @@ def run(talk: Talk, line: str) -> Answer:
         near = nearest(name.lower(), COMMANDS)
         return f"There is no /{name[:40]}. " + (f"Did you mean /{near}?" if near else "Try /help.")
     if argument.strip() and not command.takes:
-        return f"/{name.lower()} takes nothing after it; nothing was done."
+        return f"/{name.lower()} takes no argument; nothing was done."
     try:
-        return command.run(talk.shelf() if command.on_notes else talk, argument.strip())
+        return command.run(chat.shelf() if command.on_notes else chat, argument.strip())
     except CoError as error:
         return error.sentence()
 
@@ -91,7 +66,7 @@ def _forget(book: Notebook, ref: str) -> str:
 
 def _protect(book: Notebook, ref: str) -> str:
     saved = book.protect(ref, actor="chat")
-    state = "is protected already" if saved.action == "unchanged" else "is protected now"
+    state = "was already protected" if saved.action == "unchanged" else "is now protected"
     return f"Memory {saved.ref} {state}: {saved.note.summary}"
 
 
@@ -161,7 +136,7 @@ def tools_text() -> str:
     )
 
 
-def _help(_talk: Talk, _argument: str) -> str:
+def _help(_chat: Chat, _argument: str) -> str:
     rows = [
         (f"/{name} {command.takes}".rstrip(), command.help) for name, command in COMMANDS.items()
     ]
@@ -173,22 +148,22 @@ def _help(_talk: Talk, _argument: str) -> str:
 
 
 COMMANDS = {
-    "help": SlashCommand("This list", _help),
-    "memories": SlashCommand("List what is remembered", _memories, "[tag]", True),
-    "recall": SlashCommand("Search it yourself, without the model", _recall, "words", True),
+    "help": SlashCommand("Show this list", _help),
+    "memories": SlashCommand("List your memories", _memories, "[tag]", True),
+    "recall": SlashCommand("Search your memories without the model", _recall, "words", True),
     "forget": SlashCommand("Archive a memory", forget, "id", True),
-    "protect": SlashCommand("Keep a memory from forget and decay", protect, "id", True),
+    "protect": SlashCommand("Protect a memory from forget and decay", protect, "id", True),
     "restore": SlashCommand("Bring an archived memory back", restore, "id", True),
-    "undo": SlashCommand("Take back the last change here (-g: to your own)", _undo, "[-g]", True),
-    "context": SlashCommand("What Co loaded into this session", lambda talk, _: talk.context()),
-    "tools": SlashCommand("What the model may use, and what asks", lambda _talk, _: tools_text()),
-    "model": SlashCommand("Show or change the model", lambda talk, name: talk.use_model(name),
+    "undo": SlashCommand("Undo the last change here (-g: your notebook)", _undo, "[-g]", True),
+    "context": SlashCommand("Show what this session loaded", lambda chat, _: chat.context()),
+    "tools": SlashCommand("List the model's tools and which ask", lambda _chat, _: tools_text()),
+    "model": SlashCommand("Show or change the model", lambda chat, name: chat.use_model(name),
                           "[provider:name]"),
     "personality": SlashCommand("Show or change how Co speaks",
-                                lambda talk, name: talk.use_personality(name), "[name]"),
-    "compact": SlashCommand("Summarise the conversation so far", lambda talk, _: talk.compact()),
-    "clear": SlashCommand("Begin a new conversation", lambda talk, _: talk.clear()),
-    "history": SlashCommand("Conversations kept from this folder", lambda talk, _: talk.history()),
-    "quit": SlashCommand("Leave (also Ctrl+D)", lambda talk, _: talk.quit()),
+                                lambda chat, name: chat.use_personality(name), "[name]"),
+    "compact": SlashCommand("Summarise the conversation so far", lambda chat, _: chat.compact()),
+    "clear": SlashCommand("Start a new conversation", lambda chat, _: chat.clear()),
+    "history": SlashCommand("List conversations in this folder", lambda chat, _: chat.history()),
+    "quit": SlashCommand("Leave (also Ctrl+D)", lambda chat, _: chat.quit()),
 }  # fmt: skip
 REFS = frozenset(name for name, command in COMMANDS.items() if command.takes == "id")

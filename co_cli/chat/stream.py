@@ -22,7 +22,7 @@ _FENCE = re.compile(r" {0,3}(```+|~~~+)")
 _SPARE = 4  # lines of the screen that the block being written leaves free
 
 
-class Speech:
+class StreamView:
     """What is shown while a model speaks and works."""
 
     def __init__(self, console: Console) -> None:

@@ -48,7 +48,7 @@ class Conversation(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-class Summary(NamedTuple):
+class TranscriptInfo(NamedTuple):
     """A conversation in a list; `said` is the first thing the person said in it."""
 
     id: str
@@ -163,12 +163,12 @@ class Transcript:
             os.close(fd)
 
 
-def recent(project: AnyPath, limit: int) -> list[Summary]:
+def recent(project: AnyPath, limit: int) -> list[TranscriptInfo]:
     """This project's conversations that can go on, the one last spoken in first."""
-    return list(islice(_summaries(_of(project)), limit))
+    return list(islice(_infos(_of(project)), limit))
 
 
-def latest(project: AnyPath) -> Summary:
+def latest(project: AnyPath) -> TranscriptInfo:
     """The conversation that was last spoken in here."""
     found = recent(project, 1)
     if not found:
@@ -176,9 +176,9 @@ def latest(project: AnyPath) -> Summary:
     return found[0]
 
 
-def find(project: AnyPath, prefix: str) -> Summary:
+def find(project: AnyPath, prefix: str) -> TranscriptInfo:
     """The one conversation here whose id, or the four letters it ends with, begins like this."""
-    found = list(_summaries(path for path in _of(project) if prefix and _is_called(path, prefix)))
+    found = list(_infos(path for path in _of(project) if prefix and _is_called(path, prefix)))
     if len(found) == 1:
         return found[0]
     lines = [f"      {one.id}  {_short(one.said)}" for one in found or recent(project, 10)]
@@ -290,13 +290,13 @@ def _project(path: str) -> str:
     return named if isinstance(named, str) else ""
 
 
-def _summaries(paths: Iterator[str]) -> Iterator[Summary]:
+def _infos(paths: Iterator[str]) -> Iterator[TranscriptInfo]:
     for path in paths:
         with suppress(CoError):
             talk = Transcript.load(path)
             words = [*talk.said, ""]
             if talk.messages:
-                yield Summary(_id(path), talk.started, path, words[0], talk.turns)
+                yield TranscriptInfo(_id(path), talk.started, path, words[0], talk.turns)
 
 
 def _id(path: str) -> str:

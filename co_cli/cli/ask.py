@@ -21,7 +21,7 @@ from co_cli.agent.approval import (
     Reviewed,
     impossible,
 )
-from co_cli.chat.events import Failed, Told, Used, Words
+from co_cli.chat.events import Notice, TextDelta, ToolFinished, TurnFailed
 from co_cli.cli.options import assume_yes
 from co_cli.cli.output import notice
 from co_cli.cli.session import build_prompt, enter, log_content, log_level, with_model
@@ -117,14 +117,14 @@ async def _answer(session: Session, text: str, piped: str) -> bool:
     said = False
     async for event in session.turn(text, attached):
         match event:
-            case Words():
+            case TextDelta():
                 click.echo(visible(event.text), nl=False)
                 said = True
-            case Used() if event.brief and event.tool in WRITES:
-                notice(event.brief)
-            case Told():
+            case ToolFinished() if event.text and event.tool in WRITES:
                 notice(event.text)
-            case Failed():
+            case Notice():
+                notice(event.text)
+            case TurnFailed():
                 notice(f"co: {event.trouble.line}")
                 if event.trouble.hint:
                     notice(f"    {event.trouble.hint}")

@@ -73,7 +73,7 @@ def _news(workspace: Workspace[Notebook], notes: int) -> str:
 
 def build_prompt(
     workspace: Workspace[Any], provider: str, personality: str, known: Loaded | None = None
-) -> prompts.Prompt:
+) -> prompts.SystemPrompt:
     """A session's system prompt, with warnings about what it goes without."""
     status = trust.status(workspace.project)  # the person may have edited something meanwhile
     prompt = prompts.build(
@@ -85,7 +85,7 @@ def build_prompt(
     return prompt._replace(warnings=(*prompt.warnings, *_left_out(workspace, prompt)))
 
 
-def _left_out(workspace: Workspace[Any], prompt: prompts.Prompt) -> Iterator[str]:
+def _left_out(workspace: Workspace[Any], prompt: prompts.SystemPrompt) -> Iterator[str]:
     """What a session goes without, a line each: a long file's end, memories nobody can read."""
     for file in prompt.files:
         if file.bytes_cut:

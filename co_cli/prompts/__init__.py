@@ -25,8 +25,8 @@ from co_cli.prompts.personality import load_personality, personalities, voice
 
 __all__ = [
     "MAX_INSTRUCTIONS",
-    "Prompt",
     "PromptFile",
+    "SystemPrompt",
     "build",
     "get_system_prompt",
     "knowledge",
@@ -55,7 +55,7 @@ class PromptFile(NamedTuple):
         return f"{self.relpath}{f' ({self.bytes_cut:,} bytes cut)' if self.bytes_cut else ''}"
 
 
-class Prompt(NamedTuple):
+class SystemPrompt(NamedTuple):
     """The system prompt, what entered it, and every line that a person should be told about it."""
 
     text: str
@@ -104,7 +104,7 @@ def build(
     usable: Container[str],
     trusted: Mapping[str, str] | None = None,
     known: Loaded | None = None,
-) -> Prompt:
+) -> SystemPrompt:
     """The prompt with the person's files and those of the project's that are `usable`.
 
     `trusted` are the digests that the person agreed to (`TrustStatus.present`): a file that is no
@@ -122,7 +122,7 @@ def build(
         parts.append("\n\n".join(["## Project-Specific Instructions", *sections]))
     parts.append(shipped.text("closing.md", provider))
     warnings = (*known.receipt.warnings(), *files.warnings)
-    return Prompt("\n\n".join(parts) + "\n", known, tuple(files.used), warnings)
+    return SystemPrompt("\n\n".join(parts) + "\n", known, tuple(files.used), warnings)
 
 
 def knowledge(project: AnyPath | None, trusted: Mapping[str, str]) -> str:

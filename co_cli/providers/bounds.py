@@ -27,7 +27,7 @@ _CONNECT = 5.0  # seconds
 
 
 @dataclass
-class Patience(AbstractCapability[Any]):
+class AnswerTimeout(AbstractCapability[Any]):
     """Gives up on a model that takes too long for all its part in one answer.
 
     The time that tools take does not count, and so neither does waiting for the person.
@@ -36,7 +36,7 @@ class Patience(AbstractCapability[Any]):
     seconds: float = 0.0
     left: float = 0.0
 
-    async def for_run(self, ctx: RunContext[Any]) -> Patience:
+    async def for_run(self, ctx: RunContext[Any]) -> AnswerTimeout:
         """The same for one run, with all its time before it."""
         given = ctx.deps if isinstance(ctx.deps, CoDeps) else CoDeps()
         seconds = self.seconds or given.answer_seconds

@@ -243,7 +243,7 @@ def _saved(values: Mapping[str, Any], display: str) -> str:
     """What a save did, from what the tool says: the person may have changed the words."""
     known = values.get("action") == "consolidated"
     said = str(values.get("content") or "").strip()
-    head = f"[{values['ref']}] says this already." if known else f"Saved as [{values['ref']}]"
+    head = f"[{values['ref']}] already says this." if known else f"Saved as [{values['ref']}]"
     head += "" if known else f": {said}" if said else "."
     more = [line for line in display.splitlines()[1:] if not line.startswith("Location:")]
     return "\n".join([head, *more])
@@ -255,14 +255,14 @@ def _recalled(hits: Sequence[Mapping[str, Any]]) -> str:
     weak = [_quoted(hit) for hit in hits if hit.get("weak")][: _RELATED if sure else None]
     if not hits:
         return _NOTHING
-    found = _bullets("You told me:", sure) if sure else "I have nothing that surely answers this."
+    found = _bullets("You told me:", sure) if sure else "I have nothing that clearly answers this."
     related = _bullets("This may be related:", weak) if weak else ""
     return "\n\n".join(filter(None, [found, related]))
 
 
 def _listed(rows: Sequence[Mapping[str, Any]]) -> str:
     lines = [f"{row.get('summary')} [{row.get('ref')}]" for row in rows]
-    return _bullets("This is what I remember:", lines) if lines else "I remember nothing yet."
+    return _bullets("This is what I remember:", lines) if lines else "I have no memories yet."
 
 
 def _bullets(title: str, texts: Sequence[str]) -> str:
