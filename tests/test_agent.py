@@ -400,7 +400,9 @@ def test_deps_of_ones_own_are_gated_as_well() -> None:
 def test_outside_text_counts_by_whatever_tool_it_comes(step: tuple[str, dict[str, Any]]) -> None:
     """G15. Red when a list or a collision brings in text without its origin."""
     trust.claim(os.getcwd(), "2026-01-01T00:00:00+00:00")
-    Notebook(NOTES).remember("Mallory owns the admin server 14", [], source="web-fetched")
+    Notebook(NOTES).remember(
+        "Mallory owns the admin server 14", [], fields={"source": "web-fetched"}
+    )
     person = Person("yes", always=True)
     model = calling([step], [("save_memory", {"content": "Dana owns billing"})])
     run(model, Knowledge(person))
@@ -423,7 +425,7 @@ def test_a_consolidation_shows_the_tags_that_will_be_there() -> None:
 
 def test_what_a_protected_memory_says_already_is_not_asked_about() -> None:
     trust.claim(os.getcwd(), "2026-01-01T00:00:00+00:00")
-    Notebook(NOTES).remember("Dana owns billing", [], decay_protected=True)
+    Notebook(NOTES).remember("Dana owns billing", [], fields={"decay_protected": True})
     person = Person("yes")
     [result] = run(calling([("save_memory", {"content": "dana owns billing"})]), Knowledge(person))
     assert "says this already and is protected" in result
@@ -463,7 +465,7 @@ def test_it_works_where_the_answer_is_streamed() -> None:
 
 def test_a_protected_memory_is_not_forgotten() -> None:
     trust.claim(os.getcwd(), "2026-01-01T00:00:00+00:00")
-    Notebook(NOTES).remember("Dana owns billing", [], decay_protected=True)
+    Notebook(NOTES).remember("Dana owns billing", [], fields={"decay_protected": True})
     [result] = run(calling([("forget_memory", {"ref": "1"})]), Knowledge(Person("yes")))
     assert "protected" in result
     assert bodies() == ["Dana owns billing"]

@@ -332,7 +332,7 @@ def test_g6_broken_files_are_named_and_never_touched(book: Notebook) -> None:
         path.write_bytes(raw)
         before[name] = disk.signature(path.stat()), raw
     book.remember("user prefers tea!")
-    book.remember("Deploys happen on Thursdays", decay_protected=True)
+    book.remember("Deploys happen on Thursdays", fields={"decay_protected": True})
     assert book.remember("Alice owns billing").note.id == 13  # the files' numbers are taken
     book.merge([1, 13])
     for word in ("alpha", "beta", "gamma"):
@@ -460,7 +460,7 @@ def test_g8_what_decays_is_in_the_summary_and_in_the_archive(book: Notebook) -> 
 
 def test_g8_protected_notes_stay(book: Notebook) -> None:
     """Red when forget, decay, merge, update or saying it again touches a protected note."""
-    book.remember("User prefers tea", decay_protected=True)
+    book.remember("User prefers tea", fields={"decay_protected": True})
     book.remember("Deploys happen on Thursdays")
     before = files(book.memories)
     verbs: list[Callable[[], object]] = [

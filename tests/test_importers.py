@@ -736,8 +736,8 @@ def test_a_knowledge_folder_gives_its_memories_and_keeps_the_rest(
 
 def test_a_notebook_can_be_imported_into_another(tmp_path: Path, book: Notebook) -> None:
     other = make_book(tmp_path / "other")
-    other.remember("User prefers tabs", ["preference"], decay_protected=True)
-    other.remember("Deploys on Fridays", ["context"], expires="2027-01-01")
+    other.remember("User prefers tabs", ["preference"], fields={"decay_protected": True})
+    other.remember("Deploys on Fridays", ["context"], fields={"expires": "2027-01-01"})
     batch = collect(tmp_path / "other")
     assert bring_in(book, batch).refused == []
     assert contents(book.notes()) == contents(other.notes())
@@ -1113,7 +1113,7 @@ def test_merging_keeps_every_line_adds_every_bullet_and_is_done_after_once(
 
 def test_an_export_says_everything_about_a_note(book: Notebook) -> None:
     note = book.remember(
-        "Text", ["preference", "b"], decay_protected=True, expires="2027-01-01"
+        "Text", ["preference", "b"], fields={"decay_protected": True, "expires": "2027-01-01"}
     ).note
     put(
         Path(book.memories, "007-by-hand.md"),

@@ -62,10 +62,11 @@ CORE_ORDER = [
     "lifecycle",
     "search",
     "context",
+    "plan",
+    "undo",
+    "notebook",
     "reader",
     "versions",
-    "plan",
-    "notebook",
     "shelf",
     "doctor",
     "purge",
@@ -101,7 +102,7 @@ LATE_IMPORTS_ALLOWED = [
     "knowledge.format.frontmatter",
     "knowledge.lifecycle",
     "knowledge.meaning",
-    "knowledge.reader",
+    "knowledge.notebook",
     "knowledge.safety.escape",
     "knowledge.search.index_writer",
     "knowledge.search.recall",
@@ -119,8 +120,8 @@ LATE_IMPORTS_ALLOWED = [
 ]
 # What looking at notes never loads: the half of Co that writes, and what costs a millisecond.
 WRITING = (
-    "context doctor export importers lifecycle notebook plan purge safety.check safety.hidden_text "
-    "format.rewrite safety.secrets store.writer versions"
+    "context doctor export importers lifecycle plan purge safety.check safety.hidden_text "
+    "format.rewrite safety.secrets store.writer undo versions"
 ).split()
 COSTLY = (
     "asyncio click.shell_completion dataclasses difflib hashlib pathlib rapidfuzz rich "
@@ -368,7 +369,7 @@ def test_looking_at_notes_loads_nothing_that_writes_and_nothing_that_costs(
         assert command(*before).code == 0
     never = {*COSTLY, "co_cli.cli.learn", *(f"co_cli.knowledge.{name}" for name in WRITING)}
     loaded = _loaded(*args)
-    assert "co_cli.knowledge.reader" in loaded
+    assert "co_cli.knowledge.notebook" in loaded
     assert sorted(never & loaded) == []
 
 

@@ -19,7 +19,7 @@ from operations import MEMORY, temps
 from co_cli.errors import CoError, FormatError, MovedOn, NotFound, Protected
 from co_cli.knowledge.format.note import parse
 from co_cli.knowledge.notebook import Notebook
-from co_cli.knowledge.policy import Policy
+from co_cli.knowledge.policy import Policy, Similar
 
 TEXTS = [
     "User prefers tea",
@@ -110,13 +110,13 @@ class Machine(RuleBasedStateMachine):
         protected=st.booleans(),
     )
     def remember(
-        self, text: str, ending: str, tags: list[str], similar: str, protected: bool
+        self, text: str, ending: str, tags: list[str], similar: Similar, protected: bool
     ) -> None:
         text += ending
         fields: dict[str, Any] = {"decay_protected": True} if protected else {}
         before = _read(self.root)
         try:
-            saved = self.book.remember(text, tags, similar=similar, **fields)
+            saved = self.book.remember(text, tags, similar=similar, fields=fields)
         except Protected:
             assert similar == "update"
             return

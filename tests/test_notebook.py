@@ -123,14 +123,14 @@ def test_the_threshold_decides_what_is_similar(tmp_path: Path) -> None:
 
 def test_saying_a_protected_text_again_changes_nothing_in_it(book: Notebook) -> None:
     """G8. Red when _plan_same stops asking whether the note is protected."""
-    book.remember("Never force-push", ["rule"], decay_protected=True)
+    book.remember("Never force-push", ["rule"], fields={"decay_protected": True})
     before = book.find(1).raw
     saved = book.remember("never force-push!", ["git"])
     assert (saved.action, saved.change, book.find(1).raw) == ("consolidated", 0, before)
 
 
 def test_a_protected_note_is_refused_by_forget_update_and_merge(book: Notebook) -> None:
-    book.remember("The project uses PostgreSQL 14", decay_protected=True)
+    book.remember("The project uses PostgreSQL 14", fields={"decay_protected": True})
     with pytest.raises(Protected, match="memory 1 is protected"):
         book.forget(1)
     with pytest.raises(Protected):
@@ -183,8 +183,8 @@ def test_cut_only_archives(tmp_path: Path) -> None:
 
 def test_decay_passes_by_protected_pinned_and_consolidated_notes(tmp_path: Path) -> None:
     book = Notebook(tmp_path, policy=Policy(max_count=4, percentage=0.5))
-    book.remember("a" * 9, decay_protected=True)
-    book.remember("b" * 9, pinned=True)
+    book.remember("a" * 9, fields={"decay_protected": True})
+    book.remember("b" * 9, fields={"pinned": True})
     for letter in "cde":
         saved = book.remember(letter * 9)
     assert [note.id for note in saved.decayed] == [3, 4]
@@ -457,7 +457,7 @@ def test_purging_an_archived_note_works_and_a_protected_one_is_refused(book: Not
     assert book.archived() == []
     with pytest.raises(NotFound):
         find_copies(book, "1")
-    book.remember("second words", decay_protected=True)
+    book.remember("second words", fields={"decay_protected": True})
     with pytest.raises(Protected):
         find_copies(book, "2")
 
@@ -503,7 +503,7 @@ def test_doctor_names_each_trouble_and_changes_nothing(book: Notebook) -> None:
 def test_recall_puts_the_exact_text_first_and_expired_notes_last(
     book: Notebook,
 ) -> None:
-    book.remember("Deploy with make deploy", expires="2026-02-01")
+    book.remember("Deploy with make deploy", fields={"expires": "2026-02-01"})
     book.remember("Use make deploy every Tuesday")
     book.remember("Tuesday is the day when we deploy things")
     book.remember("Nothing in common")
@@ -572,7 +572,7 @@ def test_a_failing_decay_does_not_unsay_the_save(
 
     monkeypatch.setattr(os, "rename", full)
     saved = book.remember("c" * 9)
-    assert book.problems[-1].reason.startswith("the oldest notes did not decay: No space left")
+    assert saved.trouble.startswith("the oldest notes did not decay: No space left")
     monkeypatch.setattr(os, "rename", real)
     assert (saved.action, saved.decayed, list(texts(book))) == ("created", [], [1, 2, 3])
 
@@ -624,7 +624,7 @@ def test_merging_and_decay_do_not_launder_where_a_text_came_from(tmp_path: Path)
     """G15. Red when a mark of distrust or secrecy is lost on the way into another note."""
     book = Notebook(tmp_path, policy=Policy(max_count=3, percentage=0.7))
     book.remember("mine alone")
-    book.remember("from the web", trust="external", sensitive=True)
+    book.remember("from the web", fields={"trust": "external", "sensitive": True})
     merged = book.merge([1, 2]).note
     assert (merged.meta["trust"], merged.meta["sensitive"]) == ("external", True)
     for letter in "abc":
@@ -633,7 +633,7 @@ def test_merging_and_decay_do_not_launder_where_a_text_came_from(tmp_path: Path)
 
 
 def test_saying_an_expired_fact_again_makes_it_hold_again(book: Notebook, clock: Clock) -> None:
-    book.remember("Freeze until Friday", expires="2026-02-10")
+    book.remember("Freeze until Friday", fields={"expires": "2026-02-10"})
     clock.now += timedelta(days=30)
     book.remember("freeze until Friday")
     assert "expires" not in book.find(1).meta
@@ -702,3 +702,20 @@ def test_one_of_two_twins_may_be_given_a_free_number(book: Notebook) -> None:
     with pytest.raises(FormatError, match="must stay 40"):
         book.replace(book.find(40), book.find(40).raw.replace(b"id: 40", b"id: 41"))
     assert book.remember("brand new").note.id == 41
+
+
+def test_a_misspelt_option_is_an_error_and_not_a_header_field(book: Notebook) -> None:
+    """Red when `remember` takes any keyword for a field of the header."""
+    with pytest.raises(TypeError, match="decay_protect"):
+        book.remember("Apples are red", decay_protect=True)  # type: ignore[call-arg]
+    assert book.notes() == []
+
+
+def test_the_next_number_does_not_depend_on_what_was_read(book: Notebook) -> None:
+    """Red when `next_id` tells what an earlier look found, or looking changes it."""
+    book.remember("Apples are red")
+    fresh = Notebook(book.root)
+    assert fresh.next_id() == 2
+    hand_write(book, "009-by-hand.md", "id: 9\ncreated: 2026-02-09T14:30:00Z", "Pears are green")
+    assert (fresh.next_id(), len(fresh.notes()), fresh.next_id()) == (10, 2, 10)
+    assert fresh.problems == []

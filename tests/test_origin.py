@@ -104,7 +104,7 @@ def say_again(place: Place) -> None:
     for note in place.book.notes():
         reworded = note.body.removesuffix(".") + "."  # what is not the same would be the person's
         text = reworded if same(reworded, note.body) else note.body
-        place.book.remember(text, ["team"], source="user-told")
+        place.book.remember(text, ["team"], fields={"source": "user-told"})
 
 
 def meets(place: Place, text: str) -> bool:
@@ -219,7 +219,7 @@ def test_what_the_person_says_beside_a_note_from_outside_is_theirs() -> None:
 def test_a_sensitive_note_that_is_replaced_leaves_its_mark(tmp_path: Path) -> None:
     """Red when an update keeps only `supersedes` of what it replaces."""
     book = Notebook(tmp_path)
-    book.remember("Dana's door code changes in May", sensitive=True)
+    book.remember("Dana's door code changes in May", fields={"sensitive": True})
     note = book.remember("Dana's door code changes in June", similar="update").note
     assert note.meta["sensitive"] is True
 

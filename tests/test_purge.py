@@ -152,7 +152,7 @@ def test_of_two_files_that_co_did_not_make_the_lower_number_keeps_the_uid(book: 
 @pytest.mark.parametrize("large", [False, True])
 def test_a_shared_uid_is_no_link(large: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Red when a note says that it replaced the original of the copy that it replaced."""
-    monkeypatch.setattr("co_cli.knowledge.reader._FEW", 0 if large else 200)
+    monkeypatch.setattr("co_cli.knowledge.notebook._FEW", 0 if large else 200)
     book = Notebook(KNOWLEDGE)
     note = book.remember("The project uses PostgreSQL 14").note
     hand_copy(note, 7, "The build uses Gradle 7 on every machine", "007-build.md")
@@ -168,7 +168,7 @@ def test_a_save_looks_as_often_however_many_notes_are_like_it(
     large: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Red when the folder or the index is asked once for every related note."""
-    monkeypatch.setattr("co_cli.knowledge.reader._FEW", 0 if large else 200)
+    monkeypatch.setattr("co_cli.knowledge.notebook._FEW", 0 if large else 200)
     book = Notebook(KNOWLEDGE)
 
     def looks(text: str) -> tuple[int, int]:

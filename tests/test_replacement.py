@@ -85,7 +85,7 @@ def test_another_value_for_the_same_matter_is_kept_beside_and_named(
     saved = book.remember(new)
     assert (saved.action, [note.id for note, _ in saved.similar]) == ("related", [1])
     assert saved.similar[0][1] < book.policy.threshold
-    assert saved.note.meta["related"] == book.links([first])
+    assert saved.note.meta["related"] == [first.uid]
     assert [note.body for note in book.notes()][0::2] == [old, new]
 
 

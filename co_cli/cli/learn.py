@@ -17,6 +17,7 @@ from co_cli.errors import CoError, MovedOn, RefusedText
 from co_cli.knowledge.lifecycle import parse_expiry
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.plan import Saved
+from co_cli.knowledge.policy import Similar
 from co_cli.knowledge.safety.escape import difference
 from co_cli.knowledge.safety.secrets import LEFT_OUT, without_secrets
 from co_cli.results import closeness, saved_json, saved_text
@@ -53,7 +54,7 @@ def learn_command(
     in_user: bool,
     protect: bool,
     expires: str | None,
-    choice: str | None,
+    choice: Similar | None,
     **flags: bool,
 ) -> None:
     """Remember TEXT for this project, or with -g everywhere. Use - to read standard input."""
@@ -63,20 +64,18 @@ def learn_command(
     book = workspace.book(in_user)
     if paths.SETTINGS in workspace.trust.present and paths.SETTINGS not in workspace.trust.usable:
         notice("co: this folder's settings are not used until you trust it: co trust")
-    options: dict[str, Any] = {"allow_secret": flags["allow_secret"]}
-    if protect:
-        options["decay_protected"] = True
+    fields: dict[str, Any] = {"decay_protected": True} if protect else {}
+    options = {"allow_secret": flags["allow_secret"], "fields": fields}
     if expires is not None:
-        options["expires"] = parse_expiry(expires, date.fromisoformat(book.today()))
+        fields["expires"] = parse_expiry(expires, date.fromisoformat(book.today()))
     fresh = workspace.is_fresh and not in_user
     saved = _remember(book, content, tags, choice, flags["as_json"], options)
     if saved is None:
         notice("Nothing was saved.")
         return
     claim(workspace, fresh)
-    for problem in book.problems:
-        if problem.path == book.root:
-            notice(f"co: {problem.reason}")
+    if saved.trouble:
+        notice(f"co: {saved.trouble}")
     if flags["as_json"]:
         to_json(saved_json(book, saved))
     else:
@@ -104,7 +103,7 @@ def _remember(
     book: Notebook,
     content: str,
     tags: tuple[str, ...],
-    choice: str | None,
+    choice: Similar | None,
     quiet: bool,
     options: dict[str, Any],
 ) -> Saved | None:
@@ -144,7 +143,8 @@ def _without_secret(content: str, error: RefusedText) -> str | None:
 def _remember_asking(
     book: Notebook, content: str, tags: tuple[str, ...], options: dict[str, Any]
 ) -> Saved | None:
-    picked = seen = None
+    picked: Similar | None = None
+    seen = None
     while True:
         plan = book.plan_remember(content, tags, similar=picked or "keep", **options)
         shown = [note.raw for note, _ in plan.saved.similar]
@@ -159,11 +159,12 @@ def _remember_asking(
             continue
 
 
-def _ask_about(book: Notebook, saved: Saved, content: str) -> str | None:
+def _ask_about(book: Notebook, saved: Saved, content: str) -> Similar | None:
     for old, score in saved.similar:
         say(f"This is similar to memory {book.ref(old)} ({closeness(book, score)}):")
         diff = difference(old.body.encode() + b"\n", content.strip().encode() + b"\n", "")
         quote("\n".join(diff.split("\n")[3:]))  # without the names and places of two files
     first = book.ref(saved.similar[0][0])
     answer = ask(f"[u]pdate (replace {first}), [k]eep both, or [c]ancel", "ukc")
-    return {"u": "update", "k": "keep"}.get(answer)
+    choices: dict[str, Similar] = {"u": "update", "k": "keep"}
+    return choices.get(answer)

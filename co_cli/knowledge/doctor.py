@@ -9,18 +9,19 @@ from typing import Any
 
 from co_cli.errors import CoError
 from co_cli.knowledge.format.note import Note, has_conflict
+from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.pages import Problem
-from co_cli.knowledge.reader import Reader
 from co_cli.knowledge.store import JOURNAL, Entry, disk
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
-def diagnose(book: Reader) -> list[Problem]:
+def diagnose(book: Notebook) -> list[Problem]:
     """Every problem, each with the file, the line where one is to blame, and the reason."""
-    notes = book.notes()
+    look = book.look()
+    notes = look.notes
     return [
-        *book.problems,
+        *look.problems,
         *_twins(book, notes),
         *_copied(book, notes),
         *(problem for note in notes for problem in _odd(note)),
@@ -28,7 +29,7 @@ def diagnose(book: Reader) -> list[Problem]:
     ]
 
 
-def _twins(book: Reader, notes: list[Note]) -> list[Problem]:
+def _twins(book: Notebook, notes: list[Note]) -> list[Problem]:
     by_number: dict[int, list[Note]] = defaultdict(list)
     for note in notes:
         by_number[note.id].append(note)
@@ -44,9 +45,9 @@ def _twins(book: Reader, notes: list[Note]) -> list[Problem]:
     ]
 
 
-def _copied(book: Reader, notes: list[Note]) -> list[Problem]:
+def _copied(book: Notebook, notes: list[Note]) -> list[Problem]:
     """Files that have another one's uid, as one has that was made by copying."""
-    copies = book.copies(notes)
+    copies = book.copies(notes, notes)
     return [
         Problem(
             note.path,
@@ -68,7 +69,7 @@ def _odd(note: Note) -> list[Problem]:
     return found
 
 
-def _journal(book: Reader) -> list[Problem]:
+def _journal(book: Notebook) -> list[Problem]:
     store, path = book.store, book.store.locate(JOURNAL)
     found = [
         Problem(path, "a line cannot be read and is passed over", line)
@@ -91,7 +92,7 @@ def _repeated(purge: Entry, entries: list[Entry]) -> bool:
     return any(about <= {file["path"] for file in one.files} for one in later)
 
 
-def _kept(book: Reader, entry: Entry, file: dict[str, Any]) -> Iterator[Problem]:
+def _kept(book: Notebook, entry: Entry, file: dict[str, Any]) -> Iterator[Problem]:
     """What is odd about the previous bytes of one file: gone, or written by somebody since."""
     name = file["path"]
     path = book.store.locate(name, entry.n)

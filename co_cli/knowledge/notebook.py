@@ -1,67 +1,256 @@
 """A folder of notes and its rules; the only writer. Knows no model, terminal, network or settings.
 
-Reading goes through one scan that keeps what has not changed. Every verb plans a Change from
-what it read, and the journal carries it out or says that the notebook moved on; then the verb
-plans again.
+Every verb plans a Change from what it read, and the store carries it out or says that the
+notebook moved on; then the verb plans again. What plans is loaded by the verbs: who only reads
+loads nothing that writes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from co_cli.errors import CoError, FormatError, MovedOn, NotFound, RefusedText
-from co_cli.knowledge import lifecycle, similarity
-from co_cli.knowledge.format.frontmatter import MAX_ID
-from co_cli.knowledge.format.note import Note, parse, timestamp
-from co_cli.knowledge.pages import Problem
-from co_cli.knowledge.plan import Draft, ImportItem, ImportPlan, Plan, Saved, protected
-from co_cli.knowledge.reader import Reader, Ref, named
-from co_cli.knowledge.safety import check
-from co_cli.knowledge.search.hits import Around
-from co_cli.knowledge.store import Change, Edit, Entry, disk, previous
+from co_cli.errors import CoError, MovedOn, NotFound
+from co_cli.knowledge.format.note import Note, now, sections, timestamp
+from co_cli.knowledge.pages import MEMORIES, Look, Pages, Problem, Ref, pick
+from co_cli.knowledge.policy import Origins, Policy, Similar
+from co_cli.knowledge.search.hits import Around, Filters, Hit, How, Recall, Synced
+from co_cli.knowledge.store import Change, Edit, Entry, Store, disk
+from co_cli.knowledge.store.files import FolderStore
 
+if TYPE_CHECKING:
+    from co_cli.knowledge.meaning.encoders import Embedder
+    from co_cli.knowledge.plan import Draft, ImportItem, ImportPlan, Plan, Saved
+    from co_cli.knowledge.search.recall import Search
+
+_USUAL, _EVERY = How(), Filters()
+_FEW = 200  # notes that a save reads rather than ask the index
 _TRIES = 5
+_T = TypeVar("_T")
+_Done = TypeVar("_Done")
 
 
-class Notebook(Reader):
-    """The notes of one knowledge folder and everything that may happen to them.
+class Notebook:
+    """The notes of one folder, or of another store, and everything that may happen to them.
 
     It belongs to one thread; others open their own, and share nothing but the files.
     """
+
+    def __init__(
+        self,
+        store: str | os.PathLike[str] | Store,
+        *,
+        scope: str = "project",
+        policy: Policy | None = None,
+        clock: Callable[[], datetime] = now,
+        how: How = _USUAL,
+        origins: Origins | None = None,
+    ) -> None:
+        self.store = FolderStore(store) if isinstance(store, str | os.PathLike) else store
+        self.root, self.memories = self.store.root, self.store.locate(MEMORIES)
+        self.scope = scope
+        self.prefix = "g" if scope == "user" else ""  # before a number in a reference
+        self.policy = policy or Policy()
+        self.clock = clock
+        self.how = how
+        self.origins = origins
+        self.pages = Pages(self.store)
+        self._search: Search | None = None
+        self.store.settle()
+
+    @classmethod
+    def open(
+        cls,
+        folder: str | os.PathLike[str],
+        *,
+        watch: bool = False,
+        backend: str = "auto",
+        fusion: str = "blend",
+        embedder: Callable[[], Embedder] | None = None,
+    ) -> Self:
+        """The notebook in this knowledge folder, with the command's defaults.
+
+        With `watch` the kernel tells which files change, for a process that lives long.
+        """
+        return cls(folder, how=How(backend, fusion, embedder, watch))
+
+    def close(self) -> None:
+        """Let go of the index; the next recall opens it again."""
+        if self._search is not None:
+            self._search.close()
+            self._search = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def ref(self, note: Note) -> str:
+        """How a person names this note."""
+        return f"a:{note.name[:-3]}" if note.kind == "article" else f"{self.prefix}{note.id}"
+
+    def today(self) -> str:
+        """The date by this notebook's clock."""
+        return timestamp(self.clock())[:10]
+
+    # Reading
+
+    def exists(self) -> bool:
+        """Whether there is a notebook at all; looking for one makes none."""
+        return self.store.exists()
+
+    def look(self) -> Look:
+        """Its notes, problems and last change at this moment."""
+        return self.pages.look()
+
+    def notes(self) -> list[Note]:
+        """Every memory that can be read, by number."""
+        return self.look().notes
+
+    @property
+    def problems(self) -> list[Problem]:
+        """The files that cannot be read, and what a killed process left that cannot be mended."""
+        return self.look().problems
+
+    def next_id(self) -> int:
+        """The number that the next memory gets: one more than any in use or ever given out."""
+        return self.look().next_id()
+
+    def own(self, notes: list[Note]) -> list[Note]:
+        """These notes without those that came from elsewhere and that nobody here agreed to."""
+        foreign = self.origins.foreign(notes) if self.origins and notes else ()
+        return [note for note in notes if note.path not in foreign] if foreign else notes
+
+    def find(self, ref: Ref, look: Look | None = None) -> Note:
+        """The note by number, file name or uid; Ambiguous when several answer to it."""
+        look = look or self.look()
+        return self.pick(ref, look.notes) or self.pages.missing(ref, look, self.prefix)
+
+    def pick(self, ref: Ref, notes: Iterable[Note]) -> Note | None:
+        """The one among these notes that a reference means: a number before a name before a uid."""
+        return pick(ref, notes, self.prefix)
+
+    def archived(self) -> list[tuple[Entry, Note]]:
+        """Notes that a change removed and that are not there now, newest first."""
+        return self.pages.archived()
+
+    def copies(self, notes: Iterable[Note], among: Sequence[Note] = ()) -> set[str]:
+        """The paths of the notes that have the uid of one of these and no right to it.
+
+        `among` are all notes, if they were just read.
+        """
+        uids = {str(uid) for note in notes if (uid := note.meta.get("uid"))}
+        if not uids:
+            return set()
+        known = among or (self.search.having(uids) if self.is_large else None)
+        known = self.notes() if known is None else known
+        return self.pages.copies(note for note in known if str(note.meta.get("uid")) in uids)
+
+    def inside(self, number: int) -> tuple[Note, str] | None:
+        """The consolidated note that holds a decayed original, and the original's part of it."""
+        parts = ((note, part) for note in self.notes() for part in sections(note))
+        return next(((note, part.text) for note, part in parts if part.number == number), None)
+
+    # Searching
+
+    @property
+    def search(self) -> Search:
+        """The index and what keeps it fresh."""
+        from co_cli.knowledge.search.recall import Search  # SQLite is for those who search
+
+        if self._search is None:
+            self._search = Search(self.pages, self.how)
+        return self._search
+
+    @property
+    def is_large(self) -> bool:
+        """Whether a save asks the index rather than read all notes."""
+        return self.how.watch or len(self.store.names(MEMORIES)) > _FEW
+
+    def recall(
+        self,
+        query: str,
+        limit: int = 10,
+        filters: Filters = _EVERY,
+        *,
+        strict: bool = True,
+        marked: bool = False,
+    ) -> Recall[Hit]:
+        """The notes that answer, best first, and what search had to do without.
+
+        A question about nothing in the notebook gets no answer, unless `strict` is off. With
+        `marked`, hits say where in their passage the words stand.
+        """
+        self.store.settle()
+        return self.search.recall(
+            query, max(limit, 0), filters, self.today(), strict=strict, marked=marked
+        )
+
+    def sync(
+        self,
+        *,
+        anew: bool = False,
+        closely: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Synced:
+        """Bring the index up to date now, or build it anew; recall does so by itself.
+
+        With `closely` every note that was only skimmed is read for its meaning, which takes time.
+        """
+        self.store.settle()
+        synced = self.search.sync(anew=anew, progress=progress)
+        if anew and synced.rebuilt:
+            self.search.tidy_vectors()
+        if closely:
+            self.search.read_closely(progress)
+        return synced
+
+    # Saving
 
     def start(self, context: bytes) -> bool:
         """Begin the notebook with a context.md, unless there is one; whether it was written."""
         if self.store.signature("context.md"):
             return False
-        at = timestamp(self.clock())
-        edit = Edit("context.md", None, context)
-        for _ in range(_TRIES):
-            with suppress(MovedOn):
-                self.store.commit(Change("init", "cli", at, self.store.tail().settled, (edit,)))
-                return True
+        at, store, edits = timestamp(self.clock()), self.store, (Edit("context.md", None, context),)
+        with suppress(MovedOn):
+            init = lambda: Change("init", "cli", at, store.tail().settled, edits)  # noqa: E731
+            return bool(self._agree(init, store.commit))
         return False
 
-    # Saving
-
-    def remember(
-        self, text: str, tags: Iterable[str] = (), *, seen: str = "", **options: Any
+    def remember(  # noqa: PLR0913 - an option is a keyword
+        self,
+        text: str,
+        tags: Iterable[str] = (),
+        *,
+        actor: str = "cli",
+        similar: Similar = "keep",
+        allow_secret: bool = False,
+        call: str = "",
+        seen: str = "",
+        fields: Mapping[str, Any] | None = None,
     ) -> Saved:
-        """Save a text; see `plan_remember` for the options.
+        """Save a text; see `plan_remember` for most options.
 
         `seen` is the `Plan.seen` that a person agreed to: when saving would now do anything else,
-        MovedOn is raised and nothing is saved.
+        MovedOn is raised and nothing is saved. A `call` that arrives again is answered as before.
         """
         tags = list(tags)
-        if options.get("call"):  # ids of calls recur, in other conversations and with other texts
-            said = repr((options["call"], text, tags)).encode("utf-8", "backslashreplace")
-            options["call"] = disk.digest(said)
-            if repeated := self._repeat(options["call"], text):
+        if call:  # ids of calls recur, in other conversations and with other texts
+            said = repr((call, text, tags)).encode("utf-8", "backslashreplace")
+            call = disk.digest(said) or ""
+            done = self.store.find_call(call)
+            if done and (repeated := self._draft(actor).repeat(done, text)):
                 return repeated
 
         def plan() -> Plan:
-            planned = self.plan_remember(text, tags, **options)
+            planned = self.plan_remember(
+                text, tags, actor=actor, similar=similar, allow_secret=allow_secret,
+                call=call, fields=fields,
+            )  # fmt: skip
             if seen and planned.seen not in (seen, seen.partition("+")[0]):  # or moves none now
                 raise MovedOn(
                     "the notebook changed meanwhile", hint="Nothing was saved; ask again."
@@ -76,93 +265,35 @@ class Notebook(Reader):
         tags: Iterable[str] = (),
         *,
         actor: str = "cli",
-        similar: str = "keep",
+        similar: Similar = "keep",
         allow_secret: bool = False,
         call: str = "",
-        **fields: Any,
+        fields: Mapping[str, Any] | None = None,
     ) -> Plan:
         """Decide what saving this text does: same, similar or distinct, and whether notes decay.
 
         `similar` is the person's choice for a collision: `keep` both or `update` the old note.
         `fields` are further header fields, such as `decay_protected`, `expires` or `source`.
         """
-        text = check.check_text(text, allow_secret=allow_secret)
-        tags = check.clean_tags(tags, allow_secret=allow_secret)
-        around = self._around(text)
-        verdict = lifecycle.judge(text, around.same, around.near, self.policy.threshold)
-        if verdict.match is not None:
-            return self._plan_same(verdict.match, text, tags, actor, fields)
-        draft = Draft(self, actor, call)
-        links: dict[str, Any] = {}
-        action = "created"
-        replaced = None
-        # What a person says beside a note from outside is theirs; a model may just echo it.
-        echoed = [note for note, _ in verdict.similar] if actor == "agent" else []
-        if verdict.similar and similar == "update":
-            replaced = verdict.similar[0][0]
-            echoed.append(replaced)
-            draft.remove(replaced)
-            links["supersedes"] = self.links([replaced])
-            action = "updated"
-        elif verdict.similar:
-            links["related"] = self.links(note for note, _ in verdict.similar)
-            action = "related"
-        note = draft.add(text, tags, {**fields, **lifecycle.inherited(echoed), **links})
-        saved = Saved(action, note, self.ref(note), list(verdict.similar), replaced=replaced)
-        count = around.total - (replaced is not None)
-        if count == self.policy.max_count and replaced is None:  # this save crosses the limit
-            saved.decayed = lifecycle.pick_decay(self.own(self.notes()), self.policy)
-        if count >= self.policy.max_count and not (saved.decayed or self.basis.over):
-            saved.over = count + 1
-        draft.over = count >= self.policy.max_count
-        return Plan(draft.change("update" if replaced else "save"), saved)
+        from co_cli.knowledge.safety.check import check_text, clean_tags
 
-    def _around(self, text: str) -> Around:
+        text = check_text(text, allow_secret=allow_secret)
+        tags = clean_tags(tags, allow_secret=allow_secret)
+        look, around = self._around(text)
+        draft = self._draft(actor, look, call)
+        return draft.save(around, text, tags, similar=similar, fields=fields or {})
+
+    def _around(self, text: str) -> tuple[Look, Around]:
         """The notes a new text is compared with: few notes all, many by the index."""
+        from co_cli.knowledge.lifecycle import WINDOW_LIMIT, window
+
         if self.is_large:
-            self._begin()
-            since = lifecycle.window(self.policy, self.clock())
-            around = self.search.around(text, since, lifecycle.WINDOW_LIMIT)
+            tail, _ = self.store.settle()
+            around = self.search.around(text, window(self.policy, self.clock()), WINDOW_LIMIT)
             if around is not None:
-                self.highest = self.taken = around.highest
-                return around
-        notes = self.notes()
-        return Around(notes, notes[::-1], len(notes), self.highest)
-
-    def _plan_same(
-        self, old: Note, text: str, tags: list[str], actor: str, fields: dict[str, Any]
-    ) -> Plan:
-        saved = Saved("consolidated", old, self.ref(old), reworded=text != old.body)
-        if old.protected:
-            return Plan(None, saved)
-        changes = {
-            **fields,
-            **lifecycle.inherited([old]),
-            "tags": lifecycle.union(old.tags, tags),
-            "updated": timestamp(self.clock()),
-        }
-        if old.expired(self.today()):  # said again, so it holds again
-            changes.setdefault("expires", None)
-        draft = Draft(self, actor)
-        saved.note = draft.edit(old, changes, None if text == old.body else text)
-        return Plan(draft.change("consolidate"), saved)
-
-    def consolidate(
-        self, ref: Ref, text: str, tags: Iterable[str] = (), *, actor: str = "cli"
-    ) -> Saved:
-        """Give a note a new wording of the same and further tags; a protected one stays."""
-        text, tags = check.check_text(text), check.clean_tags(tags)
-        return self._settle(lambda: self._plan_same(self.find(ref), text, tags, actor, {}))
-
-    def _repeat(self, call: str, text: str) -> Saved | None:
-        """The answer a tool call got when it arrived the first time, while its note is there."""
-        done = self.store.find_call(call)
-        if done is None:
-            return None
-        made = [file["path"] for file in done.files if file["before"] is None]
-        there = [note for note in self.notes() if f"memories/{note.name}" in made]
-        found = [note for note in there if similarity.same(note.body, text)]
-        return Saved("created", found[0], self.ref(found[0]), change=done.n) if found else None
+                return Look([], [], tail, around.highest, around.highest), around
+        look = self.look()
+        return look, Around(look.notes, look.notes[::-1], len(look.notes), look.highest)
 
     def commit(self, plan: Plan) -> Saved:
         """Carry out a plan that a person has seen; MovedOn when it no longer fits.
@@ -176,116 +307,78 @@ class Notebook(Reader):
                 self.origins.wrote(plan.change.op, plan.change.edits)
         if saved.decayed and saved.action != "decayed":
             try:
-                after = self._settle(lambda: self._plan_decay(below=saved.note.id))
+                after = self._settle(lambda: self._draft("co").decay(below=saved.note.id))
                 saved.decayed, saved.summary = after.decayed, after.summary
             except CoError as error:
                 saved.decayed = []
-                self.problems.append(Problem(self.root, f"the oldest notes did not decay: {error}"))
+                saved.trouble = f"the oldest notes did not decay: {error}"
         return saved
 
-    def _plan_decay(self, below: int) -> Plan:
-        plan = self.plan_decay(below=below)
-        if plan is None:
-            raise NotFound("no memory can decay")
-        return plan
-
     def _settle(self, plan: Callable[[], Plan]) -> Saved:
+        return self._agree(plan, self.commit)
+
+    def _agree(self, plan: Callable[[], _T], commit: Callable[[_T], _Done]) -> _Done:
         """Plan and commit until they agree; a busy notebook is planned while nobody can move it."""
         for _ in range(_TRIES):
             planned = plan()
-            try:
-                return self.commit(planned)
-            except MovedOn:
-                continue
+            with suppress(MovedOn):
+                return commit(planned)
         try:
             with self.store.locked():
                 self.store.recover()
-                return self.commit(plan())
+                return commit(plan())
         except OSError as error:
             raise disk.trouble(error) from error
 
+    def _draft(self, actor: str, look: Look | None = None, call: str = "") -> Draft:
+        from co_cli.knowledge.plan import Draft
+
+        return Draft(self, look or self.look(), actor, call)
+
     # Other verbs
+
+    def consolidate(
+        self, ref: Ref, text: str, tags: Iterable[str] = (), *, actor: str = "cli"
+    ) -> Saved:
+        """Give a note a new wording of the same and further tags; a protected one stays."""
+        from co_cli.knowledge.safety.check import check_text, clean_tags
+
+        text, tags = check_text(text), clean_tags(tags)
+        return self._settle(lambda: self._draft(actor).consolidate(self.find(ref), text, tags, {}))
 
     def forget(self, ref: Ref, *, actor: str = "cli", seen: str = "") -> Saved:
         """Archive a note; a protected one is refused.
 
         `seen` is the digest of the note that a person agreed to lose: any other raises MovedOn.
         """
-
-        def plan() -> Plan:
-            note = self.find(ref)
-            if seen and disk.digest(note.raw) != seen:
-                raise MovedOn("the memory changed meanwhile", hint="Nothing was forgotten.")
-            draft = Draft(self, actor)
-            draft.remove(note)
-            return Plan(draft.change("forget"), Saved("forgotten", note, self.ref(note)))
-
-        return self._settle(plan)
+        return self._settle(lambda: self._draft(actor).forget(ref, seen))
 
     def protect(self, ref: Ref, *, on: bool = True, actor: str = "cli") -> Saved:
         """Protect a note from forget and decay, or stop protecting it."""
-
-        def plan() -> Plan:
-            note = self.find(ref)
-            if note.protected == on:
-                return Plan(None, Saved("unchanged", note, self.ref(note)))
-            draft = Draft(self, actor)
-            note = draft.edit(note, {"decay_protected": on})
-            verb = "protect" if on else "unprotect"
-            return Plan(draft.change(verb), Saved(f"{verb}ed", note, self.ref(note)))
-
-        return self._settle(plan)
+        return self._settle(lambda: self._draft(actor).protect(ref, on))
 
     def merge(self, refs: Iterable[Ref], *, keep_first: bool = False, actor: str = "cli") -> Saved:
         """Merge notes into the first: their texts joined, or only the first one's wording kept."""
         refs = list(refs)
+        return self._settle(lambda: self._draft(actor).merge(refs, keep_first))
 
-        def plan() -> Plan:
-            notes = list({note.path: note for note in map(self.find, refs)}.values())
-            if len(notes) < 2:
-                raise CoError("merging takes two different memories or more")
-            first, others = notes[0], notes[1:]
-            if first.protected:
-                raise protected(self.ref(first))
-            text = first.body if keep_first else lifecycle.joined(note.body for note in notes)
-            known = first.meta.get("supersedes")
-            links = known if isinstance(known, list) else [known] if known else []
-            changes: dict[str, Any] = {
-                "tags": lifecycle.union(first.tags, (tag for note in others for tag in note.tags)),
-                "supersedes": lifecycle.union(links, self.links(others)),
-                "updated": timestamp(self.clock()),
-            }
-            changes |= lifecycle.inherited(notes)
-            if changes.get("trust") and not first.external:  # such a note is never pinned
-                changes["pinned"] = None
-            draft = Draft(self, actor)
-            merged = draft.edit(first, changes, None if text == first.body else text)
-            for note in others:
-                draft.remove(note)
-            return Plan(draft.change("merge"), Saved("merged", merged, self.ref(merged)))
+    def replace(self, note: Note, data: bytes, *, actor: str = "cli") -> Saved:
+        """Put a person's edited bytes in a note's place, if the file is still what they edited."""
+        return self._settle(lambda: self._draft(actor).replace(note, data))
 
-        return self._settle(plan)
+    def restore(self, ref: Ref, *, actor: str = "cli") -> Saved:
+        """Bring an archived note back as it was."""
+        return self._settle(lambda: self._draft(actor).restore(ref, self.archived()))
 
-    def plan_decay(self, *, actor: str = "co", below: int = MAX_ID) -> Plan | None:
+    def plan_decay(self, *, actor: str = "co") -> Plan | None:
         """What decaying the oldest notes now would do; None when none may decay."""
-        notes = self.notes()
-        draft = Draft(self, actor)
-        decayed, summary = draft.decay(self.own([note for note in notes if note.id < below]))
-        if not decayed:
-            return None
-        draft.over = len(notes) - len(decayed) + (summary is not None) > self.policy.max_count
-        note = summary or decayed[0]
-        saved = Saved("decayed", note, self.ref(note), decayed=decayed, summary=summary)
-        return Plan(draft.change("decay"), saved)
+        with suppress(NotFound):
+            return self._draft(actor).decay()
+        return None
 
     def refresh(self, plan: Plan) -> Plan:
         """A plan to decay that a person agreed to, on what is there now, if it does the same."""
-        if plan.change is None or plan.change.basis == self.store.tail().settled:
-            return plan
-        again = self.plan_decay(actor=plan.change.actor)
-        if again is None or again.saved.decayed != plan.saved.decayed:
-            raise MovedOn("the notebook changed meanwhile", hint="Nothing was changed; look again.")
-        return again
+        return self._draft("cli").refresh(plan)
 
     def plan_import(
         self, items: Iterable[ImportItem], *, context: bytes | None = None, actor: str = "import"
@@ -294,126 +387,13 @@ class Notebook(Reader):
 
         `context` is the new content of context.md, when the import brings some.
         """
-        notes = self.notes()
-        draft = Draft(self, actor)
-        plan = ImportPlan(None, [], [], [], context)
-        seen = {similarity.key(note.body) for note in notes}
-        for item in items:
-            try:
-                text = check.check_text(item.text)
-                tags = check.clean_tags(item.tags)
-            except RefusedText as error:
-                plan.refused.append(Problem(item.origin, str(error)))
-                continue
-            if (said := similarity.key(text)) in seen:
-                plan.known.append(item)
-                continue
-            seen.add(said)
-            fields = {"source": "import", **dict(item.fields)}
-            if item.created:
-                fields["created"] = item.created
-            try:
-                plan.added.append(draft.add(text, tags, fields))
-            except FormatError as error:
-                plan.refused.append(Problem(item.origin, str(error)))
-        if context is not None and context != (before := self.store.read("context.md")):
-            draft.edits.append(Edit("context.md", before, context))
-        if draft.edits:
-            draft.over = len(notes) + len(plan.added) > self.policy.max_count
-            plan.change = draft.change("import")
-        return plan
-
-    def replace(self, note: Note, data: bytes, *, actor: str = "cli") -> Saved:
-        """Put a person's edited bytes in a note's place, if the file is still what they edited."""
-        changed = parse(note.path, data)
-        numbers = [other.id for other in self.notes()]
-        free = numbers.count(note.id) > 1 and changed.id not in numbers
-        if changed.id != note.id and not free:  # only one of two twins may take another
-            raise FormatError(f"the number must stay {note.id}, not {changed.id}")
-
-        def plan() -> Plan:
-            draft = Draft(self, actor)
-            draft.basis = self.store.tail()
-            draft.high = changed.id
-            draft.edits.append(Edit(f"memories/{note.name}", note.raw, data))
-            return Plan(draft.change("edit"), Saved("edited", changed, self.ref(changed)))
-
-        return self._settle(plan)
-
-    # Going back
-
-    def restore(self, ref: Ref, *, actor: str = "cli") -> Saved:
-        """Bring an archived note back as it was."""
-
-        def plan() -> Plan:
-            self.basis = self.store.tail()
-            note = self.pick(ref, [note for _, note in self.archived()])
-            if note is None:
-                name = ref.name[:-3] if isinstance(ref, Note) else ref
-                if named(str(name), self.notes()):
-                    raise NotFound(f"memory {self.prefix}{str(name)[:60]} is not archived")
-                raise NotFound(
-                    f"the archive holds no memory {self.prefix}{str(name)[:60]}",
-                    hint="`co knowledge restore` lists what can be brought back.",
-                )
-            draft = Draft(self, actor)
-            draft.edits.append(Edit(f"memories/{note.name}", None, note.raw))
-            return Plan(draft.change("restore"), Saved("restored", note, self.ref(note)))
-
-        return self._settle(plan)
-
-    def plan_undo(self, n: int = 0, *, actor: str = "cli") -> Change:
-        """The change that takes back change `n`, or the last one that still stands."""
-        basis = self.store.tail()
-        entries = [entry for entry in self.store.entries() if entry.state == "done"]
-        undone: set[int] = set()
-        for entry in reversed(entries):
-            if entry.undoes and entry.n not in undone:
-                undone.add(entry.undoes)
-        standing = [e for e in entries if e.n not in undone and (n or not e.undoes)]
-        found = [e for e in standing if e.n == n] if n else standing[-1:]
-        if n in undone:
-            raise MovedOn(f"change {n} is undone already")
-        if not found:
-            what = f"there is no change {n} to undo" if n else "there is nothing to undo"
-            raise NotFound(what, hint="`co knowledge log` shows what happened.")
-        self._refuse_purged(found[0], [e.n for e in standing if _is_undoable(e)])
-        edits = tuple(self._undo_edit(found[0], file) for file in found[0].files)
-        at = timestamp(self.clock())
-        return Change("undo", actor, at, basis.settled, edits, undoes=found[0].n)
-
-    def _refuse_purged(self, entry: Entry, others: list[int]) -> None:
-        if not _is_undoable(entry):
-            hint = f"The one before it: co knowledge undo {others[-1]}" if others else ""
-            raise NotFound(f"change {entry.n} ({entry.op}) was purged or is a purge", hint=hint)
-
-    def _undo_edit(self, entry: Entry, file: dict[str, Any]) -> Edit:
-        present = self.store.read(file["path"])
-        if disk.digest(present) != file["after"]:
-            raise MovedOn(
-                f"{file['path']} has changed since change {entry.n}",
-                hint="Nothing was changed. Edit the file by hand, or undo the newer change first.",
-            )
-        before = None if file["before"] is None else previous(self.store, entry.n, file)
-        return Edit(file["path"], present, before)
+        return self._draft(actor).bring_in(items, context)
 
     def undo(self, n: int = 0, *, actor: str = "cli") -> Entry:
-        """Take a change back, by another change; refused when a file has moved on."""
-        for _ in range(_TRIES):
-            change = self.plan_undo(n, actor=actor)
-            try:
-                self.store.commit(change)
-                break
-            except MovedOn:
-                continue
-        else:
-            with self.store.locked():
-                change = self.plan_undo(n, actor=actor)
-                self.store.commit(change)
-        return next(entry for entry in self.store.entries() if entry.n == change.undoes)
+        """Take change `n` back, or the last one that stands; refused when a file has moved on."""
+        from co_cli.knowledge.undo import plan_undo
 
-
-def _is_undoable(entry: Entry) -> bool:
-    """Whether anything is left to go back to."""
-    sides = [file[side] for file in entry.files for side in ("before", "after")]
-    return bool(sides) and "purged" not in sides
+        at = timestamp(self.clock())
+        done = self._agree(lambda: plan_undo(self.store, n, actor, at), self.store.commit)
+        entries = {entry.n: entry for entry in self.store.entries()}
+        return entries[entries[done].undoes]

@@ -5,13 +5,50 @@ A file that has not changed since it was read is not read again.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import os
+import sys
+from collections.abc import Iterable
+from typing import NamedTuple, NoReturn
 
-from co_cli.errors import FormatError
+from co_cli.errors import Ambiguous, CoError, FormatError, NotFound
+from co_cli.knowledge.format.frontmatter import MAX_ID
 from co_cli.knowledge.format.note import Note, number_of, parse, parse_article
-from co_cli.knowledge.store import JOURNAL, Entry, Store
+from co_cli.knowledge.safety.escape import visible
+from co_cli.knowledge.store import JOURNAL, Entry, Store, previous
 
 MEMORIES, ARTICLES = "memories", "articles"
+Ref = str | int | Note
+
+
+def named(ref: Ref, notes: Iterable[Note]) -> list[Note]:
+    """The notes that answer to a number, else to a file's name, else to a uid."""
+    known = list(notes)
+    if isinstance(ref, Note):
+        return [note for note in known if note.path == ref.path]
+    text, found = str(ref).strip(), []
+    if text.isdecimal() and len(text) <= 9:
+        found = [note for note in known if note.id == int(text)]
+    stem = text.removesuffix(".md")
+    found = found or [note for note in known if note.name[:-3] == stem]
+    return found or [note for note in known if note.meta.get("uid") == text]
+
+
+def pick(ref: Ref, notes: Iterable[Note], prefix: str = "") -> Note | None:
+    """The one among these notes that a reference means; Ambiguous when several answer to it."""
+    found = named(ref, notes)
+    if len(found) <= 1:
+        return found[0] if found else None
+    names = [prefix + visible(note.name[:-3], keep="") for note in found]
+    raise Ambiguous(
+        f"{len(found)} memories are called {prefix}{ref}",
+        choices=found,
+        hint="Say which: " + ", ".join(names),
+    )
+
+
+def called(ref: Ref) -> str:
+    """A reference as a person reads it."""
+    return ref.name[:-3] if isinstance(ref, Note) else str(ref)
 
 
 class Problem(NamedTuple):
@@ -38,6 +75,16 @@ class Look(NamedTuple):
     tail: Entry
     highest: int  # the highest number of a note
     taken: int  # the same, with the names of files that cannot be read
+
+    def next_id(self) -> int:
+        """One more than any number in use or ever given out."""
+        highest = max(self.taken, self.tail.high)
+        if highest >= MAX_ID:
+            raise CoError(
+                f"no number is left after {highest}",
+                hint=f"A memory has a number near {MAX_ID}; give it a lower one.",
+            )
+        return highest + 1
 
 
 class Pages:
@@ -90,3 +137,63 @@ class Pages:
         notes.sort(key=lambda note: (note.id, note.path))
         left = [Problem(self.store.locate(JOURNAL), trouble)] if trouble else []
         return Look(notes, [*left, *sorted(problems)], tail, highest, taken)
+
+    def missing(self, ref: Ref, look: Look, prefix: str) -> NoReturn:
+        """Say that there is no such memory, and where it may have gone."""
+        name = called(ref)
+        hint = "`co knowledge list` shows what there is."
+        files = [(problem.path, os.path.basename(problem.path)) for problem in look.problems]
+        broken = [path for path, file in files if name in (file[:-3], str(number_of(file) or ""))]
+        if broken:
+            hint = f"{visible(broken[0], keep='')} cannot be read: co knowledge doctor"
+        elif named(name, [note for _, note in self.archived()]):
+            hint = f"It was archived; `co knowledge restore {prefix}{name}` brings it back."
+        raise NotFound(f"there is no memory {prefix}{name[:60]}", hint=hint)
+
+    def removed(self) -> set[str]:
+        """The memories that Co itself took away, by the journal."""
+        files = (file for entry in self.store.entries() for file in entry.files)
+        return {
+            os.path.basename(file["path"])
+            for file in files
+            if file["after"] is None and file["path"].startswith(f"{MEMORIES}/")
+        }
+
+    def archived(self) -> list[tuple[Entry, Note]]:
+        """Notes that a change removed and that are not there now, newest first."""
+        found: dict[str, tuple[Entry, Note]] = {}
+        for entry in reversed(self.store.entries()):
+            for file in entry.files if entry.state == "done" else ():
+                path = file["path"]
+                if file["after"] is not None or not path.startswith(MEMORIES) or path in found:
+                    continue
+                try:
+                    note = parse(self.store.locate(path), previous(self.store, entry.n, file))
+                except CoError:
+                    continue
+                if not self.store.signature(path):
+                    found[path] = entry, note
+        return list(found.values())
+
+    def copies(self, notes: Iterable[Note]) -> set[str]:
+        """The paths of those of these notes that have another's uid and no right to it.
+
+        Whoever copies a file by hand copies its uid. Of files that share one, the one that Co made
+        first may keep it. The journal knows which of them Co wrote; where it knows of none, the
+        lowest number is the oldest.
+        """
+        sharing: dict[str, list[Note]] = {}
+        for note in notes:
+            sharing.setdefault(str(note.meta.get("uid")), []).append(note)
+        if all(len(twins) < 2 for twins in sharing.values()):
+            return set()
+        made: dict[str, int] = {}
+        for entry in self.store.entries():
+            for file in entry.files if entry.state == "done" else ():
+                if file["before"] is None:
+                    made.setdefault(file["path"], entry.n)
+
+        def age(note: Note) -> tuple[int, int, str]:
+            return made.get(f"{MEMORIES}/{note.name}", sys.maxsize), note.id, note.name
+
+        return {note.path for twins in sharing.values() for note in sorted(twins, key=age)[1:]}

@@ -1,25 +1,55 @@
-"""A change being put together, and what it will have done. Decides nothing by itself."""
+"""What each verb would change, worked out from what was read. Writes nothing.
+
+A Plan is carried out by `Notebook.commit`, or refused when the notebook moved on meanwhile.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from datetime import datetime
+from typing import Any, Literal, NamedTuple, Protocol
 
-from co_cli.errors import FormatError, Protected
-from co_cli.knowledge import lifecycle
+from co_cli.errors import CoError, FormatError, MovedOn, NotFound, Protected, RefusedText
+from co_cli.knowledge import lifecycle, similarity
+from co_cli.knowledge.format.frontmatter import MAX_ID
 from co_cli.knowledge.format.note import Note, file_name, parse, timestamp
 from co_cli.knowledge.format.rewrite import render, rewrite
-from co_cli.knowledge.pages import Problem
-from co_cli.knowledge.reader import Reader
-from co_cli.knowledge.store import Change, Edit, disk
+from co_cli.knowledge.pages import MEMORIES, Look, Problem, Ref, called, named
+from co_cli.knowledge.policy import Policy, Similar
+from co_cli.knowledge.safety import check
+from co_cli.knowledge.search.hits import Around
+from co_cli.knowledge.store import Change, Edit, Entry, Store, disk
+
+Action = Literal[
+    "created", "related", "updated", "consolidated", "merged", "edited", "decayed",
+    "forgotten", "restored", "protected", "unprotected", "unchanged",
+]  # fmt: skip
+
+
+class Book(Protocol):
+    """What a plan asks of a notebook."""
+
+    store: Store
+    policy: Policy
+    clock: Callable[[], datetime]
+    prefix: str
+
+    def look(self) -> Look: ...
+    def pick(self, ref: Ref, notes: Iterable[Note]) -> Note | None: ...
+    def ref(self, note: Note) -> str: ...
+    def find(self, ref: Ref, look: Look | None = None) -> Note: ...
+    def own(self, notes: list[Note]) -> list[Note]: ...
+    def copies(self, notes: Iterable[Note], among: Sequence[Note] = ()) -> set[str]: ...
 
 
 @dataclass(slots=True)
 class Saved:
-    """What a save did."""
+    """What a save did; `trouble` is what went wrong afterwards, when notes were to decay."""
 
-    action: str
+    action: Action
     note: Note
     ref: str
     similar: list[tuple[Note, float]] = field(default_factory=list)
@@ -29,6 +59,7 @@ class Saved:
     over: int = 0
     change: int = 0
     reworded: bool = True
+    trouble: str = ""
 
 
 class ImportItem(NamedTuple):
@@ -83,30 +114,30 @@ def _fitting(raw: bytes) -> bytes:
     return raw
 
 
-def new_uid() -> str:
+def _new_uid() -> str:
     """A random name for links: letters only, so that nothing takes it for a number."""
     return "".join(chr(ord("a") + byte % 26) for byte in os.urandom(14))
 
 
 class Draft:
-    """A change being put together."""
+    """A change being put together, from what a look at the notebook found."""
 
-    def __init__(self, book: Reader, actor: str, call: str = "") -> None:
+    def __init__(self, book: Book, look: Look, actor: str, call: str = "") -> None:
         self.book = book
-        self.basis = book.basis
+        self.look = look
         self.actor = actor
         self.call = call
         self.at = timestamp(book.clock())
         self.edits: list[Edit] = []
-        self.over = self.basis.over
+        self.over = look.tail.over
         self.high = 0
 
-    def add(self, text: str, tags: list[str], fields: dict[str, Any]) -> Note:
+    def add(self, text: str, tags: list[str], fields: Mapping[str, Any]) -> Note:
         """A new note with the next number."""
-        number = self.high = self.high + 1 if self.high else self.book.next_id()
+        number = self.high = self.high + 1 if self.high else self.look.next_id()
         meta: dict[str, Any] = {
             "id": number,
-            "uid": new_uid(),
+            "uid": _new_uid(),
             "created": self.at,
             "tags": tags,
             "source": lifecycle.detect_source(tags),
@@ -115,9 +146,9 @@ class Draft:
         }
         kept = {name: value for name, value in meta.items() if value not in (None, [], "", False)}
         raw = _fitting(render(kept, text))
-        name = file_name(number, text)
-        self.edits.append(Edit(f"memories/{name}", None, raw))
-        return parse(os.path.join(self.book.memories, name), raw)
+        path = f"{MEMORIES}/{file_name(number, text)}"
+        self.edits.append(Edit(path, None, raw))
+        return parse(self.book.store.locate(path), raw)
 
     def edit(self, note: Note, changes: dict[str, Any], text: str | None = None) -> Note:
         """The note with these fields changed and nothing else; a legacy field goes.
@@ -126,27 +157,146 @@ class Draft:
         """
         if "consolidation_reason" in note.meta:
             changes = changes | {"consolidation_reason": None}
-        if note.path in self.book.copies([note]):
-            changes = changes | {"uid": new_uid()}
+        if note.path in self.book.copies([note], self.look.notes):
+            changes = changes | {"uid": _new_uid()}
         try:
             raw = _fitting(rewrite(note.raw, changes, text))
         except FormatError as error:
             raise FormatError(f"{note.name}: {error}") from error
-        self.edits.append(Edit(f"memories/{note.name}", note.raw, raw))
+        self.edits.append(Edit(f"{MEMORIES}/{note.name}", note.raw, raw))
         return parse(note.path, raw)
 
     def remove(self, note: Note) -> None:
         """The note goes to the archive; a protected one does not."""
         if note.protected:
             raise protected(self.book.ref(note))
-        self.edits.append(Edit(f"memories/{note.name}", note.raw, None))
+        self.edits.append(Edit(f"{MEMORIES}/{note.name}", note.raw, None))
 
-    def decay(self, notes: list[Note]) -> tuple[list[Note], Note | None]:
+    def links(self, notes: Sequence[Note]) -> list[str]:
+        """What another note's header calls these: a uid, if no other note has it by right."""
+        copies = self.book.copies(notes, self.look.notes)
+        return [str(note.id) if note.path in copies else note.uid for note in notes]
+
+    def change(self, op: str) -> Change:
+        """The finished change."""
+        return Change(
+            op, self.actor, self.at, self.look.tail.settled, tuple(self.edits),
+            high=max(self.high, self.look.highest), call=self.call, over=self.over,
+        )  # fmt: skip
+
+    def plan(self, op: str, action: Action, note: Note) -> Plan:
+        """The finished change, as the plan of a verb about one note."""
+        return Plan(self.change(op), Saved(action, note, self.book.ref(note)))
+
+    # What each verb does
+
+    def save(
+        self,
+        around: Around,
+        text: str,
+        tags: list[str],
+        *,
+        similar: Similar,
+        fields: Mapping[str, Any],
+    ) -> Plan:
+        """What saving a checked text does: same, similar or distinct, and whether notes decay."""
+        book, policy = self.book, self.book.policy
+        verdict = lifecycle.judge(text, around.same, around.near, policy.threshold)
+        if verdict.match is not None:
+            return self.consolidate(verdict.match, text, tags, fields)
+        links: dict[str, Any] = {}
+        action: Action = "created"
+        replaced = None
+        met = [note for note, _ in verdict.similar]
+        # What a person says beside a note from outside is theirs; a model may just echo it.
+        echoed = met if self.actor == "agent" else []
+        if met and similar == "update":
+            replaced, action = met[0], "updated"
+            echoed = [*echoed, replaced]
+            self.remove(replaced)
+            links["supersedes"] = self.links([replaced])
+        elif met:
+            links["related"] = self.links(met)
+            action = "related"
+        note = self.add(text, tags, {**fields, **lifecycle.inherited(echoed), **links})
+        saved = Saved(action, note, book.ref(note), list(verdict.similar), replaced=replaced)
+        count = around.total - (replaced is not None)
+        if count == policy.max_count and replaced is None:  # this save crosses the limit
+            notes = self.look.notes or book.look().notes
+            saved.decayed = lifecycle.pick_decay(book.own(notes), policy)
+        if count >= policy.max_count and not (saved.decayed or self.look.tail.over):
+            saved.over = count + 1
+        self.over = count >= policy.max_count
+        return Plan(self.change("update" if replaced else "save"), saved)
+
+    def consolidate(self, old: Note, text: str, tags: list[str], fields: Mapping[str, Any]) -> Plan:
+        """Give a note a new wording of the same and further tags; a protected one stays."""
+        saved = Saved("consolidated", old, self.book.ref(old), reworded=text != old.body)
+        if old.protected:
+            return Plan(None, saved)
+        changes = {
+            **fields,
+            **lifecycle.inherited([old]),
+            "tags": lifecycle.union(old.tags, tags),
+            "updated": self.at,
+        }
+        if old.expired(self.at[:10]):  # said again, so it holds again
+            changes.setdefault("expires", None)
+        saved.note = self.edit(old, changes, None if text == old.body else text)
+        return Plan(self.change("consolidate"), saved)
+
+    def forget(self, ref: Ref, seen: str) -> Plan:
+        """Archive a note, if it is the one that a person agreed to lose."""
+        note = self.book.find(ref, self.look)
+        if seen and disk.digest(note.raw) != seen:
+            raise MovedOn("the memory changed meanwhile", hint="Nothing was forgotten.")
+        self.remove(note)
+        return self.plan("forget", "forgotten", note)
+
+    def protect(self, ref: Ref, on: bool) -> Plan:
+        """Protect a note from forget and decay, or stop protecting it."""
+        note = self.book.find(ref, self.look)
+        if note.protected == on:
+            return Plan(None, Saved("unchanged", note, self.book.ref(note)))
+        note = self.edit(note, {"decay_protected": on})
+        if on:
+            return self.plan("protect", "protected", note)
+        return self.plan("unprotect", "unprotected", note)
+
+    def merge(self, refs: Iterable[Ref], keep_first: bool) -> Plan:
+        """Merge notes into the first: their texts joined, or only the first one's wording kept."""
+        found = [self.book.find(ref, self.look) for ref in refs]
+        notes = list({note.path: note for note in found}.values())
+        if len(notes) < 2:
+            raise CoError("merging takes two different memories or more")
+        first, others = notes[0], notes[1:]
+        if first.protected:
+            raise protected(self.book.ref(first))
+        text = first.body if keep_first else lifecycle.joined(note.body for note in notes)
+        known = first.meta.get("supersedes")
+        links = known if isinstance(known, list) else [known] if known else []
+        changes: dict[str, Any] = {
+            "tags": lifecycle.union(first.tags, (tag for note in others for tag in note.tags)),
+            "supersedes": lifecycle.union(links, self.links(others)),
+            "updated": self.at,
+            **lifecycle.inherited(notes),
+        }
+        if changes.get("trust") and not first.external:  # such a note is never pinned
+            changes["pinned"] = None
+        merged = self.edit(first, changes, None if text == first.body else text)
+        for note in others:
+            self.remove(note)
+        return self.plan("merge", "merged", merged)
+
+    def decay(self, below: int = MAX_ID) -> Plan:
         """The oldest notes leave; with `summarize` one new note holds all their texts."""
-        policy = self.book.policy
-        picked = lifecycle.pick_decay(notes, policy)
+        policy, notes = self.book.policy, self.look.notes
+        able = self.book.own([note for note in notes if note.id < below])
+        picked = lifecycle.pick_decay(able, policy)
+        if not picked:
+            raise NotFound("no memory may decay")
         summary = None
-        if picked and policy.strategy == "summarize":
+        if policy.strategy == "summarize":
             fields = {
                 "created": min(note.created for note in picked),
                 "updated": self.at,
@@ -156,11 +306,76 @@ class Draft:
             summary = self.add(lifecycle.decay_text(picked), tags, fields)
         for note in picked:
             self.remove(note)
-        return picked, summary
+        self.over = len(notes) - len(picked) + (summary is not None) > policy.max_count
+        plan = self.plan("decay", "decayed", summary or picked[0])
+        plan.saved.decayed, plan.saved.summary = picked, summary
+        return plan
 
-    def change(self, op: str) -> Change:
-        """The finished change."""
-        return Change(
-            op, self.actor, self.at, self.basis.settled, tuple(self.edits),
-            high=max(self.high, self.book.highest), call=self.call, over=self.over,
-        )  # fmt: skip
+    def refresh(self, plan: Plan) -> Plan:
+        """A plan to decay that a person agreed to, on what is there now, if it does the same."""
+        if plan.change is None or plan.change.basis == self.look.tail.settled:
+            return plan
+        self.actor = plan.change.actor
+        with suppress(NotFound):
+            again = self.decay()
+            if again.saved.decayed == plan.saved.decayed:
+                return again
+        raise MovedOn("the notebook changed meanwhile", hint="Nothing was changed; look again.")
+
+    def bring_in(self, items: Iterable[ImportItem], context: bytes | None) -> ImportPlan:
+        """Notes for texts from elsewhere, leaving out what is here already or not storable."""
+        found = ImportPlan(None, [], [], [], context)
+        notes = self.look.notes
+        seen = {similarity.key(note.body) for note in notes}
+        for item in items:
+            try:
+                text, tags = check.check_text(item.text), check.clean_tags(item.tags)
+                if (said := similarity.key(text)) in seen:
+                    found.known.append(item)
+                    continue
+                seen.add(said)
+                fields = {"source": "import", **dict(item.fields)}
+                if item.created:
+                    fields["created"] = item.created
+                found.added.append(self.add(text, tags, fields))
+            except (RefusedText, FormatError) as error:
+                found.refused.append(Problem(item.origin, str(error)))
+        if context is not None and context != (before := self.book.store.read("context.md")):
+            self.edits.append(Edit("context.md", before, context))
+        if self.edits:
+            self.over = len(notes) + len(found.added) > self.book.policy.max_count
+            found.change = self.change("import")
+        return found
+
+    def replace(self, note: Note, data: bytes) -> Plan:
+        """Put a person's edited bytes in a note's place, if the file is still what they edited."""
+        changed = parse(note.path, data)
+        numbers = [other.id for other in self.look.notes]
+        free = numbers.count(note.id) > 1 and changed.id not in numbers
+        if changed.id != note.id and not free:  # only one of two twins may take another
+            raise FormatError(f"the number must stay {note.id}, not {changed.id}")
+        self.high = changed.id
+        self.edits.append(Edit(f"{MEMORIES}/{note.name}", note.raw, data))
+        return self.plan("edit", "edited", changed)
+
+    def restore(self, ref: Ref, archived: Iterable[tuple[Entry, Note]]) -> Plan:
+        """Bring an archived note back as it was."""
+        note = self.book.pick(ref, [note for _, note in archived])
+        if note is None:
+            name = f"{self.book.prefix}{called(ref)[:60]}"
+            if named(ref, self.look.notes):
+                raise NotFound(f"memory {name} is not archived")
+            raise NotFound(
+                f"the archive holds no memory {name}",
+                hint="`co knowledge restore` lists what can be brought back.",
+            )
+        self.edits.append(Edit(f"{MEMORIES}/{note.name}", None, note.raw))
+        return self.plan("restore", "restored", note)
+
+    def repeat(self, done: Entry, text: str) -> Saved | None:
+        """The answer a tool call got when it arrived the first time, while its note is there."""
+        made = [file["path"] for file in done.files if file["before"] is None]
+        for note in self.look.notes:
+            if f"{MEMORIES}/{note.name}" in made and similarity.same(note.body, text):
+                return Saved("created", note, self.book.ref(note), change=done.n)
+        return None

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from co_cli.knowledge.format.note import Note
 
 _SETTINGS = ("max_count", "dedup_window_days", "dedup_threshold", "decay_strategy",
              "decay_percentage")  # fmt: skip
+
+
+Similar = Literal["keep", "update"]  # what becomes of a similar note: both stay, or it is replaced
 
 
 class Origins(Protocol):

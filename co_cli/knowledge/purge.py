@@ -12,8 +12,8 @@ from co_cli.knowledge import lifecycle
 from co_cli.knowledge.format.note import Note, Part, sections, timestamp
 from co_cli.knowledge.format.rewrite import rewrite
 from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.pages import Ref
 from co_cli.knowledge.plan import protected
-from co_cli.knowledge.reader import Ref
 from co_cli.knowledge.store import Change, Entry, disk
 from co_cli.knowledge.versions import Lineage, Version, lineages
 
@@ -226,8 +226,8 @@ def _remove(book: Notebook, copies: Copies, gone: list[str]) -> dict[str | None,
 def _remove_index(book: Notebook) -> None:
     """The index holds words and letters of every note; the next recall builds it anew."""
     book.close()
-    index = os.path.join(book.root, paths.INDEX)
     book.search.tidy_vectors()
+    index = book.search.index_path
     if not os.path.lexists(index):
         return
     with disk.locked(f"{index}-seal"):

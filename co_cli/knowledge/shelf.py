@@ -9,11 +9,11 @@ from typing import Generic, TypeVar
 
 from co_cli.errors import NotFound
 from co_cli.knowledge.format.note import Note
-from co_cli.knowledge.reader import Reader
+from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.replacement import in_time, newest_first
 from co_cli.knowledge.search.hits import Filters, Hit, Recall
 
-Book = TypeVar("Book", bound=Reader)
+Book = TypeVar("Book", bound=Notebook)
 _EVERY = Filters()
 _FURTHEST = 1000  # answers that are looked through for some that may be told
 
@@ -88,7 +88,7 @@ class Shelf(Generic[Book]):
 
 
 def _own(
-    book: Reader, ask: Callable[[int], Recall[Hit]], hits: Recall[Hit], limit: int
+    book: Notebook, ask: Callable[[int], Recall[Hit]], hits: Recall[Hit], limit: int
 ) -> list[Hit]:
     """The best hits that may be told, however many better ones may not."""
     asked = limit

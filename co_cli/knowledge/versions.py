@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from co_cli.errors import CoError
 from co_cli.knowledge.format.note import Note, parse
-from co_cli.knowledge.reader import Reader
+from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.store import Entry
 
 NOW = sys.maxsize  # stands for the change that has not happened to a file that is there
@@ -76,7 +76,7 @@ class Lineage:
         return paths | {note.mark for note in self.notes if note.meta.get("uid")}
 
 
-def lineages(book: Reader) -> list[Lineage]:
+def lineages(book: Notebook) -> list[Lineage]:
     """Every note of which there are bytes."""
     entries = book.store.entries()
     by_name: dict[str, list[Version]] = defaultdict(list)

@@ -113,8 +113,10 @@ async def save_memory(
         fresh = book.scope == "project" and trust.untouched(deps.folder())
         call = getattr(ctx, "tool_call_id", None) or ""
         options = {name: approved[name] for name in ("similar", "seen") if approved.get(name)}
-        options |= lifecycle.inherited(_echoed(deps, book, content))
-        saved = book.remember(content, tags or [], actor="agent", call=call, **options)
+        fields = lifecycle.inherited(_echoed(deps, book, content))
+        saved = book.remember(
+            content, tags or [], actor="agent", call=call, fields=fields, **options
+        )
         logs.note("saved", saved.note)
         met = deps.tellable(book, [note for note, _ in saved.similar])
         saved.similar = [(note, score) for note, score in saved.similar if note in met]
@@ -276,9 +278,7 @@ def _load_all_memories(memory_dir: Path) -> list[MemoryEntry]:
 
 
 def _next_memory_id(memory_dir: Path | None = None) -> int:
-    book = _book(memory_dir or _here())
-    book.notes()
-    return book.next_id()
+    return _book(memory_dir or _here()).next_id()
 
 
 def _search_memories(query: str, memory_dir: Path, max_results: int = 5) -> list[dict[str, Any]]:

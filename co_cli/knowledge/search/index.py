@@ -36,11 +36,10 @@ class Index:
 
     def __init__(self, root: str, embedder: Embedder | None = None, *, kept: bool = True) -> None:
         self.path = os.path.join(root, paths.INDEX)
+        beside = f"{self.path}-vectors" if root else ""
         self.embedder = embedder
         self.vectors = (
-            Vectors(f"{self.path}-vectors", embedder.name, embedder.dim)
-            if isinstance(embedder, Meaning)
-            else None
+            Vectors(beside, embedder.name, embedder.dim) if isinstance(embedder, Meaning) else None
         )
         self.trouble = ""  # what the embedder said when it failed last
         stamp = tables.stamp(embedder.name if embedder else "")

@@ -78,13 +78,12 @@ class _Doubt(Exception):
 class Search:
     """The search of one notebook: its index, kept fresh, and its watcher."""
 
-    def __init__(self, pages: Pages, how: How, explained: Callable[[], set[str]]) -> None:
+    def __init__(self, pages: Pages, how: How) -> None:
         self.pages = pages
         self.files = NoteFiles(pages)
         self.root = pages.store.index_folder
         self.how = how
         self._unwatched = self._lacking = self._unkept = ""
-        self._explained = explained
         self._index: Index | None = None
         self._spare: Index | None = None  # in memory, where the folder takes no file
         self._watcher: Watcher | None = None
@@ -105,7 +104,7 @@ class Search:
     @property
     def index_path(self) -> str:
         """Where the index is kept, or would be."""
-        return os.path.join(self.root, paths.INDEX)
+        return os.path.join(self.root, paths.INDEX) if self.root else ""
 
     # The index
 
@@ -135,7 +134,7 @@ class Search:
                         break
                     synced = index.sync(
                         seen, self.files.page, only=only, anew=anew or again,
-                        explained=self._explained, progress=progress,
+                        explained=self.pages.removed, progress=progress,
                     )  # fmt: skip
                     found = act(index, synced)
                     lookup, path = index.lookup, self.files.path
@@ -277,6 +276,8 @@ class Search:
 
     def tidy_vectors(self) -> None:
         """Forget the close readings of what is no longer a note's text; for a purge, of all."""
+        if not self.root:
+            return
         path = f"{self.index_path}-vectors"
         notes = self.files.notes(self.files.signatures())
         try:
@@ -298,6 +299,8 @@ class Search:
         self, query: str, limit: int, filters: Filters, today: str, *, strict: bool, marked: bool
     ) -> Recall[Hit]:
         """The notes that answer, best first; every file is read where the index cannot tell."""
+        if not self.pages.store.exists() and not os.path.lexists(self.index_path):
+            return Recall()
 
         def act(index: Index, _: Synced) -> tuple[list[Hit], int]:
             ranking = Ranking(
