@@ -45,15 +45,15 @@ class CoDeps:
     memory_decay_percentage: float = _Setting()  # type: ignore[assignment]
     project: AnyPath | None = None
     how: How | None = None
-    workspace: Workspace[Notebook] | None = None
+    workspace: Workspace | None = None
     gated: bool = False
     answer_seconds: float = _Setting()  # type: ignore[assignment]
     external: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def here(self) -> Workspace[Notebook]:
+    def here(self) -> Workspace:
         """The session's workspace, or what is here now."""
-        return self.workspace or Workspace(Notebook, self.project)
+        return self.workspace or Workspace(self.project)
 
     def folder(self) -> str:
         """The project's folder now."""
@@ -63,7 +63,7 @@ class CoDeps:
             else str(self.project or paths.project_folder())
         )
 
-    def shelf(self) -> Shelf[Notebook]:
+    def shelf(self) -> Shelf:
         """The notebooks visible now, for the caller alone."""
         here = self.here()
         said = {name: value for name, value in vars(self).items() if value is not None}

@@ -7,7 +7,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from co_cli.knowledge.format.note import Note
-from co_cli.knowledge.reader import Reader
+from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.safety.escape import visible
 from co_cli.knowledge.search.hits import Hit, Recall
 
@@ -60,7 +60,7 @@ def marks(note: Note, today: str) -> str:
     return " ".join(mark for there, mark in found if there)
 
 
-def note_json(book: Reader, note: Note) -> dict[str, Any]:
+def note_json(book: Notebook, note: Note) -> dict[str, Any]:
     """A note for a program."""
     today = book.today()
     return {
@@ -81,7 +81,7 @@ def note_json(book: Reader, note: Note) -> dict[str, Any]:
     }
 
 
-def hit_json(book: Reader, hit: Hit) -> dict[str, Any]:
+def hit_json(book: Notebook, hit: Hit) -> dict[str, Any]:
     """A recall result for a program."""
     return {
         "id": hit.note.id,
@@ -100,7 +100,7 @@ def hit_json(book: Reader, hit: Hit) -> dict[str, Any]:
     }
 
 
-def saved_json(book: Reader, saved: Saved) -> dict[str, Any]:
+def saved_json(book: Notebook, saved: Saved) -> dict[str, Any]:
     """What a save did, for a program and for a model."""
     return {
         "display": "\n".join([saved_text(book, saved), *aside_text(book)]),
@@ -116,7 +116,7 @@ def saved_json(book: Reader, saved: Saved) -> dict[str, Any]:
     }
 
 
-def saved_text(book: Reader, saved: Saved) -> str:
+def saved_text(book: Notebook, saved: Saved) -> str:
     """What a save did, in words, with what to type next."""
     note, ref = saved.note, saved.ref
     lines = [f"✓ Saved memory {ref}: {visible(note.name, keep='')}"]
@@ -154,17 +154,17 @@ def saved_text(book: Reader, saved: Saved) -> str:
     return "\n".join(lines)
 
 
-def closeness(book: Reader, score: float) -> str:
+def closeness(book: Notebook, score: float) -> str:
     """Why a note collides: how much the words agree, or that it is about the same."""
     return f"{score:.0f}%" if score >= book.policy.threshold else SAME_MATTER
 
 
-def replaced_text(book: Reader, hit: Hit) -> str:
+def replaced_text(book: Notebook, hit: Hit) -> str:
     """Which newer hit may hold instead."""
     return f"replaced by {book.ref(hit.replaced_by)}?" if hit.replaced_by else ""
 
 
-def aside_text(book: Reader) -> list[str]:
+def aside_text(book: Notebook) -> list[str]:
     """Where an edit may be that came at the very moment of a change."""
     return [
         f"{visible(path, keep='')} was being edited at the same moment; "
@@ -173,7 +173,7 @@ def aside_text(book: Reader) -> list[str]:
     ]
 
 
-def decayed_text(book: Reader, saved: Saved) -> str:
+def decayed_text(book: Notebook, saved: Saved) -> str:
     """What decay moved, where to, and how to take it back."""
     numbers = numbers_text([note.id for note in saved.decayed])
     where = f"into memory {book.ref(saved.summary)}" if saved.summary else "to the archive"
@@ -181,7 +181,7 @@ def decayed_text(book: Reader, saved: Saved) -> str:
     return f"Moved {many} ({numbers}) {where}. Undo: {undo_hint(book)}"
 
 
-def undo_hint(book: Reader) -> str:
+def undo_hint(book: Notebook) -> str:
     """What to type to take back the last change to this notebook."""
     return "co knowledge undo -g" if book.scope == "user" else "co knowledge undo"
 
@@ -197,7 +197,7 @@ def numbers_text(numbers: Iterable[int]) -> str:
     return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
 
 
-def recall_text(query: str, found: Recall[tuple[Reader, Hit]]) -> str:
+def recall_text(query: str, found: Recall[tuple[Notebook, Hit]]) -> str:
     """Recall's answer for a model or a person."""
     if not found:
         return f"No memories found matching '{query}' ({plural(found.searched, 'memory')} searched)"
@@ -213,7 +213,7 @@ def recall_text(query: str, found: Recall[tuple[Reader, Hit]]) -> str:
     return "\n".join(lines)
 
 
-def list_text(book: Reader, notes: list[Note]) -> str:
+def list_text(book: Notebook, notes: list[Note]) -> str:
     """The list of memories for a model or a person."""
     if not notes:
         return "No memories saved yet."

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any
 
 from co_cli import config, paths, trust
 from co_cli.errors import SettingsError
 from co_cli.knowledge.format.note import Note, now, timestamp
+from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.policy import Policy
 from co_cli.knowledge.search.hits import How
-from co_cli.knowledge.shelf import Book, Shelf
+from co_cli.knowledge.shelf import Shelf
 from co_cli.paths import AnyPath
 from co_cli.trust.foreign import Origins
 
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from co_cli.knowledge.meaning.encoders import Embedder
 
 
-class Workspace(Generic[Book]):
-    """A project's folder as it is now; `kind` is Reader or Notebook.
+class Workspace:
+    """A project's folder as it is now.
 
     `settings` hold for the project's notebook, `own` for the person's: no project governs that.
     With `lenient`, settings that cannot be used are not obeyed, and `trouble` says why.
@@ -31,12 +32,10 @@ class Workspace(Generic[Book]):
 
     def __init__(
         self,
-        kind: type[Book],
         project: AnyPath | None = None,
         *,
         lenient: bool = False,
     ) -> None:
-        self.kind = kind
         self.project = str(project or paths.project_folder())
         self.trust = trust.status(self.project)
         self.trouble: SettingsError | None = None
@@ -52,23 +51,21 @@ class Workspace(Generic[Book]):
             self.trouble = error
 
     @cached_property
-    def shelf(self) -> Shelf[Book]:
+    def shelf(self) -> Shelf:
         """The notebooks, opened once."""
         return self.open_shelf()
 
-    def open_shelf(
-        self, said: Mapping[str, Any] | None = None, how: How | None = None
-    ) -> Shelf[Book]:
+    def open_shelf(self, said: Mapping[str, Any] | None = None, how: How | None = None) -> Shelf:
         """Notebooks of the caller's own; what is `said` counts before the project's settings."""
         settings = self.settings._replace(**said) if said else self.settings
         return Shelf(
-            self.kind(
+            Notebook(
                 paths.knowledge_folder(self.project),
                 policy=Policy.of(settings),
                 how=how or _how(settings),
                 origins=Origins(self.project),
             ),
-            self.kind(
+            Notebook(
                 paths.user_knowledge(),
                 scope="user",
                 policy=Policy.of(self.own),
@@ -76,7 +73,7 @@ class Workspace(Generic[Book]):
             ),
         )
 
-    def book(self, in_user: bool) -> Book:
+    def book(self, in_user: bool) -> Notebook:
         """The person's own notebook, or the project's."""
         return self.shelf.user if in_user else self.shelf.project
 

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from co_cli.knowledge import Notebook
-from co_cli.knowledge.reader import Reader
 from co_cli.knowledge.store import disk
 
 PARAPHRASES = {
@@ -132,7 +131,7 @@ def test_reindex_and_import_read_everything_and_status_says_so(tmp_path: Path) -
 def test_a_folder_that_takes_no_file_is_read_all_the_same(tmp_path: Path) -> None:
     filled(tmp_path).close()
     (tmp_path / "knowledge.db-vectors").mkdir()
-    with Reader(tmp_path) as book:
+    with Notebook(tmp_path) as book:
         book.sync(closely=True)
         assert book.search.closely() == (4, 4)
 

@@ -65,7 +65,6 @@ CORE_ORDER = [
     "plan",
     "undo",
     "notebook",
-    "reader",
     "versions",
     "shelf",
     "doctor",

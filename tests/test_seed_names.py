@@ -22,7 +22,6 @@ from co_cli.errors import NotFound
 from co_cli.knowledge import (
     SIZE_LIMIT,
     SIZE_TARGET,
-    Notebook,
     Shelf,
     load_internal_knowledge,
 )
@@ -354,7 +353,7 @@ def test_forget_takes_exactly_the_number_it_is_given(run: Run) -> None:
     write_memory(1, "one")
     write_memory(10, "ten")
 
-    def forget(shelf: Shelf[Notebook], ref: str) -> str:
+    def forget(shelf: Shelf, ref: str) -> str:
         return str(COMMANDS["forget"].run(shelf, ref))
 
     assert forget(run.deps.shelf(), "1").startswith("Forgot memory 1: one")

@@ -274,7 +274,7 @@ class Chat:
 
     # What slash commands ask for
 
-    def shelf(self) -> Shelf[Notebook]:
+    def shelf(self) -> Shelf:
         """The notebooks visible from here."""
         return self.deps.shelf()
 

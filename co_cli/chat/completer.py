@@ -9,14 +9,14 @@ from prompt_toolkit.document import Document
 
 from co_cli.chat import slash
 from co_cli.errors import CoError
-from co_cli.knowledge import Notebook, Shelf
+from co_cli.knowledge import Shelf
 from co_cli.knowledge.safety.escape import visible
 
 
 class SlashCompleter(Completer):
     """Slash commands, and references where a command takes one."""
 
-    def __init__(self, shelf: Callable[[], Shelf[Notebook]]) -> None:
+    def __init__(self, shelf: Callable[[], Shelf]) -> None:
         self.shelf = shelf
 
     def get_completions(

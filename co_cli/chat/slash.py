@@ -44,10 +44,10 @@ def run(chat: Chat, line: str) -> Reply:
         return error.sentence()
 
 
-def _verb(name: str, act: Callable[[Notebook, str], str]) -> Callable[[Shelf[Notebook], str], str]:
+def _verb(name: str, act: Callable[[Notebook, str], str]) -> Callable[[Shelf, str], str]:
     """A command that acts on one note, named by its reference."""
 
-    def run(shelf: Shelf[Notebook], argument: str) -> str:
+    def run(shelf: Shelf, argument: str) -> str:
         if not argument.strip():
             return f"Usage: /{name} <id>"
         try:
@@ -80,7 +80,7 @@ protect = _verb("protect", _protect)
 restore = _verb("restore", _restore)
 
 
-def _memories(shelf: Shelf[Notebook], argument: str) -> str:
+def _memories(shelf: Shelf, argument: str) -> str:
     told = []
     for book in shelf.books():
         notes = [note for note in book.notes() if not argument or argument in note.tags]
@@ -91,7 +91,7 @@ def _memories(shelf: Shelf[Notebook], argument: str) -> str:
     return "\n\n".join(told) or f"No memories saved yet{tagged}."
 
 
-def _recall(shelf: Shelf[Notebook], argument: str) -> str:
+def _recall(shelf: Shelf, argument: str) -> str:
     if not argument:
         return "Usage: /recall <words or a question>"
     try:
@@ -118,7 +118,7 @@ def _indented(text: str) -> str:
     return "\n".join(f"      {line}" for line in text.split("\n"))
 
 
-def _undo(shelf: Shelf[Notebook], argument: str) -> str:
+def _undo(shelf: Shelf, argument: str) -> str:
     words = argument.split()
     numbers = [int(word) for word in words if word.isdecimal() and len(word) < 10]
     if len(numbers) > 1 or not all(word == "-g" or word.isdecimal() for word in words):

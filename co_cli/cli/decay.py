@@ -10,7 +10,6 @@ from co_cli.cli.options import as_json, assume_yes, in_user
 from co_cli.cli.output import say, to_json
 from co_cli.cli.questions import confirm
 from co_cli.errors import CoError
-from co_cli.knowledge.notebook import Notebook
 from co_cli.results import decayed_text, numbers_text, plural
 
 
@@ -21,7 +20,7 @@ from co_cli.results import decayed_text, numbers_text, plural
 @as_json
 def decay_command(in_user: bool, force: bool, yes: bool, as_json: bool) -> None:
     """Join the oldest unprotected memories into one, or archive them, after showing which."""
-    book = open_here(Notebook).book(in_user)
+    book = open_here().book(in_user)
     count, limit = len(book.notes()), book.policy.max_count
     if count <= limit and not force:
         raise CoError(f"{count} of {limit} memories: nothing needs to decay",

@@ -14,7 +14,6 @@ from co_cli.knowledge import doctor
 from co_cli.knowledge.context import read_context
 from co_cli.knowledge.meaning.encoders import broken_weights
 from co_cli.knowledge.pages import Problem
-from co_cli.knowledge.reader import Reader
 from co_cli.results import plural
 
 
@@ -22,7 +21,7 @@ from co_cli.results import plural
 @as_json
 def doctor_command(as_json: bool) -> None:
     """List every file that cannot be read, with the line and the reason. Changes nothing."""
-    workspace = open_here(Reader, lenient=True)
+    workspace = open_here(lenient=True)
     problems = [p for book in workspace.shelf.books() for p in doctor.diagnose(book)]
     own = os.path.join(paths.user_knowledge(), "context.md")
     skipped = read_context(own, os.path.join(workspace.project, paths.CONTEXT)).receipt.skipped

@@ -26,7 +26,7 @@ from co_cli.results import note_json, undo_hint
 @as_json
 def edit_command(ref: str, in_user: bool, as_json: bool) -> None:
     """Edit a memory in $VISUAL or $EDITOR; the result is checked before it is saved."""
-    book, note = act_on(open_here(Notebook).shelf, ref, in_user, Notebook.find)
+    book, note = act_on(open_here().shelf, ref, in_user, Notebook.find)
     draft = f"{draft_path(book, note.name)}{os.getpid()}.md"
     try:
         disk.make_folder(os.path.dirname(draft), 0o700)

@@ -11,7 +11,6 @@ from co_cli.cli.here import open_here
 from co_cli.cli.options import in_user
 from co_cli.cli.output import notice_unread, say_line
 from co_cli.knowledge.export import export, export_to
-from co_cli.knowledge.notebook import Notebook
 from co_cli.results import plural
 
 
@@ -24,7 +23,7 @@ def export_command(file: Path | None, force: bool, in_user: bool) -> None:
 
     Texts, tags, dates and marks are kept; numbers and links between notes are not.
     """
-    book = open_here(Notebook).book(in_user)
+    book = open_here().book(in_user)
     if file is None:
         for row in export(book):
             click.echo(json.dumps(row))

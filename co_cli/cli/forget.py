@@ -18,8 +18,8 @@ from co_cli.errors import Ambiguous, CoError, DiskTrouble, NotFound
 from co_cli.knowledge import purge as purging
 from co_cli.knowledge.format.note import number_of
 from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.pages import Ref, named
 from co_cli.knowledge.purge import Copies, find_copies
-from co_cli.knowledge.reader import Ref, named
 from co_cli.knowledge.safety.escape import visible
 from co_cli.knowledge.search.scan import holds
 from co_cli.knowledge.shelf import Shelf
@@ -41,7 +41,7 @@ def forget_command(
     """Archive memories, given by REF (12, g12) or by a TEXT that only one of them contains."""
     if with_earlier and not purge:
         raise click.UsageError("--with-earlier goes with --purge")
-    shelf = open_here(Notebook).shelf
+    shelf = open_here().shelf
 
     def resolve(book: Notebook, ref: Ref) -> Ref:  # a purged note need not be there any more
         return ref if purge else book.find(ref)
@@ -67,7 +67,7 @@ def _forget(book: Notebook, ref: Ref) -> dict[str, Any]:
     return {"display": display, "memory_id": saved.note.id, "ref": saved.ref, "action": "forgotten"}
 
 
-def _described(shelf: Shelf[Notebook], text: str, in_user: bool, yes: bool) -> tuple[Notebook, Ref]:
+def _described(shelf: Shelf, text: str, in_user: bool, yes: bool) -> tuple[Notebook, Ref]:
     """The one memory that goes by this name or holds all these words."""
     books = [shelf.user] if in_user else shelf.books()
     found = [(book, note) for book in books for note in named(text, book.notes())]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import click
 
 from co_cli.cli.output import notice
-from co_cli.knowledge.shelf import Book, Shelf
+from co_cli.knowledge.shelf import Shelf
 from co_cli.results import aside_text
 from co_cli.workspace import Workspace
 
 
-def open_here(kind: type[Book], *, lenient: bool = False) -> Workspace[Book]:
-    """What is visible from the working folder now; `kind` is Reader or Notebook."""
-    workspace = Workspace(kind, lenient=lenient)
+def open_here(*, lenient: bool = False) -> Workspace:
+    """What is visible from the working folder now."""
+    workspace = Workspace(lenient=lenient)
     for warning in workspace.settings.warnings:
         notice(f"co: {warning}")
     if context := click.get_current_context(silent=True):  # there is none while a name is completed
@@ -20,12 +20,12 @@ def open_here(kind: type[Book], *, lenient: bool = False) -> Workspace[Book]:
     return workspace
 
 
-def claim(workspace: Workspace[Book], fresh: bool) -> None:
+def claim(workspace: Workspace, fresh: bool) -> None:
     """Trust a folder that was fresh before Co wrote to it."""
     if fresh and (problem := workspace.claim()):
         notice(f"co: {problem}")
 
 
-def _tell_aside(shelf: Shelf[Book]) -> None:
+def _tell_aside(shelf: Shelf) -> None:
     for line in (line for book in shelf.books() for line in aside_text(book)):
         notice(f"co: {line}")

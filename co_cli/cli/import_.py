@@ -31,7 +31,7 @@ _READ = 200  # passages that an import without a terminal reads closely; the res
 @as_json
 def import_command(path: Path, in_user: bool, yes: bool, as_json: bool) -> None:
     """Import a folder of markdown, a JSON Lines file or the old JSON layout, after a preview."""
-    workspace = open_here(Notebook)
+    workspace = open_here()
     book = workspace.book(in_user)
     batch = collect(path)
     plan = plan_import(book, batch)
@@ -54,9 +54,7 @@ def import_command(path: Path, in_user: bool, yes: bool, as_json: bool) -> None:
         raise CoError("nothing was imported", hint="Answer y, or add --yes.")
 
 
-def _carry_out(
-    workspace: Workspace[Notebook], book: Notebook, plan: ImportPlan, *, shown: bool
-) -> None:
+def _carry_out(workspace: Workspace, book: Notebook, plan: ImportPlan, *, shown: bool) -> None:
     fresh = workspace.is_fresh and book.scope == "project"
     before = book.store.read("context.md")
     assert plan.change is not None

@@ -13,7 +13,6 @@ from co_cli.cli.here import claim, open_here
 from co_cli.cli.options import as_json, in_user
 from co_cli.cli.output import say, say_line, to_json
 from co_cli.knowledge.format.note import now, timestamp
-from co_cli.knowledge.notebook import Notebook
 
 
 @click.command("init")
@@ -21,7 +20,7 @@ from co_cli.knowledge.notebook import Notebook
 @as_json
 def init_command(in_user: bool, as_json: bool) -> None:
     """Write a context.md to fill in, for this folder or, with -g, for you. Overwrites nothing."""
-    workspace = open_here(Notebook)
+    workspace = open_here()
     book = workspace.book(in_user)
     fresh = workspace.is_fresh and not in_user
     kind = "user-context.md" if in_user else "project-context.md"

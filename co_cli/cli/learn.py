@@ -60,7 +60,7 @@ def learn_command(
     """Remember TEXT for this project, or with -g everywhere. Use - to read standard input."""
     content = read_text(text)
     tags = tuple(tag for some in tags for tag in some.split(","))
-    workspace = open_here(Notebook)
+    workspace = open_here()
     book = workspace.book(in_user)
     if paths.SETTINGS in workspace.trust.present and paths.SETTINGS not in workspace.trust.usable:
         notice("co: this folder's settings are not used until you trust it: co trust")

@@ -8,7 +8,7 @@ from co_cli.cli.here import open_here
 from co_cli.cli.options import as_json, in_user
 from co_cli.cli.output import notice, notice_unread, table, to_json
 from co_cli.knowledge.format.note import Note
-from co_cli.knowledge.reader import Reader
+from co_cli.knowledge.notebook import Notebook
 from co_cli.results import marks, note_json, span
 
 
@@ -18,7 +18,7 @@ from co_cli.results import marks, note_json, span
 @as_json
 def list_command(tag: str = "", in_user: bool = False, as_json: bool = False) -> None:
     """List memories, this project's first, then your own."""
-    workspace = open_here(Reader)
+    workspace = open_here()
     shelf = workspace.shelf
     every = {book: book.notes() for book in ((shelf.user,) if in_user else shelf.books())}
     found = [
@@ -48,7 +48,7 @@ def list_command(tag: str = "", in_user: bool = False, as_json: bool = False) ->
     notice_unread(sum(len(book.problems) for book in every))
 
 
-def memory_table(memories: list[tuple[Reader, Note]]) -> None:
+def memory_table(memories: list[tuple[Notebook, Note]]) -> None:
     """A line for each of these memories."""
     table(
         ("ref", "date", "", "tags", "memory"),

@@ -10,7 +10,6 @@ import click
 from co_cli.cli.here import open_here
 from co_cli.cli.options import RefType, as_json, at_user, in_user
 from co_cli.cli.output import notice, table, to_json
-from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.store import Entry
 
 
@@ -22,7 +21,7 @@ from co_cli.knowledge.store import Entry
 @as_json
 def log_command(ref: str | None, in_user: bool, limit: int, as_json: bool) -> None:
     """Show what changed, newest first; with REF, only changes to that memory."""
-    workspace = open_here(Notebook)
+    workspace = open_here()
     book, name = workspace.book(in_user), ""
     if ref:
         book, name = workspace.shelf.place(at_user(ref, in_user))

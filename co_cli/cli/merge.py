@@ -8,7 +8,6 @@ from co_cli.cli.here import open_here
 from co_cli.cli.options import as_json, at_user, in_user, ref_argument
 from co_cli.cli.output import paint, say, styled, to_json
 from co_cli.errors import CoError
-from co_cli.knowledge.notebook import Notebook
 from co_cli.results import note_json, undo_hint
 
 
@@ -19,7 +18,7 @@ from co_cli.results import note_json, undo_hint
 @as_json
 def merge_command(refs: tuple[str, ...], keep_first: bool, in_user: bool, as_json: bool) -> None:
     """Merge memories into the first one, joining their texts."""
-    shelf = open_here(Notebook).shelf
+    shelf = open_here().shelf
     placed = [shelf.place(at_user(ref, in_user)) for ref in refs]
     book = placed[0][0]
     if any(other is not book for other, _ in placed):

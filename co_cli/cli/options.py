@@ -10,7 +10,6 @@ import click
 
 from co_cli.cli.here import open_here
 from co_cli.errors import CoError
-from co_cli.knowledge.reader import Reader
 from co_cli.knowledge.safety.escape import visible
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ class RefType(click.ParamType[str]):
         """References that start like this, with what the notes say."""
         found = []
         try:
-            for book in open_here(Reader).shelf.books():
+            for book in open_here().shelf.books():
                 notes = [n for _, n in book.archived()] if self.archived else book.notes()
                 found += [(book.ref(note), note.summary) for note in notes]
         except CoError:

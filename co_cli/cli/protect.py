@@ -8,7 +8,6 @@ from co_cli.cli.here import open_here
 from co_cli.cli.options import as_json, in_user, ref_argument
 from co_cli.cli.output import say, to_json
 from co_cli.cli.questions import act_on
-from co_cli.knowledge.notebook import Notebook
 from co_cli.results import note_json
 
 
@@ -31,7 +30,7 @@ def unprotect_command(ref: str, in_user: bool, as_json: bool) -> None:
 
 
 def _protect(ref: str, in_user: bool, as_json: bool, *, on: bool) -> None:
-    shelf = open_here(Notebook).shelf
+    shelf = open_here().shelf
     book, saved = act_on(shelf, ref, in_user, lambda book, name: book.protect(name, on=on))
     if as_json:
         to_json(note_json(book, saved.note))

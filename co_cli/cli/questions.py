@@ -12,16 +12,17 @@ from co_cli.cli.options import at_user
 from co_cli.cli.output import columns, notice, on_terminal, say, say_line
 from co_cli.errors import Ambiguous
 from co_cli.knowledge.format.note import Note
-from co_cli.knowledge.reader import Ref
+from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.pages import Ref
 from co_cli.knowledge.safety.escape import hanging
-from co_cli.knowledge.shelf import Book, Shelf
+from co_cli.knowledge.shelf import Shelf
 
 _T = TypeVar("_T")
 
 
 def act_on(
-    shelf: Shelf[Book], ref: str, in_user: bool, act: Callable[[Book, Ref], _T]
-) -> tuple[Book, _T]:
+    shelf: Shelf, ref: str, in_user: bool, act: Callable[[Notebook, Ref], _T]
+) -> tuple[Notebook, _T]:
     """Act on the note a person means; when two answer to the name, ask which."""
     book, text = shelf.place(at_user(ref, in_user))
     try:

@@ -22,11 +22,11 @@ from co_cli.cli.output import (
     styled,
     to_json,
 )
-from co_cli.knowledge.reader import Reader
+from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.search.hits import Filters, Hit, Recall
 from co_cli.results import age, hit_json, marks, plural, replaced_text, span
 
-_Found = Sequence[tuple[Reader, Hit]]
+_Found = Sequence[tuple[Notebook, Hit]]
 _LIMIT, _FAINT = 10, 3  # answers that are shown at most, and weak ones beside better
 
 
@@ -55,7 +55,7 @@ def recall_command(query: tuple[str, ...], in_user: bool, as_json: bool, **optio
     text = " ".join(query).strip()
     if not text:
         raise click.UsageError("What should Co look for? For example: co recall deploy")
-    workspace = open_here(Reader)
+    workspace = open_here()
     today = workspace.shelf.project.today()
     filters = Filters(
         options["kind"] or "", options["tags"],
@@ -113,7 +113,7 @@ def _not_faint(found: _Found) -> _Found:
     return good + weak[: 0 if any(hit.score == 1.0 for _, hit in good) else _FAINT]
 
 
-def _say_hit(book: Reader, hit: Hit, untrusted: str, explain: bool) -> None:
+def _say_hit(book: Notebook, hit: Hit, untrusted: str, explain: bool) -> None:
     note = hit.note
     old = age(note.created, book.today())
     mark = marks(note, book.today())
@@ -147,7 +147,7 @@ def _marked(text: str, spans: Sequence[tuple[int, int]]) -> str:
     return "".join([*parts, styled(text[at:])])
 
 
-def _say_rest(text: str, found: Recall[tuple[Reader, Hit]], filtered: bool) -> None:
+def _say_rest(text: str, found: Recall[tuple[Notebook, Hit]], filtered: bool) -> None:
     for folder, many in Counter(map(os.path.dirname, found.missing)).items():
         notice(f"{plural(many, 'note')} disappeared from {folder} at once and are left out.")
         notice("If you deleted them: co knowledge reindex")

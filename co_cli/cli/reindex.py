@@ -9,7 +9,6 @@ import click
 from co_cli.cli.here import open_here
 from co_cli.cli.options import as_json
 from co_cli.cli.output import notice, notice_unread, progress, say_line, to_json
-from co_cli.knowledge.reader import Reader
 from co_cli.results import plural
 
 
@@ -21,7 +20,7 @@ def reindex_command(as_json: bool) -> None:
     Co keeps it up to date by itself. This also reads every note closely for its meaning, and
     confirms that notes which disappeared are gone.
     """
-    workspace = open_here(Reader)
+    workspace = open_here()
     done: list[dict[str, Any]] = []
     kept: set[str] = set()
     for book in workspace.shelf.books():

@@ -17,7 +17,7 @@ from co_cli.knowledge.notebook import Notebook
 @as_json
 def restore_command(ref: str | None, in_user: bool, as_json: bool) -> None:
     """Bring an archived memory back as it was. Without REF, list the archive."""
-    workspace = open_here(Notebook)
+    workspace = open_here()
     if ref is not None:
         _, saved = act_on(workspace.shelf, ref, in_user, Notebook.restore)
         if as_json:

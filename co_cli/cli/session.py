@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any
 
 import click
 
@@ -14,7 +13,6 @@ from co_cli.cli.output import notice, say
 from co_cli.cli.trust import ask_trust, brought_text
 from co_cli.errors import CoError
 from co_cli.knowledge.context import Loaded
-from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.store import disk
 from co_cli.results import plural
 from co_cli.workspace import Workspace
@@ -32,10 +30,10 @@ log_content = click.option(
 )
 
 
-def enter(log_level: str | None, log_content: bool, *, asking: bool) -> Workspace[Notebook]:
+def enter(log_level: str | None, log_content: bool, *, asking: bool) -> Workspace:
     """The notebooks from here; an untrusted folder is asked about before anything of it is used."""
     os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")  # the framework greets people by itself
-    workspace = open_here(Notebook)
+    workspace = open_here()
     logs.start(log_level or workspace.own.log_level, content=log_content)
     status, notes = workspace.trust, workspace.new_notes()
     if status.problem:
@@ -56,10 +54,10 @@ def enter(log_level: str | None, log_content: bool, *, asking: bool) -> Workspac
         left = f"This folder is not trusted, so {what} left out"
         notice(f"{brought_text(len(notes)) if status.trusted else left}. `co trust` asks again.")
         return workspace
-    return open_here(Notebook)
+    return open_here()
 
 
-def _news(workspace: Workspace[Notebook], notes: int) -> str:
+def _news(workspace: Workspace, notes: int) -> str:
     """Why a folder is asked about."""
     if not workspace.trust.known:
         return f"This folder is new to Co: {workspace.project}"
@@ -72,7 +70,7 @@ def _news(workspace: Workspace[Notebook], notes: int) -> str:
 
 
 def build_prompt(
-    workspace: Workspace[Any], provider: str, personality: str, known: Loaded | None = None
+    workspace: Workspace, provider: str, personality: str, known: Loaded | None = None
 ) -> prompts.SystemPrompt:
     """A session's system prompt, with warnings about what it goes without."""
     status = trust.status(workspace.project)  # the person may have edited something meanwhile
@@ -85,7 +83,7 @@ def build_prompt(
     return prompt._replace(warnings=(*prompt.warnings, *_left_out(workspace, prompt)))
 
 
-def _left_out(workspace: Workspace[Any], prompt: prompts.SystemPrompt) -> Iterator[str]:
+def _left_out(workspace: Workspace, prompt: prompts.SystemPrompt) -> Iterator[str]:
     """What a session goes without, a line each: a long file's end, memories nobody can read."""
     for file in prompt.files:
         if file.bytes_cut:

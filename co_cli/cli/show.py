@@ -9,7 +9,7 @@ from co_cli.cli.options import as_json, at_user, in_user, ref_argument
 from co_cli.cli.output import notice, say, to_json
 from co_cli.cli.questions import act_on
 from co_cli.errors import NotFound
-from co_cli.knowledge.reader import Reader
+from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.safety.escape import visible
 from co_cli.results import note_json
 
@@ -20,9 +20,9 @@ from co_cli.results import note_json
 @as_json
 def show_command(ref: str, in_user: bool, as_json: bool) -> None:
     """Show a memory's file, or the summary it decayed into."""
-    shelf = open_here(Reader).shelf
+    shelf = open_here().shelf
     try:
-        book, note = act_on(shelf, ref, in_user, Reader.find)
+        book, note = act_on(shelf, ref, in_user, Notebook.find)
     except NotFound:
         book, name = shelf.place(at_user(ref, in_user))
         inside = book.inside(int(name) if name.isdecimal() and len(name) < 10 else 0)

@@ -14,7 +14,7 @@ from co_cli.cli.options import as_json
 from co_cli.cli.output import notice, say, say_line, table, to_json
 from co_cli.cli.trust import brought_text, trust_json
 from co_cli.knowledge import doctor
-from co_cli.knowledge.reader import Reader
+from co_cli.knowledge.notebook import Notebook
 from co_cli.results import plural
 
 
@@ -28,7 +28,7 @@ def status_command(tools: bool, as_json: bool) -> None:
     if tools:
         _tell_tools(as_json)
         return
-    workspace = open_here(Reader)
+    workspace = open_here()
     project, status = workspace.project, workspace.trust
     prompt = prompts.build("", None, project=project, usable=status.usable, trusted=status.present)
     books = [_book_json(book) for book in workspace.shelf.books()]
@@ -73,7 +73,7 @@ def _tell_tools(as_json: bool) -> None:
         table(("Tool", "", "What it does"), [(r["name"], asks[r["asks"]], r["help"]) for r in rows])
 
 
-def _book_json(book: Reader) -> dict[str, Any]:
+def _book_json(book: Notebook) -> dict[str, Any]:
     notes = book.notes()
     today = book.today()
     return {

@@ -14,7 +14,6 @@ from co_cli.cli.output import notice, quote, say, say_line, to_json
 from co_cli.cli.questions import confirm
 from co_cli.errors import CoError
 from co_cli.knowledge.format.note import Note, now, timestamp
-from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.safety.hidden_text import find_hidden
 from co_cli.knowledge.store import disk
 from co_cli.results import plural
@@ -30,11 +29,11 @@ _MOST_SHOWN, _LONGEST = 20, 1000  # notes, and characters of one, that are shown
 @as_json
 def trust_command(revoke: bool, yes: bool, as_json: bool) -> None:
     """Show what this folder would tell Co, and let Co use it if you agree."""
-    workspace = open_here(Notebook)
+    workspace = open_here()
     if revoke:
         was = trusting.distrust(workspace.project)
         if as_json:
-            to_json(trust_json(open_here(Notebook)))
+            to_json(trust_json(open_here()))
         else:
             say_line(f"{workspace.project} {'is no longer' if was else 'was not'} trusted.")
         return
@@ -49,12 +48,12 @@ def trust_command(revoke: bool, yes: bool, as_json: bool) -> None:
     if notes or not status.trusted:
         ask_trust(workspace, notes, yes, as_json)
     if as_json:
-        to_json(trust_json(open_here(Notebook)))
+        to_json(trust_json(open_here()))
     else:
         say_line(f"✓ {workspace.project} is trusted.")
 
 
-def ask_trust(workspace: Workspace[Notebook], notes: list[Note], yes: bool, quiet: bool) -> None:
+def ask_trust(workspace: Workspace, notes: list[Note], yes: bool, quiet: bool) -> None:
     """Show what a folder would tell Co, and these notes that are new, and ask; CoError for no."""
     status = workspace.trust
     files = (*status.new, *status.changed)
@@ -84,7 +83,7 @@ def ask_trust(workspace: Workspace[Notebook], notes: list[Note], yes: bool, quie
         notice(f"co: {problem}")
 
 
-def _show_notes(workspace: Workspace[Notebook], notes: list[Note]) -> None:
+def _show_notes(workspace: Workspace, notes: list[Note]) -> None:
     """What notes say, so that a person can look before they agree."""
     for note in notes[:_MOST_SHOWN]:
         say_line(f"Note: {os.path.relpath(note.path, workspace.project)}")
@@ -109,7 +108,7 @@ def brought_text(count: int) -> str:
     return f"{plural(count, 'note')} came with git and {are} not used until you agree"
 
 
-def trust_json(workspace: Workspace[Any]) -> dict[str, Any]:
+def trust_json(workspace: Workspace) -> dict[str, Any]:
     """How far a folder is trusted, for a program."""
     status = workspace.trust
     return {

@@ -8,7 +8,6 @@ from co_cli.cli.here import open_here
 from co_cli.cli.log import entry_json, files_text
 from co_cli.cli.options import as_json, in_user
 from co_cli.cli.output import say_line, to_json
-from co_cli.knowledge.notebook import Notebook
 
 
 @click.command("undo")
@@ -17,7 +16,7 @@ from co_cli.knowledge.notebook import Notebook
 @as_json
 def undo_command(number: int | None, in_user: bool, as_json: bool) -> None:
     """Undo the last change, or the one with this number (see `log`)."""
-    entry = open_here(Notebook).book(in_user).undo(number or 0)
+    entry = open_here().book(in_user).undo(number or 0)
     if as_json:
         to_json(entry_json(entry))
     else:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Generic, TypeVar
 
 from co_cli.errors import NotFound
 from co_cli.knowledge.format.note import Note
@@ -13,19 +12,18 @@ from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.replacement import in_time, newest_first
 from co_cli.knowledge.search.hits import Filters, Hit, Recall
 
-Book = TypeVar("Book", bound=Notebook)
 _EVERY = Filters()
 _FURTHEST = 1000  # answers that are looked through for some that may be told
 
 
-class Shelf(Generic[Book]):
+class Shelf:
     """The project's notebook and the user's; nothing of another project is ever on it."""
 
-    def __init__(self, project: Book, user: Book) -> None:
+    def __init__(self, project: Notebook, user: Notebook) -> None:
         self.project = project
         self.user = user
 
-    def books(self) -> tuple[Book, Book]:
+    def books(self) -> tuple[Notebook, Notebook]:
         """Both, the project's first."""
         return self.project, self.user
 
@@ -34,7 +32,7 @@ class Shelf(Generic[Book]):
         for book in self.books():
             book.close()
 
-    def place(self, ref: str) -> tuple[Book, str]:
+    def place(self, ref: str) -> tuple[Notebook, str]:
         """The notebook a reference points into, and the reference inside it."""
         text = ref.strip().lstrip("#")
         if text.startswith("a:"):
@@ -43,7 +41,7 @@ class Shelf(Generic[Book]):
             return self.user, text[match.end() :]
         return self.project, text
 
-    def find(self, ref: str) -> tuple[Book, Note]:
+    def find(self, ref: str) -> tuple[Notebook, Note]:
         """The note a person means by `12`, `g12` or a file's name."""
         book, text = self.place(ref)
         return book, book.find(text)
@@ -57,13 +55,13 @@ class Shelf(Generic[Book]):
         scope: str = "",
         marked: bool = False,
         own: bool = False,
-    ) -> Recall[tuple[Book, Hit]]:
+    ) -> Recall[tuple[Notebook, Hit]]:
         """What answers in any notebook, best first; of equals the project's comes first.
 
         A text that stands in both is told once. With `own`, nothing that came from elsewhere and
         that nobody here agreed to is told, or takes another's place.
         """
-        found: list[tuple[Book, Hit]] = []
+        found: list[tuple[Notebook, Hit]] = []
         recalls: list[Recall[Hit]] = []
         for book in self.books():
             if scope in ("", book.scope):
@@ -74,7 +72,7 @@ class Shelf(Generic[Book]):
                 recalls.append(recalled)
         today = self.project.today()
         found.sort(key=lambda pair: (-pair[1].score, pair[1].note.expired(today)))
-        told: dict[str, tuple[Book, Hit]] = {}
+        told: dict[str, tuple[Notebook, Hit]] = {}
         for book, hit in found:
             told.setdefault(" ".join(hit.note.body.casefold().split()), (book, hit))
         return Recall(
