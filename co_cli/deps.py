@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from threading import RLock
 from typing import Any
 
 from co_cli import paths, trust
+from co_cli.config import Settings
 from co_cli.errors import CoError, NotFound
 from co_cli.knowledge import Note, Notebook, Shelf
 from co_cli.knowledge.search.hits import How
@@ -50,6 +54,7 @@ class CoDeps:
     answer_seconds: float = _Setting()  # type: ignore[assignment]
     external: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    _lock: Any = field(default_factory=RLock, repr=False, compare=False)
 
     def here(self) -> Workspace:
         """The session's workspace, or what is here now."""
@@ -63,12 +68,25 @@ class CoDeps:
             else str(self.project or paths.project_folder())
         )
 
+    def _said(self) -> dict[str, Any]:
+        """The settings that somebody gave here."""
+        given = vars(self)
+        return {name: given[name] for name in Settings._fields if given.get(name) is not None}
+
     def shelf(self) -> Shelf:
-        """The notebooks visible now, for the caller alone."""
-        here = self.here()
-        said = {name: value for name, value in vars(self).items() if value is not None}
-        known = {name: said[name] for name in here.settings._fields if name in said}
-        return here.open_shelf(known, self.how)
+        """The notebooks visible now, opened for the caller alone."""
+        return self.here().open_shelf(self._said(), self.how)
+
+    @contextmanager
+    def notebooks(self) -> Iterator[Shelf]:
+        """The notebooks for one piece of work, which has them alone; a session opens them once."""
+        with self._lock:
+            kept = self.workspace is not None and not self._said() and self.how is None
+            shelf = self.here().shelf if kept else self.shelf()
+            try:
+                yield shelf
+            finally:
+                shelf.close()  # the next piece may run in another thread
 
     def usable(self) -> bool:
         """Whether a model may be shown this project's notes, as far as they are `tellable`."""
@@ -80,9 +98,9 @@ class CoDeps:
             return notes
         return book.own(notes) if self.usable() else []
 
-    def find(self, ref: str) -> tuple[Notebook, Note]:
+    def find(self, shelf: Shelf, ref: str) -> tuple[Notebook, Note]:
         """The memory that a model means; of the others not even the name is told."""
-        book, name = self.shelf().place(ref)
+        book, name = shelf.place(ref)
         self.scope(book.scope)  # before anything is looked up: even a name may come from outside
         notes = book.notes()
         own = self.tellable(book, notes)
@@ -102,11 +120,6 @@ class CoDeps:
         if wanted not in (None, "project", "user"):
             raise CoError(f"there is no scope {wanted[:40]!r}", hint="Use project or user.")
         return wanted or ("project" if usable else "user")
-
-    def book(self, scope: str) -> Notebook:
-        """The notebook of a scope."""
-        shelf = self.shelf()
-        return shelf.user if scope == "user" else shelf.project
 
     def came_from(self, *origins: str) -> None:
         """Note what entered the conversation from outside."""

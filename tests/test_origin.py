@@ -205,7 +205,7 @@ def test_a_model_does_not_carry_outside_text_into_the_other_notebook_unmarked() 
     """G15. Red when a save looks for what it repeats in one notebook only."""
     with planted("source: mcp") as place:
         agent_saves(place, "user", PLANTED)
-        [note] = deps(place).book("user").notes()
+        [note] = deps(place).shelf().user.notes()
         assert note.meta["trust"] == "external"
 
 

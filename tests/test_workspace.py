@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -21,6 +24,7 @@ from co_cli.agent.capability import Knowledge, get_agent
 from co_cli.deps import CoDeps
 from co_cli.errors import SettingsError
 from co_cli.knowledge import Notebook, Policy
+from co_cli.workspace import Workspace
 
 OWN = Path(".config/co-cli")
 NOTES = Path(".co-cli/knowledge")
@@ -108,7 +112,7 @@ def test_a_project_counts_once_it_is_trusted(run: Run) -> None:
     assert Policy.of(CoDeps()).max_count == 4
     run(FunctionModel(saving), None)
     assert here() == ["note", "note", "note", "summary"]
-    assert CoDeps().book("user").policy == Policy()
+    assert CoDeps().shelf().user.policy == Policy()
 
 
 @surfaces
@@ -150,3 +154,65 @@ def test_settings_that_cannot_be_used_are_named() -> None:
     ]
     assert all("memory_max_count must be a whole number" in text for text in told)
     assert not NOTES.exists()
+
+
+# One save
+
+
+class Calls:
+    """How often functions of Co run, in whichever thread, while this is entered."""
+
+    def __init__(self, *names: str) -> None:
+        self.counts = dict.fromkeys(names, 0)
+
+    def __enter__(self) -> dict[str, int]:
+        threading.setprofile(self._heard)
+        sys.setprofile(self._heard)
+        return self.counts
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+    def _heard(self, frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and "co_cli" in frame.f_code.co_filename:
+            name = frame.f_code.co_qualname
+            if name in self.counts:
+                self.counts[name] += 1
+
+
+OPENED = Notebook.__init__.__qualname__
+ONCE = ("Notebook.plan_remember", "check_text", "clean_tags")
+
+
+def test_a_save_by_co_ask_plans_once_opens_once_and_checks_once() -> None:
+    """Red when the tool plans again what was approved, or opens or checks anything anew."""
+    with Calls(*ONCE, OPENED, "Notebook.around", "find_secret") as counts:
+        done = co("ask", "--yes", "Remember that the harbour crane needs whale oil")
+    assert (done.code, "harbour crane" in done.out + done.err) == (0, True)
+    assert len(Notebook(NOTES).notes()) == 1
+    twice = {OPENED: 2, "Notebook.around": 2}  # the project's notebook and the person's
+    twice["find_secret"] = 2  # in the text and in its tag
+    assert counts == dict.fromkeys(ONCE, 1) | twice
+
+
+@pytest.mark.parametrize("by", ["co", "hand"])
+def test_a_save_is_planned_again_when_something_moved_since_it_was_approved(by: str) -> None:
+    """Red when an approved plan is carried out over notes that the person did not see."""
+    assert co("learn", "We deploy on Tuesdays").code == 0
+    reviewed = []
+
+    async def late(review: Review) -> Reviewed:
+        reviewed.append([one.again for one in review.proposals])
+        if len(reviewed) == 1 and by == "co":
+            Notebook(NOTES).remember("The harbour crane called alpha needs mike oils")
+        elif len(reviewed) == 1:
+            text = "---\nid: 9\ncreated: 2026-02-09T14:30:00Z\n---\n\n"
+            crane = "The harbour crane called alpha needs mike oils\n"
+            (NOTES / "memories/009-crane.md").write_text(text + crane)
+        return await agreeing(review)
+
+    agent = get_agent(FunctionModel(saving), prompt="Hello", ask=late)
+    asyncio.run(agent.run("go", deps=CoDeps(workspace=Workspace(), gated=True)))
+    assert reviewed == [[False], [True], *[[False]] * (len(NAMES) - 1)]
+    assert len(Notebook(NOTES).notes()) == len(NAMES) + 2

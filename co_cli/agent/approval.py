@@ -14,13 +14,13 @@ from co_cli.deps import CoDeps
 from co_cli.errors import Ambiguous, CoError, RefusedText
 from co_cli.knowledge import Notebook
 from co_cli.knowledge.format.note import Note, parse
-from co_cli.knowledge.plan import Saved
+from co_cli.knowledge.plan import Plan, Saved
 from co_cli.knowledge.safety.check import check_text, clean_tags
 from co_cli.knowledge.safety.secrets import LEFT_OUT, without_secrets
 from co_cli.knowledge.store import disk
 from co_cli.prompts.envelope import defang
 from co_cli.results import numbers_text, plural
-from co_cli.tools.memory import TOOLS
+from co_cli.tools.memory import TOOLS, echo, in_scope
 
 SAVE, FORGET = "save_memory", "forget_memory"
 WRITES = (SAVE, FORGET)
@@ -83,7 +83,8 @@ class Proposal:
 
     `seen` is a mark of what it collided with when it was shown: when that changes, the person is
     asked `again`. `refused` says why it cannot be done, `left_out` which secret was taken out of
-    its text. `moves` says which old memories leave because it crosses the limit.
+    its text. `moves` says which old memories leave because it crosses the limit. `plan` is carried
+    out as it is, unless the notebook's `fingerprint` changed; `fields` is what it inherits.
     """
 
     call: str
@@ -101,6 +102,9 @@ class Proposal:
     refused: str = ""
     left_out: str = ""
     again: bool = False
+    plan: Plan | None = None
+    fingerprint: object = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def collides(self) -> bool:
@@ -155,8 +159,13 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
         scope = deps.scope(proposal.scope or None)
         text, left_out = _without_secret(proposal.text)
         tags = tuple(clean_tags(proposal.tags))
-        book = deps.book(scope)
-        plan = book.plan_remember(text, tags, actor="agent")
+        with deps.notebooks() as shelf:
+            book = in_scope(shelf, scope)
+            fingerprint, elsewhere = book.pages.fingerprint(), echo(deps, shelf, scope, text)
+            plan = book.plan_remember(
+                text, tags, actor="agent", call=proposal.call, checked=True,
+                fields=elsewhere.fields,
+            )  # fmt: skip
     except CoError as error:
         return replace(proposal, refused=_reason(error), action="", collisions=(), seen="")
     saved = plan.saved
@@ -178,8 +187,8 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
     return replace(
         proposal, text=text, tags=tags, scope=scope, where=saved.note.path, action=saved.action,
         ref=saved.ref, collisions=tuple(collisions), seen=plan.seen, refused="",
-        elsewhere=_elsewhere(deps, scope, text), left_out=left_out,
-        moves=_moves(book, saved),
+        elsewhere=elsewhere.ref, left_out=left_out, moves=_moves(book, saved), plan=plan,
+        fingerprint=fingerprint, fields=elsewhere.fields,
     )  # fmt: skip
 
 
@@ -208,19 +217,11 @@ def _moves(book: Notebook, saved: Saved) -> str:
     )
 
 
-def _elsewhere(deps: CoDeps, scope: str, text: str) -> str:
-    """The memory of the other notebook that says the same, if the model may know of it."""
-    other = "project" if scope == "user" else "user"
-    if other == "project" and not deps.usable():
-        return ""
-    saved = deps.book(other).plan_remember(text, actor="agent").saved
-    return saved.ref if saved.action == "consolidated" else ""
-
-
 def _forgetting(deps: CoDeps, call: str, ref: str) -> Proposal:
     proposal = Proposal(call, FORGET, "", ref=ref)
     try:
-        book, note = deps.find(ref)
+        with deps.notebooks() as shelf:
+            book, note = deps.find(shelf, ref)
         refused = f"memory {ref} is protected: co knowledge unprotect {ref}"
     except CoError as error:
         deps.entered(*named_in(error))

@@ -187,8 +187,14 @@ def _arguments(proposal: Proposal) -> dict[str, Any]:
 
 def _metadata(decision: Decision) -> dict[str, Any]:
     """What a tool is told beside its arguments."""
-    similar = "update" if decision.verdict == "update" else "keep"
-    return {"similar": similar, "seen": decision.proposal.seen}
+    proposal, update = decision.proposal, decision.verdict == "update"
+    return {
+        "similar": "update" if update else "keep",
+        "seen": proposal.seen,
+        "plan": None if update else proposal.plan,
+        "fingerprint": proposal.fingerprint,
+        "fields": proposal.fields,
+    }
 
 
 def _told(result: dict[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from co_cli.knowledge.format.note import Note, now, sections, timestamp
 from co_cli.knowledge.pages import MEMORIES, Look, Pages, Problem, Ref, pick
 from co_cli.knowledge.policy import Origins, Policy, Similar
 from co_cli.knowledge.search.hits import Around, Filters, Hit, How, Recall, Synced
-from co_cli.knowledge.store import Change, Edit, Entry, Store, disk
+from co_cli.knowledge.store import Change, Edit, Entry, Store, disk, mark_call
 from co_cli.knowledge.store.files import FolderStore
 
 if TYPE_CHECKING:
@@ -231,35 +231,31 @@ class Notebook:
         allow_secret: bool = False,
         call: str = "",
         seen: str = "",
+        plan: Plan | None = None,
         fields: Mapping[str, Any] | None = None,
     ) -> Saved:
         """Save a text; see `plan_remember` for most options.
 
-        `seen` is the `Plan.seen` that a person agreed to: when saving would now do anything else,
-        MovedOn is raised and nothing is saved. A `call` that arrives again is answered as before.
+        `seen` is the `Plan.seen` that a person agreed to: MovedOn when saving would now do anything
+        else. `plan` is that plan itself, which is carried out unless another change came first.
+        A `call` that arrives again is answered as before.
         """
-        tags = list(tags)
-        if call:  # ids of calls recur, in other conversations and with other texts
-            said = repr((call, text, tags)).encode("utf-8", "backslashreplace")
-            call = disk.digest(said) or ""
-            done = self.store.find_call(call)
-            if done and (repeated := self._draft(actor).repeat(done, text)):
-                return repeated
+        tags, approved = list(tags), [plan] if plan else []
+        done = self.store.find_call(mark_call(call, text, tags)) if call else None
+        if done and (repeated := self._draft(actor).repeat(done, text)):
+            return repeated
 
-        def plan() -> Plan:
-            planned = self.plan_remember(
+        def next_plan() -> Plan:
+            if approved:
+                return approved.pop()
+            return self.plan_remember(
                 text, tags, actor=actor, similar=similar, allow_secret=allow_secret,
                 call=call, fields=fields,
-            )  # fmt: skip
-            if seen and planned.seen not in (seen, seen.partition("+")[0]):  # or moves none now
-                raise MovedOn(
-                    "the notebook changed meanwhile", hint="Nothing was saved; ask again."
-                )
-            return planned
+            ).hold_to(seen)  # fmt: skip
 
-        return self._settle(plan)
+        return self._settle(next_plan)
 
-    def plan_remember(
+    def plan_remember(  # noqa: PLR0913 - the same
         self,
         text: str,
         tags: Iterable[str] = (),
@@ -268,22 +264,24 @@ class Notebook:
         similar: Similar = "keep",
         allow_secret: bool = False,
         call: str = "",
+        checked: bool = False,
         fields: Mapping[str, Any] | None = None,
     ) -> Plan:
         """Decide what saving this text does: same, similar or distinct, and whether notes decay.
 
         `similar` is the person's choice for a collision: `keep` both or `update` the old note.
         `fields` are further header fields, such as `decay_protected`, `expires` or `source`.
+        With `checked`, text and tags went through `safety.check` before.
         """
-        from co_cli.knowledge.safety.check import check_text, clean_tags
+        from co_cli.knowledge.safety.check import check_note
 
-        text = check_text(text, allow_secret=allow_secret)
-        tags = clean_tags(tags, allow_secret=allow_secret)
-        look, around = self._around(text)
-        draft = self._draft(actor, look, call)
-        return draft.save(around, text, tags, similar=similar, fields=fields or {})
+        if not checked:
+            text, tags = check_note(text, tags, allow_secret=allow_secret)
+        look, around = self.around(text)
+        draft = self._draft(actor, look, mark_call(call, text, tags))
+        return draft.save(around, text, list(tags), similar=similar, fields=fields or {})
 
-    def _around(self, text: str) -> tuple[Look, Around]:
+    def around(self, text: str) -> tuple[Look, Around]:
         """The notes a new text is compared with: few notes all, many by the index."""
         from co_cli.knowledge.lifecycle import WINDOW_LIMIT, window
 
@@ -341,9 +339,9 @@ class Notebook:
         self, ref: Ref, text: str, tags: Iterable[str] = (), *, actor: str = "cli"
     ) -> Saved:
         """Give a note a new wording of the same and further tags; a protected one stays."""
-        from co_cli.knowledge.safety.check import check_text, clean_tags
+        from co_cli.knowledge.safety.check import check_note
 
-        text, tags = check_text(text), clean_tags(tags)
+        text, tags = check_note(text, tags)
         return self._settle(lambda: self._draft(actor).consolidate(self.find(ref), text, tags, {}))
 
     def forget(self, ref: Ref, *, actor: str = "cli", seen: str = "") -> Saved:

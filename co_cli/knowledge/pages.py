@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple, NoReturn
 
 from co_cli.errors import Ambiguous, CoError, FormatError, NotFound
@@ -137,6 +137,10 @@ class Pages:
         notes.sort(key=lambda note: (note.id, note.path))
         left = [Problem(self.store.locate(JOURNAL), trouble)] if trouble else []
         return Look(notes, [*left, *sorted(problems)], tail, highest, taken)
+
+    def fingerprint(self) -> tuple[int, Mapping[str, int]]:
+        """A value that differs once a memory or the journal changed, by whomever."""
+        return self.store.tail().settled, self.store.files(MEMORIES)
 
     def missing(self, ref: Ref, look: Look, prefix: str) -> NoReturn:
         """Say that there is no such memory, and where it may have gone."""

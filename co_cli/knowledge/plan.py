@@ -101,6 +101,12 @@ class Plan(NamedTuple):
         moved = repr([note.name for note in self.saved.decayed]).encode("utf-8", "backslashreplace")
         return f"{mark}+{disk.digest(moved)}" if self.saved.decayed else mark
 
+    def hold_to(self, seen: str) -> Plan:
+        """This plan; MovedOn when it would do anything else than a person agreed to."""
+        if seen and self.seen not in (seen, seen.partition("+")[0]):  # or moves none now
+            raise MovedOn("the notebook changed meanwhile", hint="Nothing was saved; ask again.")
+        return self
+
 
 def protected(ref: str) -> Protected:
     return Protected(

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from co_cli import logs, paths, trust
 from co_cli.deps import CoDeps
-from co_cli.knowledge import Note, Notebook, Policy, lifecycle
+from co_cli.knowledge import Note, Notebook, Policy, Shelf, lifecycle
 from co_cli.knowledge.format.note import marks, now, timestamp
 from co_cli.knowledge.format.note import slugify as _slugify
+from co_cli.knowledge.plan import Plan
+from co_cli.knowledge.safety.check import check_text
 from co_cli.knowledge.similarity import same
 from co_cli.results import hit_json, list_text, note_json, recall_text, saved_json
 
@@ -106,17 +108,26 @@ async def save_memory(
             hold everywhere.
     """
     approved = getattr(ctx, "tool_call_metadata", None) or {}
+    call = getattr(ctx, "tool_call_id", None) or ""
 
-    def save() -> dict[str, Any]:
+    def save(shelf: Shelf) -> dict[str, Any]:
         deps = ctx.deps
-        book = deps.book(deps.scope(scope))
+        book = in_scope(shelf, deps.scope(scope))
         fresh = book.scope == "project" and trust.untouched(deps.folder())
-        call = getattr(ctx, "tool_call_id", None) or ""
-        options = {name: approved[name] for name in ("similar", "seen") if approved.get(name)}
-        fields = lifecycle.inherited(_echoed(deps, book, content))
+        plan = approved.get("plan")
+        if plan and not (
+            _is_for(plan, book, content, tags or [])
+            and book.pages.fingerprint() == approved["fingerprint"]
+        ):
+            plan = None  # the person changed it, or something moved since they agreed
+        if plan:
+            fields = approved["fields"]
+        else:
+            fields = echo(deps, shelf, book.scope, check_text(content)).fields
         saved = book.remember(
-            content, tags or [], actor="agent", call=call, fields=fields, **options
-        )
+            content, tags or [], actor="agent", call=call, plan=plan, fields=fields,
+            similar=approved.get("similar", "keep"), seen=approved.get("seen", ""),
+        )  # fmt: skip
         logs.note("saved", saved.note)
         met = deps.tellable(book, [note for note, _ in saved.similar])
         saved.similar = [(note, score) for note, score in saved.similar if note in met]
@@ -127,18 +138,49 @@ async def save_memory(
             result["display"] += f"\n{problem}"
         return result
 
-    return await asyncio.to_thread(save)
+    return await _work(ctx, save)
 
 
-def _echoed(deps: CoDeps, book: Notebook, content: str) -> list[Note]:
-    """The memories of the other notebook that this text repeats, as far as a model saw them."""
-    shelf = deps.shelf()
-    other = shelf.project if book.scope == "user" else shelf.user
+def _is_for(plan: Plan, book: Notebook, content: str, tags: list[str]) -> bool:
+    """Whether a plan writes exactly this, here."""
+    note = plan.saved.note
+    here = Path(note.path).parent == Path(book.memories)
+    return here and (note.body, note.tags) == (content, tags)
+
+
+async def _work(ctx: Context, act: Callable[[Shelf], dict[str, Any]]) -> dict[str, Any]:
+    """Do something with the notebooks, off the event loop."""
+
+    def alone() -> dict[str, Any]:
+        with ctx.deps.notebooks() as shelf:
+            return act(shelf)
+
+    return await asyncio.to_thread(alone)
+
+
+def in_scope(shelf: Shelf, scope: str) -> Notebook:
+    """The notebook of a scope."""
+    return shelf.user if scope == "user" else shelf.project
+
+
+class Echo(NamedTuple):
+    """What the other notebook holds of a text: the memory that says the same, and the header
+    fields that a repetition inherits."""
+
+    ref: str = ""
+    fields: Mapping[str, Any] = {}
+
+
+def echo(deps: CoDeps, shelf: Shelf, scope: str, text: str) -> Echo:
+    """What the notebook that is not of this scope holds of a text, as far as a model may know."""
+    other = in_scope(shelf, "project" if scope == "user" else "user")
     if other.scope == "project" and not deps.usable():
-        return []
-    saved = other.plan_remember(content, actor="agent").saved
-    same = [saved.note] if saved.action == "consolidated" else []
-    return deps.tellable(other, [*same, *(note for note, _ in saved.similar)])
+        return Echo()
+    _, around = other.around(text)
+    found = lifecycle.judge(text, around.same, around.near, other.policy.threshold)
+    same = [found.match] if found.match else []
+    known = deps.tellable(other, [*same, *(note for note, _ in found.similar)])
+    return Echo(other.ref(same[0]) if same else "", lifecycle.inherited(known))
 
 
 async def recall_memory(ctx: Context, query: str, max_results: int = 5) -> dict[str, Any]:
@@ -162,14 +204,10 @@ async def recall_memory(ctx: Context, query: str, max_results: int = 5) -> dict[
         max_results: How many memories to return at most.
     """
 
-    def recall() -> dict[str, Any]:
-        shelf = ctx.deps.shelf()
+    def recall(shelf: Shelf) -> dict[str, Any]:
         scope = "" if ctx.deps.usable() else "user"
-        try:
-            most = min(max(max_results, 1), 50)
-            found = shelf.recall(query, most, scope=scope, own=ctx.deps.gated)
-        finally:
-            shelf.close()
+        most = min(max(max_results, 1), 50)
+        found = shelf.recall(query, most, scope=scope, own=ctx.deps.gated)
         for _, hit in found:
             logs.note("recalled", hit.note)
         ctx.deps.came_from(*_outside([hit.note for _, hit in found]))
@@ -180,7 +218,7 @@ async def recall_memory(ctx: Context, query: str, max_results: int = 5) -> dict[
             "results": [hit_json(book, hit) for book, hit in found],
         }
 
-    return await asyncio.to_thread(recall)
+    return await _work(ctx, recall)
 
 
 def _outside(notes: list[Note]) -> list[str]:
@@ -201,8 +239,7 @@ async def list_memories(ctx: Context) -> dict[str, Any]:
     For anything else recall_memory is better: it finds what matters and returns whole texts.
     """
 
-    def listing() -> dict[str, Any]:
-        shelf = ctx.deps.shelf()
+    def listing(shelf: Shelf) -> dict[str, Any]:
         books = shelf.books() if ctx.deps.usable() else (shelf.user,)
         read = [(book, ctx.deps.tellable(book, book.notes())) for book in books]
         shown = [(book, notes) for book, notes in read if notes] or read[:1]
@@ -217,7 +254,7 @@ async def list_memories(ctx: Context) -> dict[str, Any]:
             "memories": [{name: row[name] for name in names} for row in rows],
         }
 
-    return await asyncio.to_thread(listing)
+    return await _work(ctx, listing)
 
 
 async def forget_memory(ctx: Context, ref: str) -> dict[str, Any]:
@@ -232,8 +269,8 @@ async def forget_memory(ctx: Context, ref: str) -> dict[str, Any]:
     """
     approved = getattr(ctx, "tool_call_metadata", None) or {}
 
-    def forget() -> dict[str, Any]:
-        book, note = ctx.deps.find(ref)
+    def forget(shelf: Shelf) -> dict[str, Any]:
+        book, note = ctx.deps.find(shelf, ref)
         saved = book.forget(note, actor="agent", seen=approved.get("seen", ""))
         ctx.deps.came_from(*_outside([saved.note]))
         ctx.deps.entered(saved.note.mark)
@@ -245,7 +282,7 @@ async def forget_memory(ctx: Context, ref: str) -> dict[str, Any]:
             "action": saved.action,
         }
 
-    return await asyncio.to_thread(forget)
+    return await _work(ctx, forget)
 
 
 TOOLS: dict[str, Callable[..., Awaitable[dict[str, Any]]]] = {

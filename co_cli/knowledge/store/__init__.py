@@ -6,7 +6,7 @@ Nothing above this room opens a notebook's files. Paths are relative: `memories/
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
@@ -75,6 +75,12 @@ def previous(store: Store, n: int, file: Mapping[str, Any]) -> bytes:
             hint="It was purged, or the archive was changed by hand.",
         )
     return data
+
+
+def mark_call(call: str, text: str, tags: Iterable[str]) -> str:
+    """A tool call's mark in the journal; ids recur, in other conversations and with other texts."""
+    said = repr((call, text.strip(), [tag.strip() for tag in tags]))
+    return str(digest(said.encode("utf-8", "backslashreplace"))) if call else ""
 
 
 class Store(Protocol):
