@@ -18,22 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-__all__ = [
-    "Ambiguous",
-    "CoError",
-    "DiskTrouble",
-    "EmbedderUnavailable",
-    "FormatError",
-    "GaveUp",
-    "MovedOn",
-    "NotFound",
-    "Protected",
-    "RefusedText",
-    "SettingsError",
-    "Unreadable",
-    "nearest",
-]
-
 
 class CoError(Exception):
     """An expected error: what happened and where, and in `hint` what to do about it."""
@@ -48,11 +32,11 @@ class CoError(Exception):
 
 
 class FormatError(CoError, ValueError):
-    """A file or header that cannot be read; `line` is 1-based, 0 when no line is to blame."""
+    """A file or header that cannot be read; `line` (from 1, 0 for none) or `field` is to blame."""
 
-    def __init__(self, message: str, *, line: int = 0, hint: str = "") -> None:
+    def __init__(self, message: str, *, line: int = 0, field: str = "", hint: str = "") -> None:
         super().__init__(message, hint=hint)
-        self.line = line
+        self.line, self.field = line, field
 
 
 class Unreadable(FormatError):

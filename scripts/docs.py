@@ -126,11 +126,10 @@ def settings_page() -> str:
         "| setting | what it is for | allowed | default | variable | may a project set it |",
         "|---|---|---|---|---|---|",
     ]
-    for row in config.describe():
-        may = "yes" if row["project_may_set"] else "no"
+    for row in config.TABLE:
+        may = "yes" if row.project_may_set else "no"
         lines.append(
-            f"| `{row['name']}` | {row['help']} | {row['allowed']} | `{row['default']}` "
-            f"| `{row['env']}` | {may} |"
+            f"| `{row.name}` | {row.help} | {row.allowed} | `{row.default}` | `{row.env}` | {may} |"
         )
     return "\n".join(lines) + "\n"
 

@@ -53,18 +53,9 @@ def test_the_table_and_the_settings_name_the_same_things() -> None:
     ]
 
 
-def test_the_table_describes_itself() -> None:
-    described = config.describe()
-    assert described[0] == {
-        "name": "memory_max_count",
-        "env": "CO_CLI_MEMORY_MAX_COUNT",
-        "type": "int",
-        "default": 200,
-        "allowed": "a whole number from 1 to 1000000",
-        "help": "How many memories a notebook holds before the oldest decay.",
-        "project_may_set": True,
-    }
-    assert [(row["env"], row["type"], row["default"]) for row in described[1:]] == [
+def test_every_setting_has_a_variable_a_type_and_a_default() -> None:
+    assert [(row.env, row.kind.__name__, row.default) for row in config.TABLE] == [
+        ("CO_CLI_MEMORY_MAX_COUNT", "int", 200),
         ("CO_CLI_MEMORY_DEDUP_WINDOW_DAYS", "int", 7),
         ("CO_CLI_MEMORY_DEDUP_THRESHOLD", "int", 85),
         ("CO_CLI_MEMORY_DECAY_STRATEGY", "str", "summarize"),
@@ -305,7 +296,7 @@ def test_an_unknown_setting_is_named_with_the_nearest(user: Path, project: Path)
     user.write_text('{"memory_max_cuont": 5, "theme": "dark"}')
     project.write_text('{"memory_decay_stratgy\\u001b": "cut"}')
     settings = load_settings(env={"CO_CLI_MEMORY_MAX": "5", "CO_CLI_MEMORY_ZZZZZZZZZZZZZZ": "1"})
-    assert settings == Settings()
+    assert settings._replace(warnings=()) == Settings()
     assert settings.warnings == (
         f"{WHERE}: unknown setting 'memory_max_cuont'; did you mean 'memory_max_count'?",
         f"{WHERE}: unknown setting 'theme'",
@@ -314,12 +305,6 @@ def test_an_unknown_setting_is_named_with_the_nearest(user: Path, project: Path)
         "unknown variable 'CO_CLI_MEMORY_MAX'; did you mean 'CO_CLI_MEMORY_MAX_COUNT'?",
         "unknown variable 'CO_CLI_MEMORY_ZZZZZZZZZZZZZZ'",
     )
-
-
-def test_warnings_do_not_make_settings_differ() -> None:
-    assert Settings(warnings=("something",)) == Settings()
-    assert not Settings(warnings=("something",)) != Settings()  # noqa: SIM202
-    assert len({Settings(warnings=("something",)), Settings()}) == 1
 
 
 def test_a_flood_of_unknown_settings_is_counted_not_listed(user: Path, project: Path) -> None:
@@ -357,7 +342,7 @@ def test_a_project_never_sets_a_key_a_url_or_a_provider(
     """G16. Red when a project's file is read like the user's."""
     project.write_text(json.dumps({name: "https://evil.example", "memory_max_count": 5}))
     settings = load_settings()
-    assert settings == Settings(memory_max_count=5)
+    assert settings._replace(warnings=()) == Settings(memory_max_count=5)
     assert settings.warnings == (f"{project}: a project may not set '{name}'; it was ignored",)
     user.write_text(json.dumps({name: "mine"}))
     assert load_settings(use_project=False).warnings[0].startswith(f"{WHERE}: unknown setting")
@@ -373,7 +358,7 @@ def test_a_project_does_not_set_what_is_the_users_alone(
     user.write_text('{"memory_max_count": 5}')
     project.write_text('{"memory_max_count": 6, "memory_dedup_threshold": 7}')
     settings = load_settings()
-    assert settings == Settings(memory_max_count=5, memory_dedup_threshold=7)
+    assert settings._replace(warnings=()) == Settings(memory_max_count=5, memory_dedup_threshold=7)
     assert settings.warnings == (
         f"{project}: a project may not set 'memory_max_count'; it was ignored",
     )

@@ -12,11 +12,12 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from co_cli import paths
-from co_cli.errors import CoError, FormatError
+from co_cli.errors import CoError
 from co_cli.knowledge.format.frontmatter import (
     find_header,
     parse_frontmatter,
     validate_context_frontmatter,
+    validated,
 )
 from co_cli.knowledge.format.note import decode
 from co_cli.knowledge.safety.escape import visible
@@ -175,23 +176,10 @@ def _place(find: Callable[[], str], lost: list[Skipped]) -> AnyPath | None:
 def _read(title: str, path: AnyPath, budget: int) -> _Source:
     raw = disk.read_bytes(os.fspath(path))
     text = decode(raw).removeprefix("\ufeff")
-    body = text
-    if (where := find_header(text)) is not None:
-        header, body = parse_frontmatter(text)
-        try:
-            validate_context_frontmatter(header)
-        except FormatError as error:
-            raise FormatError(str(error), line=_line_of(text[: where[1]], error)) from None
+    header, body = parse_frontmatter(text)
+    if find_header(text) is not None:
+        validated(text, header, validate_context_frontmatter)
     return _Source(title, path, budget, len(raw), body.strip())
-
-
-def _line_of(header: str, error: FormatError) -> int:
-    """The header line that sets the field the error is about, else the first."""
-    for number, line in enumerate(header.split("\n"), 1):
-        name = line.partition(":")[0]
-        if name in ("version", "updated") and name in str(error):
-            return number
-    return 1
 
 
 def _join(sections: list[tuple[str, str]]) -> str:

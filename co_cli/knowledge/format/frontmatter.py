@@ -8,7 +8,7 @@ scalars are resolved here, so `no` stays text in a tag list, `010` is ten and a 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, Final
 
@@ -239,12 +239,26 @@ def _node_value(node: Any, key: str) -> Value:
     return node.value if node.style else resolve(node.value, key)
 
 
+def validated(
+    content: str, header: dict[str, Value], validate: Callable[[dict[str, Value]], None]
+) -> dict[str, Value]:
+    """The header, if it is what it must be; else FormatError with the line of the bad field."""
+    try:
+        validate(header)
+    except FormatError as error:
+        lines = content.split("\n", 200)[:200]
+        named = (n for n, line in enumerate(lines, 1) if line.split(":")[0].strip() == error.field)
+        raise FormatError(str(error), line=next(named, 1)) from None
+    return header
+
+
 def validate_context_frontmatter(fm: dict[str, Value]) -> None:
     """Raise ValueError naming the field when a context header is not version 1 with `updated`."""
     if "version" not in fm:
         raise FormatError("Missing required field: version")
     if type(fm["version"]) is not int or fm["version"] != 1:
-        raise FormatError(f"Unsupported version: {fm['version']!r:.40} (expected 1)")
+        shown = f"{fm['version']!r:.40}"
+        raise FormatError(f"Unsupported version: {shown} (expected 1)", field="version")
     _require_timestamp(fm, "updated")
 
 
@@ -253,20 +267,20 @@ def validate_memory_frontmatter(fm: dict[str, Value]) -> None:
     if "id" not in fm:
         raise FormatError("Missing required field: id")
     if type(fm["id"]) is not int:
-        raise FormatError("Field 'id' must be integer")
+        raise FormatError("Field 'id' must be integer", field="id")
     if not 1 <= fm["id"] <= MAX_ID:
-        raise FormatError(f"Field 'id' must be integer from 1 to {MAX_ID}")
+        raise FormatError(f"Field 'id' must be integer from 1 to {MAX_ID}", field="id")
     _require_timestamp(fm, "created")
     tags = fm.get("tags")
     if not isinstance(tags, list | None):
-        raise FormatError("Field 'tags' must be list")
+        raise FormatError("Field 'tags' must be list", field="tags")
     if not all(isinstance(tag, str) for tag in tags or ()):
-        raise FormatError("All tags must be strings")
+        raise FormatError("All tags must be strings", field="tags")
     for name, value in fm.items():
         kind = _OPTIONAL.get(name)
         if kind and value is not None and not isinstance(value, kind):
-            said = "string" if kind is str else "true or false"
-            raise FormatError(f"Field '{name}' must be {said}")
+            must = "string" if kind is str else "true or false"
+            raise FormatError(f"Field '{name}' must be {must}", field=name)
 
 
 _OPTIONAL: dict[str, type] = {
@@ -279,8 +293,7 @@ def _require_timestamp(fm: dict[str, Value], name: str) -> None:
     if name not in fm:
         raise FormatError(f"Missing required field: {name}")
     if not isinstance(fm[name], str):
-        raise FormatError(f"Field '{name}' must be string")
+        raise FormatError(f"Field '{name}' must be string", field=name)
     if not _TIMESTAMP.match(fm[name]):
-        raise FormatError(
-            f"Field '{name}' must be ISO8601 format (2026-02-09T14:30:00Z): {fm[name]:.40}"
-        )
+        must = "must be ISO8601 format (2026-02-09T14:30:00Z)"
+        raise FormatError(f"Field '{name}' {must}: {fm[name]:.40}", field=name)

@@ -13,6 +13,7 @@ from co_cli.knowledge.format.frontmatter import (
     find_header,
     parse_frontmatter,
     validate_memory_frontmatter,
+    validated,
 )
 
 # Patterns are compiled where they are first used: few commands need all of them.
@@ -117,11 +118,7 @@ def parse(path: str, raw: bytes) -> Note:
         if find_header(text) is None and text.lstrip("\ufeff").startswith("---"):
             raise FormatError("the header is not closed: no second --- line", line=1)
         raise FormatError("there is no header between --- lines", line=1)
-    try:
-        validate_memory_frontmatter(meta)
-    except FormatError as error:
-        raise FormatError(str(error), line=_line_of(text, str(error))) from None
-    return Note(path, raw, meta, body.strip())
+    return Note(path, raw, validated(text, meta, validate_memory_frontmatter), body.strip())
 
 
 def parse_article(path: str, raw: bytes) -> Note:
@@ -205,15 +202,6 @@ def has_conflict(text: str) -> int:
         elif mark == ">" and stage == 2:
             return text.count("\n", 0, start) + 1
     return 0
-
-
-def _line_of(text: str, message: str) -> int:
-    """The header line whose name the message mentions, else the first."""
-    for number, line in enumerate(text.split("\n", 200)[:200], 1):
-        name = line.split(":", 1)[0].strip()
-        if name and (f"'{name}'" in message or (name == "tags" and " tags " in message)):
-            return number
-    return 1
 
 
 def slugify(text: str) -> str:
