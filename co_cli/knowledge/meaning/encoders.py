@@ -153,11 +153,6 @@ class Meaning:
         tokens = self._weights.tokens(text)
         return self._fast(tokens) if tokens else bytes(DIM)
 
-    def at_a_glance(self, text: str) -> bytes:
-        """By the fast encoder, whatever language it may be."""
-        tokens = self._weights.pieces.pieces(text, LONGEST)
-        return self._fast(tokens) if tokens else bytes(DIM)
-
     def closely(self, text: str) -> bytes:
         """By the careful encoder."""
         tokens = self._weights.tokens(text)
