@@ -538,14 +538,14 @@ def test_doctor_compares_the_index_with_the_files() -> None:
     path.write_text(path.read_text() + "More\n")
     note(2, "Apples are red")
     result = co("knowledge", "doctor")
-    assert f"{path}: changed since it was indexed; the next recall takes it in" in result.out
+    assert f"{path}: changed since it was indexed; the next recall adds it" in result.out
     assert "002-apples.md: not indexed yet" in result.out
     ok("recall", "deploy")
     path.unlink()
     (behind,) = loads("knowledge", "doctor")["indexes"][0]["behind"]
-    assert behind == {"path": str(path), "reason": "indexed, but gone"}
+    assert behind == {"path": str(path), "reason": "indexed, but deleted"}
     Path(path.parent.parent / "knowledge.db").write_bytes(b"rubbish")
-    assert "in doubt" in loads("knowledge", "doctor")["indexes"][0]["state"]
+    assert "damaged" in loads("knowledge", "doctor")["indexes"][0]["state"]
 
 
 def test_recall_marks_what_comes_from_an_untrusted_folder() -> None:

@@ -737,7 +737,7 @@ def test_a_read_only_folder_is_searched_and_says_so(root: str) -> None:
         for _ in range(2):
             assert len(found := book.recall("zebra")) == 5
             assert found.degraded == (
-                ("not kept", f"the index cannot be kept in {root} (Read-only file system)"),
+                ("not kept", f"the index cannot be saved in {root} (Read-only file system)"),
             )
         put(root, 6, "Another zebra")
         assert len(names(book, "zebra")) == 6

@@ -15,7 +15,8 @@ def nearness(one: str, other: str) -> float:
     """The cosine of two texts; 0 where one of them has no meaning that can be told."""
     left, right = _skimmed(one), _skimmed(other)
     length = sqrt(sum(map(mul, left, left)) * sum(map(mul, right, right)))
-    return sum(map(mul, left, right)) / (length or 1.0)
+    product: int = sum(map(mul, left, right))
+    return product / (length or 1.0)
 
 
 @lru_cache(256)

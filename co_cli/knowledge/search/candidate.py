@@ -33,19 +33,13 @@ _Some = TypeVar("_Some")
 class Candidate:
     """A passage that may answer, and what speaks for it."""
 
-    __slots__ = (
-        "cover", "exact", "features", "floor", "in_text", "key", "lost", "met", "row", "score",
-        "speaker", "tags", "text",
-    )  # fmt: skip
-
     def __init__(self, key: int, row: Row, text: str, meaning: float) -> None:
         self.key, self.row, self.text = key, row, text
         self.speaker, _ = words.spoken(text)
         self.features = {"meaning": meaning}
         self.met: dict[str, float] = {}  # how well each word is met
         self.tags: list[str] = []
-        self.score = self.cover = self.floor = 0.0
-        self.lost = 0.0  # the share of what was asked for that are names which stand nowhere
+        self.score = self.cover = 0.0
         self.exact = 0
         self.in_text = False
 
@@ -56,11 +50,9 @@ class Candidate:
 
     @property
     def strength(self) -> float:
-        """How sure it is that this is about what was asked; below 0 it is about something else."""
-        if self.exact:
-            return 2.0
+        """How sure it is that this is about what was asked."""
         meaning = self.features["meaning"]
-        return max(self.cover, meaning + _COVERED * self.cover) - self.floor
+        return 2.0 if self.exact else max(self.cover, meaning + _COVERED * self.cover)
 
     @property
     def parts(self) -> dict[str, float]:
@@ -92,16 +84,20 @@ def floor(size: int) -> float:
     return min(_HIGH, max(_LOW, _BASE + _SLOPE * math.log(size or 1)))
 
 
-def answers(found: list[Candidate], *, known: bool = True) -> list[tuple[Candidate, bool]]:
+def answers(
+    found: list[Candidate], floor: float, lost: float, *, known: bool
+) -> list[tuple[Candidate, bool]]:
     """What to tell, and whether it is weak; nothing when even the best is about something else.
 
-    Where the question's meaning is not known, letters alone are no proof of that.
+    `lost` is the share of names that stand nowhere. Where the query's meaning is not known,
+    letters alone are no proof that nothing is about it.
     """
     miss, faint = (_MISS, _FAINT) if known else (_BLIND, _BLIND)
-    if max((one.strength for one in found[:_TOP]), default=-1.0) < miss:
+    if max((one.strength for one in found[:_TOP]), default=-1.0) < floor + miss:
         return []
-    least = 0.0 if found[0].exact else faint
-    return [(one, one.strength < _LOST * one.lost) for one in found if one.strength >= least]
+    least = floor + (0.0 if found[0].exact else faint)
+    weak = floor + _LOST * lost
+    return [(one, one.strength < weak) for one in found if one.strength >= least]
 
 
 def rank_by_places(

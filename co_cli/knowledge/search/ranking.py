@@ -15,6 +15,7 @@ from co_cli.knowledge.search import words
 from co_cli.knowledge.search.candidate import (
     WEIGHTS,
     Candidate,
+    answers,
     floor,
     in_order,
     newest,
@@ -67,7 +68,6 @@ class Ranking:
         self.closer = max(_CLOSER, limit)
         self._texts: dict[str, list[str]] = {}
         self.terms = QueryTerms(self.lookup, query, self._holds)
-        self.floor = floor(self.terms.size)
         self.quick = quick  # whether the question is only skimmed, too
         self.vector = b""
         self._meaning: dict[int, float] = {}
@@ -108,6 +108,13 @@ class Ranking:
         for found in in_order(picked.values()):
             best.setdefault(found.row.name, found)
         return list(best.values())
+
+    def answers(self, found: list[Candidate]) -> list[tuple[Candidate, bool]]:
+        """Those that answer, and whether each is weak; none when all are about something else."""
+        terms = self.terms
+        return answers(
+            found, floor(terms.size), terms.lost / (terms.whole or 1.0), known=any(self.vector)
+        )
 
     def marks(self, text: str) -> list[tuple[int, int]]:
         """Where in a text the words that were asked for stand."""
@@ -266,16 +273,10 @@ class Ranking:
             features["expired"] = 1.0
         if letters or len(found.met) == len(self.terms.weight) or len(query.needle) < 3:
             found.exact = self._exact(found)
-        self._sum(found, self._covered(found))
-
-    def _covered(self, found: Candidate) -> float:
-        return sum(self.terms.weight[word] * share for word, share in found.met.items())
-
-    def _sum(self, found: Candidate, near: float) -> None:
-        found.features["near"] = near / (self.terms.whole or 1.0)
-        found.score = sum(WEIGHTS[name] * value for name, value in found.features.items())
+        near = sum(self.terms.weight[word] * share for word, share in found.met.items())
+        features["near"] = near / (self.terms.whole or 1.0)
+        found.score = sum(WEIGHTS[name] * value for name, value in features.items())
         found.cover = self._cover(found, near)
-        found.floor, found.lost = self.floor, self.terms.lost / (self.terms.whole or 1.0)
 
     def _tags(self, tags: str) -> list[str]:
         """How to tell which tags are asked for."""

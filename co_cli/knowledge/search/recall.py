@@ -18,7 +18,7 @@ from co_cli.knowledge.meaning.encoders import Meaning, built_in
 from co_cli.knowledge.pages import ARTICLES, Pages
 from co_cli.knowledge.replacement import newest_first
 from co_cli.knowledge.search import words
-from co_cli.knowledge.search.candidate import Candidate, answers
+from co_cli.knowledge.search.candidate import Candidate
 from co_cli.knowledge.search.files import FOLDERS, NoteFiles
 from co_cli.knowledge.search.hits import (
     Around,
@@ -44,7 +44,7 @@ from co_cli.knowledge.store import disk
 if TYPE_CHECKING:
     from co_cli.knowledge.search.watch import Watcher
 
-_SOON = "the next recall takes it in"
+_SOON = "the next recall adds it"
 _MEMORY_NOTES = 20_000  # an index in memory is built for no more
 _NEIGHBOURS = 10
 _PAID = 32  # passages that are read closely between two looks at the index
@@ -197,7 +197,7 @@ class Search:
         if index.seal:
             self._unkept = ""
         elif trouble:
-            self._unkept = f"the index cannot be kept in {self.root} ({_why(trouble)})"
+            self._unkept = f"the index cannot be saved in {self.root} ({_why(trouble)})"
         lacking = index.trouble or (self._lacking if index.embedder is None else "")
         index.trouble = ""
         if lacking:
@@ -217,7 +217,7 @@ class Search:
         try:
             with index.held():
                 if not index.trusted():
-                    return IndexReport("broken", "in doubt, so the next recall builds it anew")
+                    return IndexReport("broken", "damaged or outdated; the next recall rebuilds it")
                 known, unread = index.lookup.digests(), index.lookup.unread()
         except Exception as error:  # the next recall sees to it
             return IndexReport("broken", f"cannot be used: {_why(error)}")
@@ -229,7 +229,7 @@ class Search:
             page = self.files.page(name)
             if page and digest_of(page) != known[name]:
                 behind.append((path(name), f"changed since it was indexed; {_SOON}"))
-        behind += [(path(name), "indexed, but gone") for name in sorted(known.keys() - seen)]
+        behind += [(path(name), "indexed, but deleted") for name in sorted(known.keys() - seen)]
         articles = [(path(name), why) for name, why, _ in unread if name.startswith(ARTICLES)]
         many = len(behind) + len(articles)
         if not many:
@@ -308,8 +308,7 @@ class Search:
                 allowed=index.lookup.allowed(filters), fusion=self.how.fusion, limit=limit,
             )  # fmt: skip
             found = ranking.candidates()
-            known = any(ranking.vector)
-            told = answers(found, known=known) if strict else [(one, False) for one in found]
+            told = ranking.answers(found) if strict else [(one, False) for one in found]
             return self._hits(ranking, told, limit, marked)
 
         found, state = self._use(act)
