@@ -1,6 +1,6 @@
 """Draw docs/chat.svg: a real session of `co chat`, typed at a terminal, as it looks at the end.
 
-Run it again when the chat looks different; a test compares the words. Needs no key and no network.
+`make docs` runs it; a test compares. Needs no key and no network.
 """
 
 from __future__ import annotations

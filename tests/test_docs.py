@@ -166,7 +166,7 @@ def test_the_command_that_contributing_adds_works(monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_picture_in_the_readme_is_what_the_chat_shows() -> None:
-    """Red when the chat looks different: run `python scripts/picture.py`."""
+    """Red when the chat looks different: run `make docs`."""
     picture = _load("picture")
     assert picture.draw(picture.play()) == picture.TARGET.read_text(encoding="utf-8")
 
