@@ -62,14 +62,14 @@ def start(level: str, *, content: bool = False) -> None:
     logger.addHandler(handler)
 
 
-def quoting() -> list[str]:
+def content_logs() -> list[str]:
     """The logs that hold what notes say."""
     folder = folders.state_folder()
     paths = [os.path.join(folder, n) for n in disk.list_names(folder) if n.startswith(_NAME)]
     return [path for path in paths if b" co_cli.content " in (disk.read_if_any(path) or b"")]
 
 
-def note(what: str, one: Note) -> None:
+def log_note(what: str, note: Note) -> None:
     """Log what a note says, where a person asked for that and the note is not sensitive."""
-    if not one.meta.get("sensitive"):
-        _content.debug("%s %s: %s", what, one.name, one.body)
+    if not note.meta.get("sensitive"):
+        _content.debug("%s %s: %s", what, note.name, note.body)

@@ -64,19 +64,12 @@ def project_folder(start: AnyPath | None = None) -> str:
     home = os.path.realpath(home_folder())
     folder, below = here, ""
     while folder not in (home, below):
-        if folder == here and _is_folder(os.path.join(folder, PROJECT_MARK)):
+        if folder == here and os.path.isdir(os.path.join(folder, PROJECT_MARK)):
             return folder
         if any(_counts(folder, mark, here) for mark in (".git", PROJECT_MARK)):
             return folder
         folder, below = os.path.dirname(folder), folder
     return here
-
-
-def _is_folder(path: str) -> bool:
-    try:
-        return stat.S_ISDIR(os.stat(path).st_mode)
-    except OSError:
-        return False
 
 
 def _counts(folder: str, mark: str, here: str) -> bool:
@@ -90,7 +83,7 @@ def _counts(folder: str, mark: str, here: str) -> bool:
         found, around, start = os.lstat(path), os.stat(folder), os.stat(here)
     except OSError:
         return False
-    if mark == PROJECT_MARK and not _is_folder(path):
+    if mark == PROJECT_MARK and not os.path.isdir(path):
         return False
     mine = {os.getuid(), 0}
     shared = bool(around.st_mode & 0o022)
@@ -116,7 +109,12 @@ def repository(project: AnyPath) -> str | None:
 def project_file(project: AnyPath, relpath: str) -> str:
     """A file of a project; CoError when its folder leads out of the project."""
     path = os.path.join(project, relpath)
-    _stay_inside(project, os.path.dirname(path))
+    root, real = os.path.realpath(project), os.path.realpath(os.path.dirname(path))
+    if real != root and not real.startswith(os.path.join(root, "")):
+        raise CoError(
+            f"{os.path.dirname(path)} leads out of the project, to {real}",
+            hint="Make it a real folder inside the project; nothing was read or written.",
+        )
     return path
 
 
@@ -128,15 +126,6 @@ def knowledge_folder(project: AnyPath) -> str:
 def user_knowledge() -> str:
     """The person's own knowledge, which may well be a link to where they keep such things."""
     return os.path.join(user_folder(), "knowledge")
-
-
-def _stay_inside(project: AnyPath, folder: str) -> None:
-    root, real = os.path.realpath(project), os.path.realpath(folder)
-    if real != root and not real.startswith(os.path.join(root, "")):
-        raise CoError(
-            f"{folder} leads out of the project, to {real}",
-            hint="Make it a real folder inside the project; nothing was read or written.",
-        )
 
 
 def short(path: AnyPath) -> str:

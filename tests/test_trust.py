@@ -281,7 +281,7 @@ def test_a_folder_that_leads_out_is_never_usable(tmp_path: Path) -> None:
     found = status(folder)
     assert (found.usable, found.present) == (set(), {})
     assert found.refused[CONTEXT] == (
-        f"is out of reach: {folder}/.co-cli/knowledge leads out of the project, "
+        f"cannot be reached: {folder}/.co-cli/knowledge leads out of the project, "
         f"to {outside}/knowledge"
     )
 
@@ -422,7 +422,7 @@ def test_a_broken_list_trusts_nothing_and_is_kept(
     assert trust.wrote(project, CONTEXT, b"# Here\n") == ""
     assert store.read_bytes() == data
     aside = store.with_name("trust.json.broken-1")
-    notice = f"{problem}; it was kept as {aside} and a new one begun"
+    notice = f"{problem}; it was kept as {aside}, and a new list was started"
     assert trust.trust(project, AT) == notice
     assert aside.read_bytes() == data
     assert (status(project).trusted, status(project).problem) == (True, "")

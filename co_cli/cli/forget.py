@@ -99,7 +99,7 @@ def _purge(book: Notebook, ref: Ref, yes: bool, with_earlier: bool) -> dict[str,
     talks = _conversations(book, copies, yes)
     for line in transcripts.described(talks):
         notice(f"co: this conversation will be deleted too: {visible(line, keep='')}")
-    quoting = logs.quoting()
+    quoting = logs.content_logs()
     if quoting:
         notice("co: the log quotes memories and will be deleted too")
     many = plural(len(copies), "copy") + (

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -154,23 +153,20 @@ def read_context(user_file: AnyPath | None, project_file: AnyPath | None) -> Loa
 
 def load_internal_knowledge() -> str | None:
     """The context of the person and of the project they are in; what is wrong goes to stderr."""
-    lost: list[Skipped] = []
-    user = _place(paths.user_knowledge, lost)
-    project = _place(lambda: paths.knowledge_folder(paths.project_folder()), lost)
-    loaded = read_context(user, project)
-    lines = Receipt((), tuple(lost), 0).warnings() + loaded.receipt.warnings()
+    files: list[str | None] = []
+    lines: list[str] = []
+    for find in (paths.user_knowledge, lambda: paths.knowledge_folder(paths.project_folder())):
+        try:
+            files.append(os.path.join(find(), "context.md"))
+        except CoError as error:
+            files.append(None)
+            lines += Receipt((), (Skipped("context.md", 0, str(error)),), 0).warnings()
+    loaded = read_context(*files)
+    lines += loaded.receipt.warnings()
     with suppress(OSError, ValueError):  # nobody to tell is no reason to stop a session
         for line in lines:
             print(line, file=sys.stderr)  # noqa: T201
     return loaded.text
-
-
-def _place(find: Callable[[], str], lost: list[Skipped]) -> AnyPath | None:
-    try:
-        return os.path.join(find(), "context.md")
-    except CoError as error:
-        lost.append(Skipped("context.md", 0, str(error)))
-        return None
 
 
 def _read(title: str, path: AnyPath, budget: int) -> _Source:

@@ -128,7 +128,7 @@ async def save_memory(
             content, tags or [], actor="agent", call=call, plan=plan, fields=fields,
             similar=approved.get("similar", "keep"), seen=approved.get("seen", ""),
         )  # fmt: skip
-        logs.note("saved", saved.note)
+        logs.log_note("saved", saved.note)
         met = deps.tellable(book, [note for note, _ in saved.similar])
         saved.similar = [(note, score) for note, score in saved.similar if note in met]
         deps.came_from(*_outside(met))
@@ -209,7 +209,7 @@ async def recall_memory(ctx: Context, query: str, max_results: int = 5) -> dict[
         most = min(max(max_results, 1), 50)
         found = shelf.recall(query, most, scope=scope, own=ctx.deps.gated)
         for _, hit in found:
-            logs.note("recalled", hit.note)
+            logs.log_note("recalled", hit.note)
         ctx.deps.came_from(*_outside([hit.note for _, hit in found]))
         ctx.deps.entered(*(mark for _, hit in found for mark in marks(hit.note)))
         return {

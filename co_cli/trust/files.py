@@ -240,7 +240,7 @@ def _present(project: AnyPath) -> tuple[dict[str, bytes], dict[str, str]]:
         except FormatError as error:
             refused[relpath] = str(error)
         except CoError as error:
-            refused[relpath] = f"is out of reach: {error}"
+            refused[relpath] = f"cannot be reached: {error}"
     return texts, refused
 
 
@@ -296,7 +296,7 @@ def _save(listed: _Folders, problem: str) -> str:
         while os.path.lexists(aside := f"{path}.broken-{count}"):
             count += 1
         os.rename(path, aside)
-        notice = f"{problem}; it was kept as {aside} and a new one begun"
+        notice = f"{problem}; it was kept as {aside}, and a new list was started"
     data = json.dumps({"version": 1, "folders": listed}, indent=1, sort_keys=True)
     _put_private(path, data.encode() + b"\n")
     used = {sha for entry in listed.values() for sha in entry["files"].values()}

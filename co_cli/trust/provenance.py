@@ -26,7 +26,7 @@ _CHANGES_BYTES = ("filter", "working-tree-encoding")  # on the way to the workin
 Files = Mapping[str, bytes]  # content by path below the project
 
 
-class _Silent(Exception):
+class _NoAnswer(Exception):
     """Git gave no answer."""
 
 
@@ -41,10 +41,12 @@ def brought(project: str, files: Files) -> set[str]:
         return set()
     names = {_below(root, os.path.join(project, path)): path for path in files}
     found: set[str] = set()
-    for some in _portions(list(names)):
+    listed = list(names)
+    for start in range(0, len(listed), _AT_ONCE):
+        some = listed[start : start + _AT_ONCE]
         try:
-            found |= _Asked(root, {name: files[names[name]] for name in some}).brought()
-        except (_Silent, OSError, ValueError, LookupError):
+            found |= _Repository(root, {name: files[names[name]] for name in some}).brought()
+        except (_NoAnswer, OSError, ValueError, LookupError):
             found.update(some)
     return {names[name] for name in found}
 
@@ -57,7 +59,7 @@ def is_tracked(project: str, path: str) -> bool:
     try:
         name = _below(root, os.path.join(project, path))
         return bool(_git(root, "ls-files", "-z", "--", _spec(name)))
-    except _Silent:
+    except _NoAnswer:
         return True
 
 
@@ -66,17 +68,12 @@ def _below(root: str, path: str) -> str:
     return os.path.relpath(os.path.realpath(path), root)
 
 
-def _portions(names: list[str]) -> Iterator[list[str]]:
-    for start in range(0, len(names), _AT_ONCE):
-        yield names[start : start + _AT_ONCE]
-
-
 def _spec(name: str) -> str:
     return f":(literal,icase){name}"
 
 
 def _git(root: str, *args: str, data: str = "") -> bytes:
-    """What git prints; _Silent when it fails, is not there or takes too long."""
+    """What git prints; _NoAnswer when it fails, is not there or takes too long."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     env |= {
         "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1",
@@ -94,13 +91,13 @@ def _git(root: str, *args: str, data: str = "") -> bytes:
             stderr=subprocess.DEVNULL, env=env, timeout=_PATIENCE, check=False,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise _Silent from error
+        raise _NoAnswer from error
     if done.returncode:
-        raise _Silent
+        raise _NoAnswer
     return done.stdout
 
 
-class _Asked:
+class _Repository:
     """What one repository says about some files, by path below its root."""
 
     def __init__(self, root: str, files: Files) -> None:
@@ -172,7 +169,7 @@ class _Asked:
         ):
             seen[commit, oid, spelled] += 1
         new = {(oid, path) for (commit, oid, path), n in seen.items() if n == len(steps[commit])}
-        return {name for name in names if self._is_among(name, new)}
+        return self._among(names, new)
 
     def _steps(self) -> dict[str, set[str]]:
         """Commits made here, by the reflogs, with all that each has to be compared with."""
@@ -203,14 +200,14 @@ class _Asked:
         try:
             paths = self._paths(names)
             said = _git(self.root, "ls-tree", "-z", "--full-tree", "HEAD", "--", *paths)
-        except _Silent:  # no commit yet
+        except _NoAnswer:  # no commit yet
             return set()
         there = {
             (line.split()[2], line.partition("\t")[2])
             for line in os.fsdecode(said).split("\0")
             if line
         }
-        return {name for name in names if self._is_among(name, there)}
+        return self._among(names, there)
 
     def _in_history(self, names: Iterable[str]) -> set[str]:
         """Those that some commit holds that is known here, wherever it came from."""
@@ -223,8 +220,7 @@ class _Asked:
             "log", "--stdin", "--ignore-missing", "--exclude=refs/stash", "--all", "--format=%H",
             "-m", "--root", names=names, data="".join(f"{oid}\n" for oid in dict.fromkeys(heads)),
         )  # fmt: skip
-        there = {(oid, path) for _, oid, path in known}
-        return {name for name in names if self._is_among(name, there)}
+        return self._among(names, {(oid, path) for _, oid, path in known})
 
     def _changes(
         self, *args: str, names: Iterable[str], data: str
@@ -246,8 +242,13 @@ class _Asked:
     def _paths(self, names: Iterable[str]) -> list[str]:
         return [f":(literal){spelled}" for name in names for spelled in self.names[name]]
 
-    def _is_among(self, name: str, there: set[tuple[str, str]]) -> bool:
-        return any((oid, path) in there for oid in self.forms[name] for path in self.names[name])
+    def _among(self, names: Iterable[str], there: set[tuple[str, str]]) -> set[str]:
+        """Those of these files that are there, as object and path, in any form and spelling."""
+        return {
+            name
+            for name in names
+            if any((oid, path) in there for oid in self.forms[name] for path in self.names[name])
+        }
 
 
 def _forms(data: bytes) -> set[str]:

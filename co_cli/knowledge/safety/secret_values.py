@@ -1,4 +1,4 @@
-"""Whether what stands where a secret would is one: a word, a name, a path and code are not."""
+"""Judges of secrets: is a match one, or a word, a name, a path or code?"""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import re
 from collections.abc import Callable
 from itertools import takewhile
 from typing import NamedTuple
-
-__all__ = ["JUDGES", "Found"]
 
 _PLACEHOLDER = re.compile(
     r"(?i)^(?:[<{\[(*]|\$[a-z_{(]|%\(|%\w{1,64}%$|%s$|(?:my)?(?:passw(?:or)?d|pass|pwd?|secret|token)$)"
@@ -41,7 +39,7 @@ _CARD_WORDS = re.compile(
 )
 
 
-class Found(NamedTuple):
+class Match(NamedTuple):
     """What a pattern took for a secret, and the text around it."""
 
     text: str
@@ -63,12 +61,12 @@ class Found(NamedTuple):
         return self.before(size) + self.text[self.end : self.end + size]
 
 
-def _any(found: Found) -> bool:
-    return not _PLACEHOLDER.search(found.value)
+def _any(match: Match) -> bool:
+    return not _PLACEHOLDER.search(match.value)
 
 
-def _sure(found: Found) -> bool:
-    return found.end > found.start
+def _sure(match: Match) -> bool:
+    return match.end > match.start
 
 
 def _bare(value: str, quoted: bool) -> str:
@@ -88,29 +86,29 @@ def _mixed(value: str) -> bool:
     return bool(_LETTER.search(value) and _ODD.search(value))
 
 
-def _loose(found: Found) -> bool:
+def _loose(match: Match) -> bool:
     """A password, after a word that says so: letters with a digit or a mark, or many digits."""
-    value = found.value
-    if found.quoted and len(words := value.lower().split()) > 2:
+    value = match.value
+    if match.quoted and len(words := value.lower().split()) > 2:
         return len(words) < 9 and not _FUNCTION_WORDS.intersection(words)
-    value = _bare(value, found.quoted)
+    value = _bare(value, match.quoted)
     if len(value) < 6 or _NAME.fullmatch(value):
         return False
     return _mixed(value) or value.isdigit()
 
 
-def _beside(found: Found) -> bool:
+def _beside(match: Match) -> bool:
     """A password right after the word, with nothing between them."""
-    if found.quoted:
-        return _loose(found)
-    plain = _WEAK.match(found.text, found.start)
-    weak = plain and found.before(6).split()[-1:] != ["pass"] and _bare(plain[0], found.quoted)
-    return bool(weak) or _strict(found)
+    if match.quoted:
+        return _loose(match)
+    plain = _WEAK.match(match.text, match.start)
+    weak = plain and match.before(6).split()[-1:] != ["pass"] and _bare(plain[0], match.quoted)
+    return bool(weak) or _strict(match)
 
 
-def _named(found: Found) -> bool:
+def _named(match: Match) -> bool:
     """A key: letters with digits or marks that are not put together like a name."""
-    value = _bare(found.value, found.quoted)
+    value = _bare(match.value, match.quoted)
     if len(value) < 8 or not _mixed(value):
         return False
     pieces = _JOINTS.split(value)
@@ -118,9 +116,9 @@ def _named(found: Found) -> bool:
     return len(pieces) == 1 or len(mixed) > 2 or not all(_WORD.fullmatch(p) for p in pieces)
 
 
-def _strict(found: Found) -> bool:
+def _strict(match: Match) -> bool:
     """What nothing but a password or a key looks like, whatever stands before it."""
-    value = _bare(found.value, found.quoted).removeprefix("base64:")
+    value = _bare(match.value, match.quoted).removeprefix("base64:")
     if len(value) < 6 or _NAME.fullmatch(value) or not _mixed(value):
         return False
     upper, lower = re.search("[A-Z]", value), re.search("[a-z]", value)
@@ -132,14 +130,14 @@ def _strict(found: Found) -> bool:
     return bool((upper and lower and numbers) or leet or (marked and strange) or long)
 
 
-def _random(found: Found) -> bool:
-    value = found.value
-    return _any(found) and bool(re.search("[0-9]", value) and _mixed(value))
+def _random(match: Match) -> bool:
+    value = match.value
+    return _any(match) and bool(re.search("[0-9]", value) and _mixed(value))
 
 
-def _codes(found: Found) -> bool:
+def _codes(match: Match) -> bool:
     """Groups of letters and digits of one length, or the letters of a one-time password."""
-    value = found.value
+    value = match.value
     groups = re.split("[ -]", value)
     if len(groups) == 1:
         return len(value) > 15 and bool(re.fullmatch("[A-Z2-7]+", value) or _mixed(value))
@@ -150,41 +148,41 @@ def _codes(found: Found) -> bool:
     return digits > 1 and (len(even) > 2 or (len(even) > 1 and has_digit))
 
 
-def _seed(found: Found) -> bool:
+def _seed(match: Match) -> bool:
     """Twelve to 24 plain words that make no sentence, alone or where a wallet is spoken of."""
-    words = re.findall("[a-z]+", found.value.lower())
+    words = re.findall("[a-z]+", match.value.lower())
     if _FUNCTION_WORDS.intersection(words):
         return False
-    around = found.around(80)
+    around = match.around(80)
     if re.search(r"(?i)seed|mnemonic|wallet|recovery|phrase|ledger|trezor|metamask", around):
-        return found.end > found.start
-    text, start, end, _ = found
+        return match.end > match.start
+    text, start, end, _ = match
     line = text[text.rfind("\n", 0, start) + 1 : start] + text[end : end + 1]
-    alone = found.value.islower() and not line.strip(" \n\t\"'`*>-")
+    alone = match.value.islower() and not line.strip(" \n\t\"'`*>-")
     return alone and len(words) in (12, 15, 18, 21, 24)
 
 
-def _card(found: Found) -> bool:
+def _card(match: Match) -> bool:
     """Digits with a right check digit, grouped as on a card or where a card is spoken of."""
-    value = re.sub("[ -]", "", found.value)
+    value = re.sub("[ -]", "", match.value)
     if value in _TEST_CARDS or len(set(value)) < 5 or value.startswith("40000"):
         return False
     doubled = [int(c) * 2 - 9 * (c > "4") if n % 2 else int(c) for n, c in enumerate(value[::-1])]
-    around = found.around(60)
-    grouped = len(value) < len(found.value)
+    around = match.around(60)
+    grouped = len(value) < len(match.value)
     return sum(doubled) % 10 == 0 and bool(grouped or _CARD_WORDS.search(around))
 
 
-def _pin(found: Found) -> bool:
-    value = found.value.rstrip("-")
+def _pin(match: Match) -> bool:
+    value = match.value.rstrip("-")
     digits = sum(map(str.isdigit, value))
-    short = 3 if re.search(r"(?i)cv[cv][^\n]{0,20}$", found.before(24)) else 4
+    short = 3 if re.search(r"(?i)cv[cv][^\n]{0,20}$", match.before(24)) else 4
     return digits >= short and len(value) - digits < 4 and not re.match(r"\d{4}-\d\d-\d\d", value)
 
 
-def _encoded(found: Found) -> bool:
+def _encoded(match: Match) -> bool:
     """A user and a password as HTTP and Docker write them."""
-    value = found.value.rstrip("=")
+    value = match.value.rstrip("=")
     try:
         plain = base64.b64decode(value + "=" * (-len(value) % 4), validate=True).decode()
     except ValueError:
@@ -192,8 +190,8 @@ def _encoded(found: Found) -> bool:
     return plain.isprintable() and ":" in plain
 
 
-# Who decides, by the name that a rule gives.
-JUDGES: dict[str, Callable[[Found], bool]] = {
+# By the name that a rule gives.
+JUDGES: dict[str, Callable[[Match], bool]] = {
     judge.__name__[1:]: judge
     for judge in (
         *(_any, _sure, _loose, _beside, _named, _strict),

@@ -1,4 +1,4 @@
-"""Secrets in a text: where they stand and by which rule; knows no files.
+"""Secrets in a text: where they are, and which rule found them. Knows no files.
 
 A pattern is tried only where one of its hints is in the text, and every repetition in it is
 bounded, so that a scan is linear in the text. How keys look is what their makers publish.
@@ -11,9 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from co_cli.knowledge.safety.secret_values import JUDGES, Found
-
-__all__ = ["LEFT_OUT", "RULES", "Secret", "find_secret", "find_secrets", "without_secrets"]
+from co_cli.knowledge.safety.secret_values import JUDGES, Match
 
 LEFT_OUT = "[left out]"
 
@@ -108,7 +106,7 @@ jwt: a JSON Web Token
     any eyj eyJ(?<![\w-]eyJ)[\w-]{10,4000}\.eyJ[\w-]{10,16000}\.[\w-]{10}
 azure-storage-key: an Azure key
     any key= /(?:account|sharedaccess)key=[a-z0-9+\/]{40}/
-password-hash: the hash of a password
+password-hash: a password hash
     sure $ \$(?:2[abxy]?\$\d\d|argon2(?:id|i|d)\$[\w=,$]{4,40}|y\$\w{1,4}|[1567]|apr1|md5|sha1)
         \$[\w./+$=]{20}
     any pbkdf2|scrypt (?:pbkdf2|scrypt)[\w:-]{1,20}\$\w{1,12}\$?[\w./+$=]{16}
@@ -120,7 +118,7 @@ database-url: a database URL with its password
         |clickhouse|cockroachdb|nats|kafka|neo4j|bolt)(?:\+[a-z0-9]{1,20})?<LOGIN>/
 basic-auth-url: a URL with its password
     any :// /<LOGIN>/
-signed-url: a URL that opens what it names
+signed-url: a signed URL
     random sig /[?&;](?:[\w-]{0,20}signature|sig)=(?P<value>[\w%+\/=.~-]{16,400})/
     random key= /[?&](?:[\w-]{0,20}key)=(?P<value>[\w%+\/=.~-]{16,400})/
     any /private- /private-[a-f0-9]{20}
@@ -130,7 +128,7 @@ authorization-header: an access token
         (?P<value>[\w+\/=.~-]{16,400})/
     random cookie: /cookie:[ \t]{0,3}[\w.-]{1,40}=(?P<value>[\w%+\/=.~-]{16,400})/
     random sess /sess(?:ion)?[_-]?id=(?P<value>[\w%+\/=.~-]{16,400})/
-otp-secret: the secret of one-time passwords
+otp-secret: a secret for one-time passwords
     any otpauth: /otpauth:\/\/[^\s"'?]{1,200}\?[^\s"'?]{0,100}?secret=[a-z2-7]{8}/
     codes totp|2fa|mfa|otp|authenticator /(?:totp|[2m]fa|otp|authenticator)<SOME>
         (?:[:=]|[ \t]is)[ \t]{0,3}(?P<value>[a-z0-9]{4,64}(?:[ -][a-z0-9]{4,8}){0,15})/
@@ -141,7 +139,7 @@ recovery-code: recovery codes
         |(?:códigos?|clave) de (?:respaldo|recuperación))<SOME>(?:[:=]|[ \t](?:is|are)|\n)\s{0,6}
         (?P<value>[a-z0-9]{4,16}(?:[ -][a-z0-9]{4,16}){1,15})/
     any - (?<![\d-])\d{6}(?:-\d{6}){7}(?![\d-])
-seed-phrase: the seed phrase of a wallet
+seed-phrase: a wallet's seed phrase
     seed - /(?<![a-z]{3} )(?<![\w'-])(?P<value>(?:[a-z]{3,8}[ \t,]{1,3}){11,23}[a-z]{3,8})
         (?![\w'-])/
     seed - /(?<!.)(?P<value>(?:[a-z]{3,8}\r?\n){11,23}[a-z]{3,8})(?!.)/
@@ -267,7 +265,7 @@ class _Pattern(NamedTuple):
         for match in _compiled(self.source).finditer(lower if self.folded else text):
             group = match.lastgroup or 0
             start, end = match.span(group)
-            if JUDGES[self.judge](Found(text, start, end, group == "quoted")):
+            if JUDGES[self.judge](Match(text, start, end, group == "quoted")):
                 tail = _TAILS.get(self.rule, _TAILS.get(str(group), _TAILS[""]))
                 rest = _compiled(tail).match(text, end)
                 yield Secret(self.rule, start, rest.end() if rest else end)
