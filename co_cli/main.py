@@ -76,7 +76,9 @@ def _run(arguments: list[str] | None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
     except CoError as error:
-        _explain(error)
+        from co_cli.cli.output import explain
+
+        explain(error, error.hint)
         return 1
     except Exception as error:
         return _surprise(error)
@@ -91,19 +93,11 @@ def _surprise(error: Exception) -> int:
     return 1
 
 
-def _explain(error: CoError) -> None:
-    from co_cli.cli.output import notice
-
-    notice(f"co: {error}")
-    if error.hint:
-        notice(f"    {error.hint}")
-
-
 def _bug(error: Exception) -> int:
     """Say that it is our fault and where the details are; stored text stays out of them."""
     import traceback
 
-    from co_cli.cli.output import notice
+    from co_cli.cli.output import explain
     from co_cli.knowledge.format.note import now, timestamp
     from co_cli.paths import state_folder
 
@@ -118,6 +112,5 @@ def _bug(error: Exception) -> int:
         where = f"Details are in {path}; please report them."
     except (OSError, CoError):
         where = text
-    notice(f"co: this is a bug in Co ({type(error).__name__}: {error}).")
-    notice(f"    {where}")
+    explain(f"this is a bug in Co ({type(error).__name__}: {error}).", where)
     return 3

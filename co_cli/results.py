@@ -27,10 +27,8 @@ def plural(count: int, noun: str) -> str:
 
 def span(note: Note) -> str:
     """A note's date; for a consolidated one the range it covers."""
-    updated = str(note.meta.get("updated") or "")[:10]
-    if note.consolidated and updated:
-        return f"{note.created[:10]} → {updated}"
-    return note.created[:10]
+    updated = str(note.meta.get("updated") or "")[:10] if note.consolidated else ""
+    return f"{note.created[:10]} → {updated}" if updated else note.created[:10]
 
 
 def age(created: str, today: str) -> str:
@@ -49,49 +47,40 @@ def age(created: str, today: str) -> str:
 
 def marks(note: Note, today: str) -> str:
     """What a person should know at a glance: protected, pinned, expired."""
-    expired = note.expired(today)
-    until = "" if expired else f"until {str(note.meta.get('expires'))[:10]}"
-    found = [
-        (note.protected, "🔒"),
-        (note.pinned, "📌"),
-        (expired, "expired"),
-        (note.meta.get("expires") and not expired, until),
-    ]
-    return " ".join(mark for there, mark in found if there)
+    found = [mark for there, mark in ((note.protected, "🔒"), (note.pinned, "📌")) if there]
+    if expires := note.meta.get("expires"):
+        found.append("expired" if note.expired(today) else f"until {str(expires)[:10]}")
+    return " ".join(found)
+
+
+def _core_json(book: Notebook, note: Note) -> dict[str, Any]:
+    return {
+        "id": note.id,
+        "ref": book.ref(note),
+        "kind": note.kind,
+        "scope": book.scope,
+        "content": note.body,
+        "tags": note.tags,
+        "created": note.created,
+        "path": note.path,
+    }
 
 
 def note_json(book: Notebook, note: Note) -> dict[str, Any]:
     """A note for a program."""
-    today = book.today()
-    return {
-        "id": note.id,
-        "ref": book.ref(note),
-        "kind": "memory",
-        "scope": book.scope,
-        "created": note.created,
+    return _core_json(book, note) | {
         "updated": note.meta.get("updated"),
-        "tags": note.tags,
         "summary": note.summary,
-        "content": note.body,
-        "path": note.path,
         "protected": note.protected,
         "pinned": note.pinned,
         "expires": note.meta.get("expires"),
-        "expired": note.expired(today),
+        "expired": note.expired(book.today()),
     }
 
 
 def hit_json(book: Notebook, hit: Hit) -> dict[str, Any]:
     """A recall result for a program."""
-    return {
-        "id": hit.note.id,
-        "ref": book.ref(hit.note),
-        "kind": hit.note.kind,
-        "scope": book.scope,
-        "content": hit.note.body,
-        "tags": hit.note.tags,
-        "created": hit.note.created,
-        "path": hit.note.path,
+    return _core_json(book, hit.note) | {
         "score": hit.score,
         "why": hit.why,
         "weak": hit.weak,

@@ -15,8 +15,7 @@ from co_cli.errors import Ambiguous, CoError, RefusedText
 from co_cli.knowledge import Notebook
 from co_cli.knowledge.format.note import Note, parse
 from co_cli.knowledge.plan import Plan, Saved
-from co_cli.knowledge.safety.check import check_text, clean_tags
-from co_cli.knowledge.safety.secrets import LEFT_OUT, without_secrets
+from co_cli.knowledge.safety.check import check_text, clean_tags, without_secret
 from co_cli.knowledge.store import disk
 from co_cli.prompts.envelope import defang
 from co_cli.results import numbers_text, plural
@@ -161,11 +160,11 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
         tags = tuple(clean_tags(proposal.tags))
         with deps.notebooks() as shelf:
             book = in_scope(shelf, scope)
-            fingerprint, elsewhere = book.pages.fingerprint(), echo(deps, shelf, scope, text)
+            fingerprint = book.pages.fingerprint()
+            elsewhere, fields = echo(deps, shelf, scope, text)
             plan = book.plan_remember(
-                text, tags, actor="agent", call=proposal.call, checked=True,
-                fields=elsewhere.fields,
-            )  # fmt: skip
+                text, tags, actor="agent", call=proposal.call, checked=True, fields=fields
+            )
     except CoError as error:
         return replace(proposal, refused=_reason(error), action="", collisions=(), seen="")
     saved = plan.saved
@@ -187,8 +186,8 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
     return replace(
         proposal, text=text, tags=tags, scope=scope, where=saved.note.path, action=saved.action,
         ref=saved.ref, collisions=tuple(collisions), seen=plan.seen, refused="",
-        elsewhere=elsewhere.ref, left_out=left_out, moves=_moves(book, saved), plan=plan,
-        fingerprint=fingerprint, fields=elsewhere.fields,
+        elsewhere=elsewhere, left_out=left_out, moves=_moves(book, saved), plan=plan,
+        fingerprint=fingerprint, fields=fields,
     )  # fmt: skip
 
 
@@ -197,8 +196,8 @@ def _without_secret(text: str) -> tuple[str, str]:
     try:
         return check_text(text), ""
     except RefusedText as error:
-        kept = without_secrets(text)
-        if not error.rule.startswith("secret:") or not kept.replace(LEFT_OUT, "").strip():
+        kept = without_secret(text, error)
+        if not kept:
             raise
         return check_text(kept), str(error)
 

@@ -22,8 +22,7 @@ from co_cli.agent.approval import (
     impossible,
 )
 from co_cli.chat.events import Notice, TextDelta, ToolFinished, TurnFailed
-from co_cli.cli.options import assume_yes
-from co_cli.cli.output import notice
+from co_cli.cli.output import explain, notice
 from co_cli.cli.session import build_prompt, enter, log_content, log_level, with_model
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
@@ -33,20 +32,15 @@ from co_cli.providers import models
 if TYPE_CHECKING:
     from co_cli.chat.session import Session
 
-
 _MOST_INPUT = 256 * 1024
-
-
 OUTSIDE = "This conversation contains text from outside, so --yes does not apply."
-
-
 NO_YES = "co ask changes nothing without --yes."
 
 
 @click.command("ask")
 @click.argument("question", nargs=-1)
 @with_model
-@assume_yes
+@click.option("-y", "--yes", is_flag=True, help="Approve what the model saves or forgets.")
 @log_level
 @log_content
 def ask_command(
@@ -62,9 +56,7 @@ def ask_command(
     deps = CoDeps(workspace=workspace, gated=True)
     text, piped = " ".join(question), _piped()
     if not (text or piped):
-        raise click.UsageError(
-            'What would you like to know? For example: co ask "when do we ship?"'
-        )
+        raise click.UsageError('What would you like to know? For example: co ask "who is Dana?"')
     if piped:
         deps.came_from("standard input")
     if not text:  # the question itself was piped
@@ -125,9 +117,7 @@ async def _answer(session: Session, text: str, piped: str) -> bool:
             case Notice():
                 notice(event.text)
             case TurnFailed():
-                notice(f"co: {event.trouble.line}")
-                if event.trouble.hint:
-                    notice(f"    {event.trouble.hint}")
+                explain(event.trouble.line, event.trouble.hint)
                 return False
             case _:
                 pass

@@ -32,11 +32,7 @@ TABLE = {
 @click.pass_context
 def knowledge_command(ctx: click.Context, listed: bool, reindex: bool, as_json: bool) -> None:
     """Manage what Co knows. Without a command, list it."""
-    if reindex:
-        command = knowledge_command.get_command(ctx, "reindex")
-        assert command is not None
-        ctx.invoke(command, as_json=as_json)
-    elif listed or ctx.invoked_subcommand is None:
-        command = knowledge_command.get_command(ctx, "list")
+    if reindex or listed or ctx.invoked_subcommand is None:
+        command = knowledge_command.get_command(ctx, "reindex" if reindex else "list")
         assert command is not None
         ctx.invoke(command, as_json=as_json)

@@ -18,8 +18,9 @@ from co_cli.knowledge.lifecycle import parse_expiry
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.plan import Saved
 from co_cli.knowledge.policy import Similar
+from co_cli.knowledge.safety.check import without_secret
 from co_cli.knowledge.safety.escape import difference
-from co_cli.knowledge.safety.secrets import LEFT_OUT, without_secrets
+from co_cli.knowledge.safety.secrets import LEFT_OUT
 from co_cli.results import closeness, saved_json, saved_text
 
 _OF_ONE = 4  # passages of a new memory that are read closely before the command ends
@@ -28,24 +29,12 @@ _MAX_INPUT = 1024 * 1024
 
 @click.command("learn")
 @click.argument("text", nargs=-1)
-@click.option(
-    "-t",
-    "--tag",
-    "tags",
-    multiple=True,
-    help="A tag, or several separated by commas; can be repeated.",
-)
+@click.option("-t", "--tag", "tags", multiple=True, help="A tag, or several with commas.")
 @in_user
 @click.option("--protect", is_flag=True, help="Protect it from being forgotten or decayed.")
-@click.option(
-    "--expires",
-    metavar="WHEN",
-    help="Until when it holds: 2026-12-31, or 30d, 2w, 6m, 1y from now.",
-)
-@click.option(
-    "--update", "choice", flag_value="update", help="If a similar memory exists, replace it."
-)
-@click.option("--keep", "choice", flag_value="keep", help="If a similar memory exists, keep both.")
+@click.option("--expires", metavar="WHEN", help="A date (2026-12-31) or a time from now (30d, 2w).")
+@click.option("--update", "choice", flag_value="update", help="Replace a similar memory, if any.")
+@click.option("--keep", "choice", flag_value="keep", help="Keep both, if a similar memory exists.")
 @click.option("--allow-secret", is_flag=True, help="Save it even if it looks like a secret.")
 @as_json
 def learn_command(
@@ -115,17 +104,14 @@ def _remember(
                 return book.remember(content, tags, similar=choice or "keep", **options)
             return _remember_asking(book, content, tags, options)
         except RefusedText as error:
-            kept = _without_secret(content, error) if there else None
-            if kept is None:
+            kept = without_secret(content, error) if there else ""
+            content = _ask_about_secret(kept, error) if kept else ""
+            if not content:
                 raise
-            content = kept
 
 
-def _without_secret(content: str, error: RefusedText) -> str | None:
-    """The text as the person wants it, with a place where the secret was; None to refuse it."""
-    kept = without_secrets(content)
-    if not error.rule.startswith("secret:") or not kept.replace(LEFT_OUT, "").strip():
-        return None
+def _ask_about_secret(kept: str, error: RefusedText) -> str:
+    """The text as the person wants it, with a place where the secret was; empty to refuse it."""
     notice(f"co: {error} and is not saved. Without it, the memory reads:")
     say("\n".join(f"  │ {line}" for line in kept.strip().split("\n")))
     question = "[k]eep this text, say [w]here the secret is kept, or [c]ancel"
@@ -137,7 +123,7 @@ def _without_secret(content: str, error: RefusedText) -> str | None:
             while not place:
                 place = typed("It is in")
             return kept.replace(LEFT_OUT, f"[in {place}]")
-    return None
+    return ""
 
 
 def _remember_asking(

@@ -92,6 +92,13 @@ def notice(text: str) -> None:
     click.echo(_laid_out(text, "\n\t", on_screen=sys.stderr.isatty()), err=True)
 
 
+def explain(error: object, hint: str) -> None:
+    """What went wrong, and what to do about it."""
+    notice(f"co: {error}")
+    if hint:
+        notice(f"    {hint}")
+
+
 def notice_unread(count: int) -> None:
     """That some files could not be read, if so."""
     if count:

@@ -36,9 +36,7 @@ _LIMIT, _FAINT = 10, 3  # answers that are shown at most, and weak ones beside b
     "-n", "--limit", type=click.IntRange(1, 1000), help="Show at most this many; 10 by default."
 )
 @click.option("--kind", type=click.Choice(["memory", "article"]), help="Only this kind of note.")
-@click.option(
-    "-t", "--tag", "tags", multiple=True, help="Only notes with this tag; can be repeated."
-)
+@click.option("-t", "--tag", "tags", multiple=True, help="Only notes with this tag; repeatable.")
 @click.option(
     "--since",
     default="",

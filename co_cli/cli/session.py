@@ -92,7 +92,6 @@ def _left_out(workspace: Workspace, prompt: prompts.SystemPrompt) -> Iterator[st
     for book in (shelf.user,) if workspace.trust.foreign else shelf.books():
         if len(disk.list_names(book.memories)) > _MOST_READ:
             continue
-        book.notes()
         for problem in book.problems:
             line = f", line {problem.line}" if problem.line else ""
             yield f"WARNING: memory skipped: {problem.path}{line}: {problem.reason}"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from os.path import dirname
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from co_cli import logs, paths, trust
 from co_cli.deps import CoDeps
@@ -114,16 +115,12 @@ async def save_memory(
         deps = ctx.deps
         book = in_scope(shelf, deps.scope(scope))
         fresh = book.scope == "project" and trust.untouched(deps.folder())
-        plan = approved.get("plan")
-        if plan and not (
-            _is_for(plan, book, content, tags or [])
+        plan, fields = approved.get("plan"), approved.get("fields")
+        if plan is None or not (
+            _writes(plan, book, content, tags or [])
             and book.pages.fingerprint() == approved["fingerprint"]
-        ):
-            plan = None  # the person changed it, or something moved since they agreed
-        if plan:
-            fields = approved["fields"]
-        else:
-            fields = echo(deps, shelf, book.scope, check_text(content)).fields
+        ):  # nobody agreed, or to something else, or to what was there before
+            plan, fields = None, echo(deps, shelf, book.scope, check_text(content))[1]
         saved = book.remember(
             content, tags or [], actor="agent", call=call, plan=plan, fields=fields,
             similar=approved.get("similar", "keep"), seen=approved.get("seen", ""),
@@ -141,11 +138,10 @@ async def save_memory(
     return await _work(ctx, save)
 
 
-def _is_for(plan: Plan, book: Notebook, content: str, tags: list[str]) -> bool:
+def _writes(plan: Plan, book: Notebook, content: str, tags: list[str]) -> bool:
     """Whether a plan writes exactly this, here."""
     note = plan.saved.note
-    here = Path(note.path).parent == Path(book.memories)
-    return here and (note.body, note.tags) == (content, tags)
+    return (dirname(note.path), note.body, note.tags) == (book.memories, content, tags)
 
 
 async def _work(ctx: Context, act: Callable[[Shelf], dict[str, Any]]) -> dict[str, Any]:
@@ -163,24 +159,19 @@ def in_scope(shelf: Shelf, scope: str) -> Notebook:
     return shelf.user if scope == "user" else shelf.project
 
 
-class Echo(NamedTuple):
-    """What the other notebook holds of a text: the memory that says the same, and the header
-    fields that a repetition inherits."""
+def echo(deps: CoDeps, shelf: Shelf, scope: str, text: str) -> tuple[str, dict[str, Any]]:
+    """The memory of the other notebook that says the same, and what a repetition inherits of it.
 
-    ref: str = ""
-    fields: Mapping[str, Any] = {}
-
-
-def echo(deps: CoDeps, shelf: Shelf, scope: str, text: str) -> Echo:
-    """What the notebook that is not of this scope holds of a text, as far as a model may know."""
+    Only as far as a model may know of that notebook.
+    """
     other = in_scope(shelf, "project" if scope == "user" else "user")
     if other.scope == "project" and not deps.usable():
-        return Echo()
+        return "", {}
     _, around = other.around(text)
     found = lifecycle.judge(text, around.same, around.near, other.policy.threshold)
     same = [found.match] if found.match else []
     known = deps.tellable(other, [*same, *(note for note, _ in found.similar)])
-    return Echo(other.ref(same[0]) if same else "", lifecycle.inherited(known))
+    return other.ref(same[0]) if same else "", lifecycle.inherited(known)
 
 
 async def recall_memory(ctx: Context, query: str, max_results: int = 5) -> dict[str, Any]:
@@ -291,15 +282,9 @@ TOOLS: dict[str, Callable[..., Awaitable[dict[str, Any]]]] = {
 
 
 def _entry(note: Note) -> MemoryEntry:
-    return MemoryEntry(
-        note.id,
-        Path(note.path),
-        note.body,
-        list(note.tags),
-        note.created,
-        note.meta.get("updated"),
-        note.protected,
-    )
+    path, updated = Path(note.path), note.meta.get("updated")
+    tags = list(note.tags)
+    return MemoryEntry(note.id, path, note.body, tags, note.created, updated, note.protected)
 
 
 def _book(memory_dir: Path, policy: Policy | None = None) -> Notebook:
@@ -348,12 +333,7 @@ def _decay_memories(
     """Decay the oldest of the notebook's memories now; what is there is read anew."""
     book = _book(memory_dir, Policy.of(ctx.deps))
     plan = book.plan_decay(actor="agent")
-    if plan is not None:
-        book.commit(plan)
-    saved = plan.saved if plan else None
-    return {
-        "decayed": len(saved.decayed) if saved else 0,
-        "ids": [note.id for note in saved.decayed] if saved else [],
-        "strategy": book.policy.strategy,
-        "path": saved.summary.path if saved and saved.summary else None,
-    }
+    saved = book.commit(plan) if plan else None
+    ids = [note.id for note in saved.decayed] if saved else []
+    path = saved.summary.path if saved and saved.summary else None
+    return {"decayed": len(ids), "ids": ids, "strategy": book.policy.strategy, "path": path}

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from co_cli.errors import RefusedText
 from co_cli.knowledge.safety.hidden_text import UNSTORABLE, find_hidden
-from co_cli.knowledge.safety.secrets import RULES, find_secret
+from co_cli.knowledge.safety.secrets import LEFT_OUT, RULES, find_secret, without_secrets
 
 MAX_TEXT = 16 * 1024  # bytes of UTF-8
 MAX_TAG = 64  # characters
@@ -42,6 +42,12 @@ def clean_tags(tags: Iterable[str], *, allow_secret: bool = False) -> list[str]:
         if len(kept) > MAX_TAGS:
             raise RefusedText(f"a note has at most {MAX_TAGS} tags", rule="too-many-tags")
     return list(kept)
+
+
+def without_secret(text: str, error: RefusedText) -> str:
+    """A refused text with its secrets left out; empty if they are not why, or nothing is left."""
+    kept = without_secrets(text) if error.rule.startswith("secret:") else ""
+    return kept if kept.replace(LEFT_OUT, "").strip() else ""
 
 
 def check_note(
