@@ -82,7 +82,7 @@ def recoveries(quick: bool) -> list[str]:
     print("A fault at every system call of the recovery from a crash:")
     faults = [Fault("kill", 0), Fault("fail", 0), Fault("fail", 0, errno.ENOSPC, forever=True)]
     names = list(MANY_FILES)[:: 3 if quick else 1]
-    report = sweep_recovery(names, faults, step=60 if quick else 4)
+    report = sweep_recovery(names, faults, step=150 if quick else 4)
     _print_points(report)
     return report.violations
 
@@ -90,13 +90,13 @@ def recoveries(quick: bool) -> list[str]:
 def edits(quick: bool) -> list[str]:
     """A person saves the file that an operation is about to change."""
     print("A hand edit at every system call:")
-    report = sweep_edits(list(EDITED), step=50 if quick else 1)
+    report = sweep_edits(list(EDITED), step=100 if quick else 1)
     _print_points(report)
     print("A hand edit, and the writer dies a few calls later:")
-    dying = sweep_edits(list(EDITED), step=50 if quick else 1, crash=(0, 1, 2, 3, 5, 8))
+    dying = sweep_edits(list(EDITED), step=100 if quick else 1, crash=(0, 1, 2, 3, 5, 8))
     _print_points(dying)
     print("Two hand edits, or one that takes its time:")
-    more = sweep_edits(list(EDITED), step=50 if quick else 1, again=(1, 2, 3, 5, 8, 30))
+    more = sweep_edits(list(EDITED), step=100 if quick else 1, again=(1, 2, 3, 5, 8, 30))
     _print_points(more)
     return report.violations + dying.violations + more.violations
 

@@ -275,17 +275,18 @@ def sweep(names: list[str], faults: list[Fault], *, step: int = 1, luck: int = 1
 def sweep_stage(
     stage: Stage, faults: list[Fault], report: Report, *, step: int = 1, luck: int = 1
 ) -> None:
-    """Every fault at every `step`-th call of one operation."""
-    for fault in faults:
+    """Every fault at every `step`-th call of one operation; each begins at another call."""
+    for number, fault in enumerate(faults):
         for seed in range(luck + 1 if fault.kind == "crash" else 1):
-            _sweep_one(stage, fault, step, seed, report)
+            first = 1 + (number + seed) % step
+            _sweep_one(stage, fault, range(first, 2**31, step), seed, report)
 
 
-def _sweep_one(stage: Stage, fault: Fault, step: int, seed: int, report: Report) -> None:
+def _sweep_one(stage: Stage, fault: Fault, calls: range, seed: int, report: Report) -> None:
     last = stage.writes if fault.partial else stage.calls
-    at = 1 + seed % step
+    at, step = (1, 1) if fault.partial else (calls.start, calls.step)
     while point(stage, replace(fault, at=at), report, seed * 1000 + at if seed else 0):
-        at += 1 if fault.partial else step
+        at += step
         assert at < 4 * last + step, "the operation never completes"
 
 
