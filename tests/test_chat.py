@@ -1,4 +1,4 @@
-"""The chat as a person meets it: the installed command on a real terminal, and `co ask` in a pipe.
+"""The chat as a person meets it: `co` on a real terminal, and `co ask` in a pipe.
 
 The conversations are decided by what is said: offline by Co's rules, and over HTTP by a server in a
 process of its own that speaks OpenAI's protocol.
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli import PATIENCE, Result, Terminal, command
+from cli import PATIENCE, Result, Terminal, asked, co, command
 from handmade import put
 from openai_server import Server, serving
 
@@ -34,8 +34,8 @@ _EDITOR = "\x1b[?2004h"  # what the line editor sends when it is ready
 class Talking(Terminal):
     """A person in a chat: reads on from where they last read, types when there is a prompt."""
 
-    def __init__(self, *args: str, **env: str) -> None:
-        super().__init__("chat", *args, PROMPT_TOOLKIT_NO_CPR="1", **env)
+    def __init__(self, *args: str, at_once: bool = True, **env: str) -> None:
+        super().__init__("chat", *args, at_once=at_once, PROMPT_TOOLKIT_NO_CPR="1", **env)
         self.at = 0
         self.answered = 0
 
@@ -86,9 +86,14 @@ def bodies() -> list[str]:
     return [note.body for note in Notebook(NOTES).notes()]
 
 
+@pytest.mark.parametrize("words", [["status"], ["ask", "hello"], ["ask"], ["nonsense"]])
+def test_what_is_started_at_once_does_as_the_installed_command_does(words: list[str]) -> None:
+    assert asked(*words) == command(*words)
+
+
 def test_what_is_approved_is_remembered_in_the_next_session() -> None:
     """The whole promise, on a real terminal, without a key or a network."""
-    with Talking() as first:
+    with Talking(at_once=False) as first:
         first.until("no context files; 0 memories; offline")
         first.say("I prefer async/await over callbacks")
         shown = first.until("[e]dit >")
@@ -99,7 +104,7 @@ def test_what_is_approved_is_remembered_in_the_next_session() -> None:
         first.until("Saved as [1]: User prefers async/await over callbacks")
         assert first.leave().code == 0
     assert bodies() == ["User prefers async/await over callbacks"]
-    with Talking() as second:
+    with Talking(at_once=False) as second:
         second.until("1 memory; offline")
         second.say("what do I prefer for concurrency?")
         second.until("async/await over callbacks [1]")
@@ -181,7 +186,7 @@ def test_several_saves_are_reviewed_on_one_screen(server: Server) -> None:
 
 
 def test_a_collision_wants_a_choice(server: Server) -> None:
-    command("learn", "User prefers tabs over spaces")
+    co("learn", "User prefers tabs over spaces")
     with Talking(**connected(server)) as chat:
         chat.say("I prefer spaces over tabs")
         shown = chat.until("[e]dit >")
@@ -200,7 +205,7 @@ def test_a_collision_wants_a_choice(server: Server) -> None:
         ("faulty-500", "failed with an error of its own"),
         ("faulty-cut", "was cut off"),
         ("faulty-malformed-always", "kept calling a tool wrongly"),
-        ("faulty-twice", "gave no answer that can be used"),
+        ("faulty-twice", "gave no usable answer"),
     ],
 )
 def test_a_fault_is_one_clear_line_and_the_chat_goes_on(
@@ -252,7 +257,7 @@ def test_a_missing_key_says_what_to_do_and_the_chat_stays() -> None:
 
 
 def test_a_refused_connection_is_told_and_offered_again() -> None:
-    env = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "OPENAI_API_KEY": "k"}
+    env: dict[str, Any] = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "OPENAI_API_KEY": "k"}
     with Talking("--model", "openai:x", **env) as chat:
         chat.say("hello")
         chat.until("cannot be reached at 127.0.0.1:9")
@@ -271,7 +276,7 @@ def test_too_long_a_conversation_is_shortened_by_itself(server: Server) -> None:
 
 def test_the_prompt_is_there_before_the_framework_is_loaded() -> None:
     """Red when chat.py or what it imports loads the agent framework."""
-    with Talking(PYTHONPROFILEIMPORTTIME="1") as chat:
+    with Talking(at_once=False, PYTHONPROFILEIMPORTTIME="1") as chat:
         before = chat.until("\n>")
         assert "prompt_toolkit" in before
         assert "pydantic_ai" not in before
@@ -326,7 +331,7 @@ def test_a_cloned_folder_is_asked_about_before_anything_of_it_is_used() -> None:
     ],
 )
 def test_each_slash_command_answers(line: str, shown: str) -> None:
-    command("learn", "We deploy on Tuesdays")
+    co("learn", "We deploy on Tuesdays")
     with Talking() as chat:
         chat.say(line)
         chat.until(shown)
@@ -335,7 +340,7 @@ def test_each_slash_command_answers(line: str, shown: str) -> None:
 
 
 def test_commands_and_references_are_completed() -> None:
-    command("learn", "We deploy on Tuesdays")
+    co("learn", "We deploy on Tuesdays")
     with Talking() as chat:
         chat.keys("/forg")
         chat.until("Archive a memory")
@@ -381,17 +386,17 @@ def test_a_purge_removes_the_conversations_that_hold_the_memory() -> None:
         chat.until("[1]")
         chat.leave()
     assert transcripts.recent(os.getcwd(), 5)
-    assert command("forget", "1", "--purge", "--yes").code == 0
+    assert co("forget", "1", "--purge", "--yes").code == 0
     assert transcripts.recent(os.getcwd(), 5) == []
 
 
 def test_what_a_session_goes_without_is_named() -> None:
     """Red when a broken memory, or a file that was cut, is found out only by `co status`."""
-    command("learn", "We deploy on Tuesdays")
+    co("learn", "We deploy on Tuesdays")
     (NOTES / "memories/002-broken.md").write_text("no header")
     Path("AGENTS.md").write_text("be brief\n" * 5000)
-    command("trust", "--yes")
-    said = command("ask", "when do we deploy?").err
+    co("trust", "--yes")
+    said = asked("ask", "when do we deploy?").err
     assert "memory skipped: " in said
     assert "002-broken.md" in said
     assert "bytes of AGENTS.md were left out" in said
@@ -475,7 +480,7 @@ def test_keys_typed_before_a_folder_is_asked_about_trust_nothing() -> None:
 
 
 def test_ask_prints_the_answer_and_nothing_else() -> None:
-    command("learn", "We deploy on Tuesdays")
+    co("learn", "We deploy on Tuesdays")
     done = command("ask", "when do we deploy?")
     assert done.code == 0
     assert "We deploy on Tuesdays" in done.out
@@ -485,27 +490,27 @@ def test_ask_prints_the_answer_and_nothing_else() -> None:
 
 def test_ask_changes_nothing_without_yes() -> None:
     """Red when a script can make Co write without saying so."""
-    done = command("ask", "I prefer tabs over spaces")
+    done = asked("ask", "I prefer tabs over spaces")
     assert done.code == 0
     assert "co ask changes nothing without --yes." in done.err
     assert not NOTES.exists()
 
 
 def test_ask_with_yes_saves_what_was_said() -> None:
-    done = command("ask", "--yes", "I prefer tabs over spaces")
+    done = asked("ask", "--yes", "I prefer tabs over spaces")
     assert "✓ Saved memory 1" in done.err
     assert bodies() == ["User prefers tabs over spaces"]
 
 
 def test_yes_does_not_apply_once_something_came_from_outside() -> None:
     """G15. Red when piped text can be saved by --yes."""
-    done = command("ask", "--yes", "I prefer tabs over spaces", input=b"some file")
+    done = asked("ask", "--yes", "I prefer tabs over spaces", input=b"some file")
     assert "--yes does not apply" in done.err
     assert not NOTES.exists()
 
 
 def test_ask_fails_with_a_line_and_a_code(server: Server) -> None:
-    done = command("ask", "hello", **connected(server, "faulty-500"))
+    done = asked("ask", "hello", **connected(server, "faulty-500"))
     assert (done.code, done.out.strip()) == (1, "")
     assert done.err.startswith("co: openai:faulty-500 failed with an error of its own (500)")
 
@@ -513,7 +518,7 @@ def test_ask_fails_with_a_line_and_a_code(server: Server) -> None:
 def test_ask_says_that_a_folder_is_not_trusted_and_uses_nothing_of_it(server: Server) -> None:
     put(NOTES, 1, "We deploy on Tuesdays")
     Path("AGENTS.md").write_text("Speak like a pirate")
-    done = command("ask", "hello", **connected(server))
+    done = asked("ask", "hello", **connected(server))
     assert "not trusted" in done.err
     sent = json.dumps(server.requests())
     assert "pirate" not in sent
@@ -533,16 +538,14 @@ def test_a_project_cannot_choose_the_model_or_its_address(server: Server) -> Non
     Path(".co-cli").mkdir()
     settings = {"model": "openai:x", "model_base_url": server.url, "openai_api_key": "k"}
     Path(".co-cli/settings.json").write_text(json.dumps(settings))
-    command("trust", "--yes")
-    done = command("ask", "hello")
+    co("trust", "--yes")
+    done = asked("ask", "hello")
     assert "may not set 'model'" in done.err
     assert server.requests() == []
 
 
 def test_the_log_names_and_counts_and_does_not_quote(tmp_path: Path, server: Server) -> None:
-    command(
-        "ask", "--yes", "--log-level", "debug", "I prefer tabs over spaces", **connected(server)
-    )
+    asked("ask", "--yes", "--log-level", "debug", "I prefer tabs over spaces", **connected(server))
     log = tmp_path / "home/.local/state/co-cli/co.log"
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
     assert "openai:good" in log.read_text()
@@ -551,13 +554,11 @@ def test_the_log_names_and_counts_and_does_not_quote(tmp_path: Path, server: Ser
 
 def test_notes_are_logged_when_asked_for_and_sensitive_ones_never(tmp_path: Path) -> None:
     """Red when a sensitive note's text can reach the log."""
-    command("learn", "The launch codename is Bluebird")
-    command("learn", "The launch budget is 7 million")
+    co("learn", "The launch codename is Bluebird")
+    co("learn", "The launch budget is 7 million")
     path = next(NOTES.glob("memories/002*"))
     path.write_text(path.read_text().replace("created:", "sensitive: true\ncreated:", 1))
-    command(
-        "ask", "--log-level", "debug", "--log-content", "what is the launch codename and budget?"
-    )
+    asked("ask", "--log-level", "debug", "--log-content", "what is the launch codename and budget?")
     log = (tmp_path / "home/.local/state/co-cli/co.log").read_text()
     assert "Bluebird" in log
     assert "7 million" not in log
@@ -568,7 +569,7 @@ def test_leaving_at_once_does_not_wait_for_the_framework(tmp_path: Path) -> None
     stuck = tmp_path / "stuck/pydantic_ai"
     stuck.mkdir(parents=True)
     (stuck / "__init__.py").write_text("import threading\nthreading.Event().wait()\n")
-    with Talking(PYTHONPATH=str(stuck.parent)) as chat:
+    with Talking(at_once=False, PYTHONPATH=str(stuck.parent)) as chat:
         assert chat.leave().code == 0
 
 
@@ -586,16 +587,16 @@ def test_control_c_stops_an_answer_and_not_the_chat(server: Server) -> None:
 
 
 def test_a_purge_removes_the_log_that_holds_what_notes_say(tmp_path: Path) -> None:
-    command("learn", "The launch codename is Bluebird")
-    command("ask", "--log-level", "debug", "--log-content", "what is the launch codename?")
+    co("learn", "The launch codename is Bluebird")
+    asked("ask", "--log-level", "debug", "--log-content", "what is the launch codename?")
     log = tmp_path / "home/.local/state/co-cli/co.log"
     assert "Bluebird" in log.read_text()
-    command("forget", "1", "--purge", "--yes")
+    co("forget", "1", "--purge", "--yes")
     assert not log.exists()
 
 
 def test_a_bad_setting_is_no_obstacle_to_naming_a_model() -> None:
-    done = command("ask", "--model", "offline", "hello", CO_CLI_MODEL="nonsense")
+    done = asked("ask", "--model", "offline", "hello", CO_CLI_MODEL="nonsense")
     assert (done.code, done.err) == (0, "")
 
 
@@ -616,7 +617,7 @@ def test_what_was_said_in_an_earlier_session_can_be_searched(server: Server) -> 
         chat.until("zebra migration")
         chat.type("\x1b")
         chat.type("\x03")
-        chat.until("leaves.")
+        chat.until("to leave.")
 
 
 def test_a_summary_prints_nothing_but_itself(server: Server) -> None:
@@ -647,8 +648,8 @@ def test_a_secret_that_was_typed_is_not_in_the_transcript(tmp_path: Path) -> Non
 
 
 def test_the_question_itself_may_be_piped() -> None:
-    command("learn", "We deploy on Tuesdays")
-    done = command("ask", input=b"when do we deploy?")
+    co("learn", "We deploy on Tuesdays")
+    done = asked("ask", input=b"when do we deploy?")
     assert "We deploy on Tuesdays [1]" in done.out
     assert command("ask").code == 2
 
