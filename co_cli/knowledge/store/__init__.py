@@ -58,6 +58,24 @@ class Entry(NamedTuple):
         return self.n - (self.state == "intent")
 
 
+def intent(change: Change, tail: Entry, n: int, more: Sequence[dict[str, Any]] = ()) -> Entry:
+    """What the journal says when change `n` begins; `more` are files that it does not edit."""
+    files = [
+        {"path": edit.path, "before": digest(edit.before), "after": digest(edit.after)}
+        for edit in change.edits
+    ]
+    return Entry(
+        n, "intent", max(tail.high, change.high), change.op, change.actor, change.at,
+        change.undoes, change.call, tail.over if change.over is None else change.over,
+        [*files, *more],
+    )  # fmt: skip
+
+
+def is_note(name: str) -> bool:
+    """Whether a file of this name is taken for a note."""
+    return name[-3:] == ".md" and name[0] != "."
+
+
 class Kept(NamedTuple):
     """A previous version of a file: the change that put it away, where it is, its bytes."""
 

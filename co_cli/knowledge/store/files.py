@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from co_cli import paths
 from co_cli.errors import CoError
-from co_cli.knowledge.store import JOURNAL, Change, Entry, Kept, disk
+from co_cli.knowledge.store import JOURNAL, Change, Entry, Kept, disk, is_note
 from co_cli.knowledge.store.journal import MAX_NUMBER, JournalFile
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class FolderStore:
 
     def names(self, folder: str) -> list[str]:
         """What the notes of a folder are called."""
-        return list(filter(_is_note, disk.list_names(self.locate(folder))))
+        return list(filter(is_note, disk.list_names(self.locate(folder))))
 
     def files(self, folder: str) -> dict[str, int]:
         """The notes of a folder with their signatures; a killed writer's leftovers are removed."""
@@ -93,7 +93,7 @@ class FolderStore:
         try:
             with os.scandir(place) as entries:  # by the folder's number: paths take time
                 for entry in entries:
-                    if _is_note(entry.name):
+                    if is_note(entry.name):
                         with suppress(FileNotFoundError):  # it went this moment
                             at = entry.stat(follow_symlinks=False)
                             told = at.st_size, at.st_mtime_ns, at.st_ctime_ns, at.st_ino
@@ -235,7 +235,3 @@ def is_settled(told: disk.Signature) -> bool:
     _, modified, changed, _ = told
     coarse = modified % 1_000_000_000 == 0
     return time.time_ns() - changed > (_COARSE if coarse else _FINE)
-
-
-def _is_note(name: str) -> bool:
-    return name[-3:] == ".md" and name[0] != "."

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from co_cli.errors import CoError, FormatError, MovedOn
-from co_cli.knowledge.store import Change, Edit, Entry, disk, exchange
+from co_cli.knowledge.store import Change, Edit, Entry, disk, exchange, intent
 from co_cli.knowledge.store.files import FolderStore, Linked
 from co_cli.knowledge.store.journal import MAX_NUMBER
 
@@ -61,12 +61,7 @@ class Writer:
         comes first and is new: what lies in an intent's folder is the intent's.
         """
         tail = self.store.tail()
-        entry = Entry(
-            self._next_number(tail.n), "intent", max(tail.high, change.high), change.op,
-            change.actor, change.at, change.undoes, change.call,
-            tail.over if change.over is None else change.over,
-            [*map(_file, change.edits), *more],
-        )  # fmt: skip
+        entry = intent(change, tail, self._next_number(tail.n), more)
         if any(edit.before is not None for edit in change.edits):
             os.mkdir(self.store.kept_folder(entry.n))
             disk.sync_folder(self.store.archive)
@@ -252,11 +247,3 @@ class Writer:
             os.rename(kept, aside := f"{where[:-3]}-edited-{os.urandom(4).hex()}~")
             self.store.aside.append(aside)
         raise MovedOn(f"{os.path.basename(where)} changed while it was being written")
-
-
-def _file(edit: Edit) -> dict[str, Any]:
-    return {
-        "path": edit.path,
-        "before": disk.digest(edit.before),
-        "after": disk.digest(edit.after),
-    }

@@ -1,0 +1,155 @@
+"""A notebook's files in dictionaries, gone with the process: for trials, and tests of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from threading import RLock
+from typing import Any
+
+from co_cli.errors import MovedOn
+from co_cli.knowledge.store import Change, Entry, Kept, disk, intent, is_note
+
+
+class MemoryStore:
+    """The files of one notebook that is nowhere but in memory."""
+
+    def __init__(self, root: str = "memory") -> None:
+        self.root = root  # what its paths begin with
+        self.index_folder = ""
+        self.aside: list[str] = []
+        self._files: dict[str, bytes] = {}
+        self._signatures: dict[str, int] = {}
+        self._edits = 0
+        self._entries: list[Entry] = []
+        self._lock = RLock()
+
+    def put(self, path: str, data: bytes | None) -> None:
+        """Write a file, or with None remove it, past the journal: as a person edits by hand."""
+        with self._lock:
+            if data is None:
+                self._files.pop(path, None)
+                self._signatures.pop(path, None)
+            else:
+                self._edits += 1
+                self._files[path], self._signatures[path] = data, self._edits
+
+    # Reading
+
+    def exists(self) -> bool:
+        """Whether anything was ever put here."""
+        return bool(self._files or self._entries)
+
+    def locate(self, path: str, n: int = 0) -> str:
+        """What a file is called, or what change `n` keeps of it."""
+        return f"{self.root}/{_path(path, n)}"
+
+    def names(self, folder: str) -> list[str]:
+        """What the notes of a folder are called."""
+        return list(self.files(folder))
+
+    def files(self, folder: str) -> dict[str, int]:
+        """The notes of a folder with their signatures."""
+        with self._lock:
+            found = [(path.rpartition("/"), told) for path, told in self._signatures.items()]
+        return {name: told for (at, _, name), told in found if at == folder and is_note(name)}
+
+    def signature(self, path: str, *, settled: bool = False) -> int:  # noqa: ARG002
+        """A file's signature now; every edit gives it another."""
+        return self._signatures.get(path, 0)
+
+    def read(self, path: str, n: int = 0) -> bytes | None:
+        """A file's bytes, or those that change `n` keeps of it; None when there are none."""
+        return self._files.get(_path(path, n))
+
+    def read_signed(self, path: str) -> tuple[bytes, int]:
+        """A file's bytes and signature."""
+        with self._lock:
+            if path not in self._files:
+                raise FileNotFoundError(path)
+            return self._files[path], self._signatures[path]
+
+    # The journal
+
+    def settle(self) -> tuple[Entry, str]:
+        """Where the journal stands; nothing is ever left half done, except a purge that failed."""
+        return self.tail(), ""
+
+    def tail(self) -> Entry:
+        """The last change."""
+        return self._entries[-1] if self._entries else Entry(0, "done", 0)
+
+    def entries(self) -> list[Entry]:
+        """Every change, oldest first, with how it ended."""
+        return list(self._entries)
+
+    def find_call(self, call: str) -> Entry | None:
+        """The finished change that a tool call of this id made."""
+        found = [one for one in self._entries if call and (one.call, one.state) == (call, "done")]
+        return found[-1] if found else None
+
+    def unreadable_lines(self) -> list[int]:
+        """None: there are no lines."""
+        return []
+
+    def kept(self) -> Iterator[Kept]:
+        """Every previous version of a memory, oldest first."""
+        for path, raw in sorted(self._files.items()):
+            archive, _, rest = path.partition("/")
+            n, _, rest = rest.partition("/")
+            if archive == "archive" and rest.startswith("memories/"):
+                yield Kept(int(n), f"{self.root}/{path}", raw)
+
+    # Writing
+
+    @contextmanager
+    def locked(self, patience: float | None = None) -> Iterator[None]:
+        """Keep other threads away."""
+        if not self._lock.acquire(timeout=disk.LOCK_PATIENCE if patience is None else patience):
+            raise disk.Busy(f"another thread holds {self.root}", hint="Nothing was changed.")
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def recover(self) -> None:
+        """Say of a purge that failed that it did."""
+        if self.tail().state == "intent":
+            self._entries[-1] = self.tail()._replace(state="cut short")
+
+    def commit(self, change: Change) -> int:
+        """Carry a change out and return its number; MovedOn when the plan is out of date."""
+        with self.locked():
+            self.recover()
+            if self.tail().n != change.basis:
+                raise MovedOn("the notebook changed meanwhile", hint="Nothing was changed.")
+            for edit in change.edits:
+                if self._files.get(edit.path) != edit.before:
+                    raise MovedOn(f"{edit.path} changed since it was read")
+            entry = intent(change, self.tail(), self.tail().n + 1)
+            for edit in change.edits:
+                if edit.before is not None:
+                    self.put(_path(edit.path, entry.n), edit.before)
+                self.put(edit.path, edit.after)
+            self._entries.append(entry._replace(state="done"))
+            return entry.n
+
+    def begin(self, change: Change, more: Sequence[dict[str, Any]] = ()) -> Entry:
+        """Write down that a purge begins."""
+        self._entries.append(intent(change, self.tail(), self.tail().n + 1, more))
+        return self.tail()
+
+    def erase(self, where: str, before: bytes, after: bytes | None) -> None:
+        """Put other bytes in the place of a version, or none; MovedOn when it is another by now."""
+        path = where.removeprefix(f"{self.root}/")
+        if self._files.get(path) != before:
+            raise MovedOn(f"{path} changed while it was being written")
+        self.put(path, after)
+
+    def rewrite(self, entries: list[Entry]) -> None:
+        """Replace the whole journal."""
+        self._entries = list(entries)
+
+
+def _path(path: str, n: int) -> str:
+    return f"archive/{n:06d}/{path}" if n else path
