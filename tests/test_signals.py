@@ -117,8 +117,8 @@ def test_without_the_rule_its_example_is_judged_differently(name: str) -> None:
     assert _verdict(EXAMPLES[name]) != _verdict(EXAMPLES[name], others)
 
 
-def test_the_kinds_of_the_rules_are_the_five_signals_and_no() -> None:
-    assert {rule.kind for rule in RULES} == KINDS | {"no"}
+def test_the_kinds_of_the_rules_are_the_five_signals_and_two_that_store_nothing() -> None:
+    assert {rule.kind for rule in RULES} == KINDS | {"no", "asks"}
 
 
 def _runs(text: str, length: int = 5) -> set[tuple[str, ...]]:

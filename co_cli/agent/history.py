@@ -8,11 +8,11 @@ to do the very same list comes back, so that providers' caches hold.
 from __future__ import annotations
 
 import json
-import re
 from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
+from operator import is_
 from typing import Any
 
 from pydantic_ai.messages import (
@@ -46,7 +46,6 @@ _EARLIER = "earlier summary"
 _QUOTED_LIMIT = 4000  # characters of one text in the request for a summary
 _FILE = 6000  # an image or a document weighs about this many characters, whatever its bytes
 _SENT = ("tool_name", "args", "content", "signature", "transcript")  # what a part is sent with
-_TRIMMED = re.compile(r"\[\d+ characters of .*'s answer trimmed; ask again if needed\]", re.DOTALL)
 _ASK = """\
 Sum up the conversation below so that it can go on without its earlier part. Write at most 300
 words of plain facts: what the person wants, what was decided and why, names, numbers and paths,
@@ -66,7 +65,7 @@ def size(messages: Sequence[ModelMessage], *, standing: bool = True) -> int:
 
     Not `standing`: without the instructions, which no summary shortens.
     """
-    return _tokens([*map(_weight, messages), _standing(messages) if standing else 0])
+    return (sum(map(_weight, messages)) + (_standing(messages) if standing else 0)) // 4
 
 
 def fit(messages: Messages, budget: int) -> Messages:
@@ -93,8 +92,8 @@ def window(messages: Messages, budget: int) -> Messages:
         return messages
     weights = [*map(_weight, messages)]
     head = _head(messages)
-    fixed = [_standing(messages), *map(_weight, head)]
-    fitting = (cut for cut in starts if _tokens([*fixed, *weights[cut:]]) <= budget)
+    fixed = _standing(messages) + sum(map(_weight, head))
+    fitting = (cut for cut in starts if (fixed + sum(weights[cut:])) // 4 <= budget)
     kept = [*head, *_since(messages, next(fitting, starts[-1]))]
     bare = [*_head(messages, summary=False), *_since(messages, starts[-1])]
     best = bare if size(bare) <= budget < size(kept) else kept
@@ -132,9 +131,9 @@ def summary_request(older: Sequence[ModelMessage], budget: int = BUDGET) -> str:
 
     Where it would not fit the budget, what was said first is left out; an earlier summary is not.
     """
-    lines = [json.dumps(entry, ensure_ascii=False) for entry in _entries(older)]
-    lines = [line.replace("<", "\\u003c") for line in lines]
-    head = [line for line in lines[:1] if line.startswith(f'{{"{_EARLIER}"')]
+    entries = list(_entries(older))
+    lines = [json.dumps(entry, ensure_ascii=False).replace("<", "\\u003c") for entry in entries]
+    head = lines[:1] if entries and _EARLIER in entries[0] else []
     room = 4 * budget - len(_ASK) - sum(map(len, head))
     sums = list(accumulate(len(line) + 1 for line in reversed(lines[len(head) :])))
     fitting = sum(total <= room for total in sums)
@@ -175,12 +174,8 @@ def _origins(metadata: Any) -> list[str]:
 
 def _unless_same(made: Messages, messages: Messages) -> Messages:
     """The list that was given, when what was made of it holds the very same messages."""
-    changed = len(made) != len(messages) or any(map(_differs, made, messages))
-    return made if changed else messages
-
-
-def _differs(one: object, other: object) -> bool:
-    return one is not other
+    same = len(made) == len(messages) and all(map(is_, made, messages))
+    return messages if same else made
 
 
 def _asked(message: ModelMessage) -> Sequence[ModelRequestPart]:
@@ -316,7 +311,7 @@ def _is_blank(response: ModelResponse) -> bool:
 
 def _trimmed(message: ModelMessage, longest: int) -> ModelMessage:
     parts = [_cut(part, longest) for part in _asked(message)]
-    if not isinstance(message, ModelRequest) or not any(map(_differs, parts, message.parts)):
+    if not isinstance(message, ModelRequest) or all(map(is_, parts, message.parts)):
         return message
     return replace(message, parts=parts)
 
@@ -325,18 +320,13 @@ def _cut(part: ModelRequestPart, longest: int) -> ModelRequestPart:
     """A long answer as a remark; one that the framework itself reads later stays as it is."""
     if not isinstance(part, ToolReturnPart) or part.tool_kind or _length(part.content) <= longest:
         return part
-    if isinstance(part.content, str) and _TRIMMED.fullmatch(part.content):
+    noted = part.metadata if isinstance(part.metadata, Mapping) else {}
+    if noted.get("trimmed"):
         return part
-    return _with_remark(part)
-
-
-def _with_remark(part: ToolReturnPart[Any]) -> ToolReturnPart[Any]:
     many = f"{_length(part.content)} characters of {part.tool_name}'s answer"
-    return replace(part, content=f"[{many} trimmed; ask again if needed]")
-
-
-def _tokens(weights: Sequence[int]) -> int:
-    return sum(weights) // 4
+    remark = f"[{many} trimmed; ask again if needed]"
+    trimmed: ToolReturnPart[Any] = part
+    return replace(trimmed, content=remark, metadata={**noted, "trimmed": True})
 
 
 def _standing(messages: Sequence[ModelMessage]) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from co_cli.learning import phrases
 
@@ -29,6 +29,14 @@ __all__ = [
 
 MOST = 2000  # characters of an utterance that may hold a signal
 _SENTENCES, _SIGNALS = 40, 5  # of one utterance
+_CODE = (
+    r"(?i)(?:(?:def|class|import|from|return|func|fn|const|let|var|public|private|package|using"
+    r"|#include|if|for|while|select|insert|create|update)\b.*[:;{)]|[})\]];?|\$ .*|.*[;{])$"
+)
+_LOG = (
+    r"(?i)\[?(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|(?:error|warn(?:ing)?|info|debug|fatal)\b)"
+    r"|at [\w.$<>]+\(|file \"[^\"]{1,200}\", line \d|traceback \(|caused by:|>{1,3} "
+)
 
 
 class Signal(NamedTuple):
@@ -41,18 +49,23 @@ class Signal(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """A name, what a sentence then is ("no": nothing to store), and the test."""
+    """A name, what a sentence that fits is, and the test."""
 
     name: str
     kind: str
     test: Callable[[str], object]
     whole: bool = False  # asked of the whole utterance, not of a sentence
 
+    @property
+    def stores(self) -> bool:
+        """Whether there is something to store in a sentence that fits."""
+        return self.kind not in ("no", "asks")
+
 
 class Request(NamedTuple):
     """What a person asks Co to do with its memory: list, forget `ref`, or save `text`."""
 
-    verb: str
+    verb: Literal["list", "forget", "save"]
     ref: str = ""
     text: str = ""
 
@@ -80,8 +93,8 @@ def _table(text: str, *, whole: bool) -> Iterator[Rule]:
 RULES: tuple[Rule, ...] = (
     Rule("too-long", "no", lambda text: len(text) > MOST, True),
     Rule("code-block", "no", lambda text: "```" in text or "~~~" in text, True),
-    Rule("code-lines", "no", partial(_lines, phrases.CODE), True),
-    Rule("log-lines", "no", partial(_lines, phrases.LOG), True),
+    Rule("code-lines", "no", partial(_lines, _CODE), True),
+    Rule("log-lines", "no", partial(_lines, _LOG), True),
     *_table(phrases.WHOLE, whole=True),
     *_table(phrases.SENTENCE, whole=False),
 )
@@ -119,7 +132,7 @@ def detect_all(utterance: str, rules: Sequence[Rule] = RULES) -> list[Signal]:
     before = ""
     for rule, kept, sentence in judged:
         follows = rule is None or _FOLLOWS.match(kept) is not None
-        if rule is not None and rule.kind == "no":
+        if rule is not None and not rule.stores:
             before = "no"
         elif follows and before == "yes":
             found[-1][1].append(sentence)
@@ -136,7 +149,7 @@ def is_question(utterance: str) -> bool:
 
 
 def _asks(rule: Rule | None) -> bool:
-    return rule is not None and rule.name.startswith(("question", "asks"))
+    return rule is not None and rule.kind == "asks"
 
 
 def _judged(utterance: str, rules: Sequence[Rule]) -> Iterator[tuple[Rule | None, str, str]]:
@@ -149,7 +162,7 @@ def _judged(utterance: str, rules: Sequence[Rule]) -> Iterator[tuple[Rule | None
             continue
         said = "! " * carried + _QUOTED.sub('"x"', _plain(kept))
         rule = next((rule for rule in rules if not rule.whole and rule.test(said)), None)
-        if carried and rule is not None and rule.kind != "no":
+        if carried and rule is not None and rule.stores:
             rule = rule._replace(kind="correction")
         yield rule, kept, sentence
         carried = False

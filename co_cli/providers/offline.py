@@ -35,12 +35,12 @@ from co_cli.learning import signals
 __all__ = ["OfflineModel"]
 
 _NAME = "offline"
-_OFFLINE = "I am offline: no language model is connected."
 _HOW = (
-    f"{_OFFLINE} I can remember what you tell me and recall it, and nothing else. To connect a "
-    "model, set GEMINI_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY and start again, or start with "
-    "`co chat --model ollama:NAME`."
+    "I am offline: no language model is connected. I can remember what you tell me and recall it, "
+    "and nothing else. To connect a model, set GEMINI_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY "
+    "and start again, or start with `co chat --model ollama:NAME`."
 )
+_EXPLAINED = "explained"  # that a response said how to connect a model
 _BRIEFLY = "I am offline and can only remember and recall."
 _NOTHING = "I have nothing about that. Tell me, and I will offer to remember it."
 _RESULTS, _RELATED = 5, 2
@@ -68,7 +68,10 @@ class OfflineModel(Model[None]):
     ) -> ModelResponse:
         """Answer at once."""
         _, asked = self.prepare_request(model_settings, model_request_parameters)
-        return ModelResponse(_answer(messages, asked), model_name=_NAME, provider_name=_NAME)
+        answer = _answer(messages, asked)
+        return ModelResponse(
+            answer.parts, model_name=_NAME, provider_name=_NAME, provider_details=answer.details
+        )
 
     @asynccontextmanager
     async def request_stream(
@@ -80,11 +83,14 @@ class OfflineModel(Model[None]):
     ) -> AsyncGenerator[StreamedResponse]:
         """Answer word by word."""
         _, asked = self.prepare_request(model_settings, model_request_parameters)
-        yield _Words(model_request_parameters=asked, parts=_answer(messages, asked))
+        answer = _answer(messages, asked)
+        stream = _WordStream(model_request_parameters=asked, parts=answer.parts)
+        stream.provider_details = answer.details
+        yield stream
 
 
 @dataclass
-class _Words(StreamedResponse):
+class _WordStream(StreamedResponse):
     parts: list[ModelResponsePart]
     begun: datetime = field(default_factory=now, init=False)
 
@@ -133,16 +139,27 @@ class _Turn(NamedTuple):
     before: Sequence[ModelMessage]
 
 
-def _answer(messages: Sequence[ModelMessage], asked: ModelRequestParameters) -> list[Any]:
-    """The parts of the next response."""
+class _Answer(NamedTuple):
+    """The parts of a response, and what to note about it for later ones."""
+
+    parts: list[Any]
+    details: dict[str, Any] | None = None
+
+
+def _answer(messages: Sequence[ModelMessage], asked: ModelRequestParameters) -> _Answer:
+    """The next response."""
     turn = _turn(messages)
     offered = {tool.name for tool in asked.declared_function_tools}
     if not offered and not turn.returns:
-        return [TextPart(_summary(turn.said) or _BRIEFLY)]
+        return _Answer([TextPart(_summary(turn.said) or _BRIEFLY)])
     if not turn.called and (calls := list(_calls(turn.said, offered))):
-        return calls
-    told = dict.fromkeys(filter(None, map(_told, turn.returns)))
-    return [TextPart("\n\n".join(told) or _offline(turn.before))]
+        return _Answer(calls)
+    if told := dict.fromkeys(filter(None, map(_told, turn.returns))):
+        return _Answer([TextPart("\n\n".join(told))])
+    responses = (message for message in turn.before if isinstance(message, ModelResponse))
+    if any((one.provider_details or {}).get(_EXPLAINED) for one in responses):
+        return _Answer([TextPart(_BRIEFLY)])
+    return _Answer([TextPart(_HOW)], {_EXPLAINED: True})
 
 
 def _turn(messages: Sequence[ModelMessage]) -> _Turn:
@@ -245,7 +262,8 @@ def _saved(values: Mapping[str, Any], display: str) -> str:
     said = str(values.get("content") or "").strip()
     head = f"[{values['ref']}] already says this." if known else f"Saved as [{values['ref']}]"
     head += "" if known else f": {said}" if said else "."
-    more = [line for line in display.splitlines()[1:] if not line.startswith("Location:")]
+    path = str(values.get("path") or display)
+    more = [line for line in display.splitlines()[1:] if path not in line]
     return "\n".join([head, *more])
 
 
@@ -274,14 +292,6 @@ def _quoted(hit: Mapping[str, Any]) -> str:
     text = str((hit.get("passage") if article else None) or hit.get("content") or "").strip()
     text = text if len(text) <= _QUOTED else f"{text[:_QUOTED]}…"
     return f"{text} [{hit.get('ref')}]"
-
-
-def _offline(before: Sequence[ModelMessage]) -> str:
-    """That there is no model: in full the first time, briefly after that."""
-    responses = [message for message in before if isinstance(message, ModelResponse)]
-    parts = [part for message in responses for part in message.parts]
-    said = any(isinstance(part, TextPart) and _OFFLINE in part.content for part in parts)
-    return _BRIEFLY if said else _HOW
 
 
 def _summary(text: str) -> str:
