@@ -130,8 +130,8 @@ def test_an_unknown_name_is_answered_as_a_models_is(spec: str) -> None:
     with pytest.raises(EmbedderUnavailable) as caught:
         choose(spec)
     assert str(caught.value) == (
-        f"embedder: there is no embedder '{spec}'. {WRONG[spec]}Name it PROVIDER:MODEL, of "
-        "gemini, openai, ollama or sentence-transformers; or say co."
+        f"embedder: there is no embedder '{spec}'. {WRONG[spec]}Use co, or PROVIDER:MODEL "
+        "with gemini, openai, ollama or sentence-transformers."
     )
 
 

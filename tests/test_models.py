@@ -137,8 +137,8 @@ def test_a_name_without_a_provider_is_answered_with_the_nearest(text: str) -> No
         choose(text, Settings(), {})
     assert str(caught.value) == f"--model: there is no model '{text}'"
     assert caught.value.hint == (
-        f"{WRONG[text]}Name it PROVIDER:MODEL, of gemini, anthropic, openai, ollama or compatible; "
-        "or say offline."
+        f"{WRONG[text]}Use offline, or PROVIDER:MODEL with gemini, anthropic, openai, ollama or "
+        "compatible."
     )
 
 
@@ -154,7 +154,7 @@ def test_a_key_in_the_place_of_a_name_is_not_shown() -> None:
     for text in (key, f"openai:{key}"):
         with pytest.raises(SettingsError) as caught:
             choose(text, Settings(), {})
-        assert str(caught.value) == "--model holds what looks like a key, not the name of a model"
+        assert str(caught.value) == "--model holds what looks like a key, not a name"
 
 
 # ── addresses ─────────────────────────────────────────────────────────────────────────────────

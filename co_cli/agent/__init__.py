@@ -21,7 +21,11 @@ from co_cli.agent.approval import (
 from co_cli.deps import CoDeps
 
 if TYPE_CHECKING:
-    from co_cli.agent.capability import LIMITS, Knowledge, agent, get_agent, session_prompt
+    from pydantic_ai import Agent
+
+    from co_cli.agent.capability import LIMITS, Knowledge, get_agent, session_prompt
+
+    agent: Agent[CoDeps, str]  # Co's own, made when it is asked for: clai -a co_cli.agent:agent
 
 __all__ = [
     "DECLINED",
@@ -46,4 +50,5 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.capability"), name)
+    capability = import_module(f"{__name__}.capability")
+    return capability.get_agent() if name == "agent" else getattr(capability, name)

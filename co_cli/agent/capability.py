@@ -11,13 +11,13 @@ import os
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, cast
+from functools import wraps
+from typing import Any, cast
 
 from pydantic_ai import Agent, ApprovalRequired, RunContext, ToolApproved, ToolDenied
 from pydantic_ai.capabilities import AbstractCapability, Caching, Instrumentation, ProcessHistory
 from pydantic_ai.exceptions import ToolFailed
-from pydantic_ai.messages import ModelMessage, ToolCallPart
+from pydantic_ai.messages import ToolCallPart
 from pydantic_ai.models import Model
 from pydantic_ai.models.instrumented import InstrumentationSettings
 from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, ToolDefinition
@@ -249,15 +249,11 @@ def get_agent(
         capabilities=[
             Knowledge(ask, context=False),
             AnswerTimeout(),
-            ProcessHistory(partial(_fit, budget=budget)),
+            ProcessHistory(lambda messages: history.fit(messages, budget)),
             Caching(),
             Instrumentation(settings=InstrumentationSettings(include_content=False)),
         ],
     )
-
-
-def _fit(messages: list[ModelMessage], *, budget: int) -> list[ModelMessage]:
-    return history.fit(messages, budget)
 
 
 def model_for(choice: Choice) -> Model[Any]:
@@ -271,14 +267,3 @@ def session_prompt(provider: str, personality: str) -> prompts.SystemPrompt:
     return prompts.build(
         provider, personality, project=status.project, usable=status.usable, trusted=status.present
     )
-
-
-if TYPE_CHECKING:
-    agent: Agent[CoDeps, str]
-else:
-
-    def __getattr__(name: str) -> Agent[CoDeps, str]:
-        """`agent`: Co's agent, made when somebody asks for it: `clai -a co_cli.agent:agent`."""
-        if name == "agent":
-            return get_agent()
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

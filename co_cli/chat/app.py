@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from threading import Thread, get_native_id
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.history import InMemoryHistory
@@ -247,13 +247,15 @@ class Chat:
 
     async def _stoppable(self, work: Awaitable[None]) -> None:
         """Let ^C stop this and nothing else."""
-        task = asyncio.ensure_future(work)
-        with _interrupts(task.cancel):
-            try:
-                await task
-            except asyncio.CancelledError:
-                self.view.pause()
-                self.say("Stopped.", "dim")
+        task, loop = asyncio.ensure_future(work), asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, task.cancel)
+        try:
+            await task
+        except asyncio.CancelledError:
+            self.view.pause()
+            self.say("Stopped.", "dim")
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
 
     async def _command(self, line: str) -> None:
         async def carry_out() -> None:
@@ -297,12 +299,10 @@ class Chat:
     async def use_personality(self, name: str) -> str:
         """Say which personality Co has, or take another."""
         if not name:
-            known = prompts.personalities()
-            rows = [
+            return "\n".join(
                 f"{'*' if one == self.personality else ' '} {one}  {text}"
-                for one, text in known.items()
-            ]
-            return "\n".join(rows)
+                for one, text in prompts.personalities().items()
+            )
         prompt = self.build(self.choice.provider, name, self.prompt.known)
         await self._change(self.choice, prompt)
         self.personality = name
@@ -341,16 +341,6 @@ class Chat:
         """Leave."""
         self.done = True
         return ""
-
-
-@contextmanager
-def _interrupts(stop: Callable[[], Any]) -> Iterator[None]:
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGINT, stop)
-    try:
-        yield
-    finally:
-        loop.remove_signal_handler(signal.SIGINT)
 
 
 def _count(book: Notebook) -> int:

@@ -80,18 +80,17 @@ def _spoken(value: Any) -> Any:
 def _said_in(message: Any) -> Any:
     match message:
         case {"parts": list(parts)}:
-            return [_bare(part) for part in parts if not _is_prompt(part)]
+            return [_bare(part) for part in parts]
     return message
 
 
 def _bare(part: Any) -> Any:
-    if not isinstance(part, dict):
-        return part
-    return {name: value for name, value in part.items() if name not in _NOTED}
-
-
-def _is_prompt(part: Any) -> bool:
-    return isinstance(part, dict) and part.get("part_kind") == "system-prompt"
+    match part:
+        case {"part_kind": "system-prompt"}:
+            return None
+        case dict():
+            return {name: value for name, value in part.items() if name not in _NOTED}
+    return part
 
 
 def _is_recorded(values: list[Any]) -> bool:

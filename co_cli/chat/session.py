@@ -151,16 +151,14 @@ class Session:
             finally:
                 if len(self.deps.external) > before:
                     self.write(Transcript.external, list(self.deps.external))
-                self._keep(
-                    *(_until(failed, m) for m in (events.all_messages(), events.new_messages()))
-                )
+                self.messages = history.whole(_until(failed, events.all_messages()))
+                self.write(self._turn_done, _until(failed, events.new_messages()))
         usage = events.usage
         log.info("turn of %.1f s, %s requests, %s tool calls", monotonic() - began,
                  usage.requests, usage.tool_calls)  # fmt: skip
 
-    def _keep(self, messages: list[ModelMessage], new: list[ModelMessage]) -> None:
-        self.messages = history.whole(messages)
-        self.write(lambda kept, some: kept.turn(_plain(some), self.deps.notes), new)
+    def _turn_done(self, kept: Transcript, messages: list[ModelMessage]) -> None:
+        kept.turn(_plain(messages), self.deps.notes)
 
     def _working(self, kept: Transcript, messages: list[ModelMessage]) -> None:
         kept.working(_plain(messages), self.deps.notes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
+from textwrap import indent
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from co_cli.agent.approval import tools_json
@@ -103,7 +104,9 @@ def _recall(shelf: Shelf, argument: str) -> str:
     rows = []
     for book, hit in found:
         why = "; ".join(filter(None, [hit.why, replaced_text(book, hit)]))
-        rows.append(f"{_row(book, hit.note, why)}\n{_indented(hit.note.body)}")
+        rows.append(
+            f"{_row(book, hit.note, why)}\n{indent(hit.note.body, '      ', lambda _: True)}"
+        )
     return "\n".join(rows)
 
 
@@ -112,10 +115,6 @@ def _row(book: Notebook, note: Note, why: str = "") -> str:
     said = f"({why})" if why else note.summary
     parts = [f"{book.ref(note):>4}", span(note), marks(note, book.today()), said]
     return "  ".join([*filter(None, parts), *([f"[{', '.join(note.tags)}]"] if note.tags else [])])
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"      {line}" for line in text.split("\n"))
 
 
 def _undo(shelf: Shelf, argument: str) -> str:

@@ -62,7 +62,7 @@ def _named(text: str, source: str, settings: Settings, env: Mapping[str, str]) -
     provider, name = registry.parse(text, source, "model")
     if provider == "offline" and not name:
         return Choice("offline", "", source)
-    if provider not in registry.offers("model"):
+    if not registry.offers(provider, "model"):
         raise registry.unknown(text, source, "model")
     url = registry.address(provider, env, settings.model_base_url)
     return Choice(provider, name or PROVIDERS[provider].model, source, (), url)

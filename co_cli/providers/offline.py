@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -68,10 +68,7 @@ class OfflineModel(Model[None]):
     ) -> ModelResponse:
         """Answer at once."""
         _, asked = self.prepare_request(model_settings, model_request_parameters)
-        answer = _answer(messages, asked)
-        return ModelResponse(
-            answer.parts, model_name=_NAME, provider_name=_NAME, provider_details=answer.details
-        )
+        return _answer(messages, asked)
 
     @asynccontextmanager
     async def request_stream(
@@ -85,13 +82,13 @@ class OfflineModel(Model[None]):
         _, asked = self.prepare_request(model_settings, model_request_parameters)
         answer = _answer(messages, asked)
         stream = _WordStream(model_request_parameters=asked, parts=answer.parts)
-        stream.provider_details = answer.details
+        stream.provider_details = answer.provider_details
         yield stream
 
 
 @dataclass
 class _WordStream(StreamedResponse):
-    parts: list[ModelResponsePart]
+    parts: Sequence[ModelResponsePart]
     begun: datetime = field(default_factory=now, init=False)
 
     async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
@@ -139,27 +136,24 @@ class _Turn(NamedTuple):
     before: Sequence[ModelMessage]
 
 
-class _Answer(NamedTuple):
-    """The parts of a response, and what to note about it for later ones."""
-
-    parts: list[Any]
-    details: dict[str, Any] | None = None
-
-
-def _answer(messages: Sequence[ModelMessage], asked: ModelRequestParameters) -> _Answer:
-    """The next response."""
+def _answer(messages: Sequence[ModelMessage], asked: ModelRequestParameters) -> ModelResponse:
+    """The next response; it notes for later ones whether it explained how to connect a model."""
     turn = _turn(messages)
     offered = {tool.name for tool in asked.declared_function_tools}
     if not offered and not turn.returns:
-        return _Answer([TextPart(_summary(turn.said) or _BRIEFLY)])
+        return _response(TextPart(_summary(turn.said) or _BRIEFLY))
     if not turn.called and (calls := list(_calls(turn.said, offered))):
-        return _Answer(calls)
+        return _response(*calls)
     if told := dict.fromkeys(filter(None, map(_told, turn.returns))):
-        return _Answer([TextPart("\n\n".join(told))])
+        return _response(TextPart("\n\n".join(told)))
     responses = (message for message in turn.before if isinstance(message, ModelResponse))
     if any((one.provider_details or {}).get(_EXPLAINED) for one in responses):
-        return _Answer([TextPart(_BRIEFLY)])
-    return _Answer([TextPart(_HOW)], {_EXPLAINED: True})
+        return _response(TextPart(_BRIEFLY))
+    return replace(_response(TextPart(_HOW)), provider_details={_EXPLAINED: True})
+
+
+def _response(*parts: ModelResponsePart) -> ModelResponse:
+    return ModelResponse(list(parts), model_name=_NAME, provider_name=_NAME)
 
 
 def _turn(messages: Sequence[ModelMessage]) -> _Turn:

@@ -72,13 +72,10 @@ _MAKERS = {
     "gemini-": "gemini", "claude": "anthropic", "gpt": "openai", "text-embedding": "openai",
     "llama": "ollama", "qwen": "ollama", "nomic": "ollama",
 }  # fmt: skip
-_NAMED: dict[Kind, str] = {"model": "a model", "embedder": "an embedder"}
-_NONE: dict[Kind, str] = {"model": "offline", "embedder": "co"}
+_BUILT_IN: dict[Kind, str] = {"model": "offline", "embedder": "co"}
 CHOICES: dict[Kind, str] = {
-    "model": "Name it PROVIDER:MODEL, of gemini, anthropic, openai, ollama or compatible; "
-    "or say offline.",
-    "embedder": "Name it PROVIDER:MODEL, of gemini, openai, ollama or sentence-transformers; "
-    "or say co.",
+    "model": "Use offline, or PROVIDER:MODEL with gemini, anthropic, openai, ollama or compatible.",
+    "embedder": "Use co, or PROVIDER:MODEL with gemini, openai, ollama or sentence-transformers.",
 }
 _EXAMPLE = "http://localhost:8000/v1"
 sent_keys: set[str] = set()  # that a provider has seen, and so may show in an error
@@ -124,7 +121,7 @@ def parse(text: str, source: str, kind: Kind) -> tuple[str, str]:
     provider = _ALIASES.get(provider.lower(), provider.lower())
     if find_secret(text):
         raise SettingsError(
-            f"{source} holds what looks like a key, not the name of {_NAMED[kind]}",
+            f"{source} holds what looks like a key, not a name",
             hint="A key goes into a variable such as OPENAI_API_KEY.",
         )
     if not (name.isprintable() and len(name.split()) < 2 and len(name) <= LONGEST):
@@ -132,11 +129,10 @@ def parse(text: str, source: str, kind: Kind) -> tuple[str, str]:
     return provider, name
 
 
-def offers(kind: Kind) -> list[str]:
-    """The providers of models, or of embedders."""
-    return [
-        name for name, one in PROVIDERS.items() if (one.model if kind == "model" else one.embeds)
-    ]
+def offers(provider: str, kind: Kind) -> bool:
+    """Whether models, or embedders, of this provider can be had."""
+    known = PROVIDERS.get(provider)
+    return known is not None and bool(known.model if kind == "model" else known.embeds)
 
 
 def unknown(text: str, source: str, kind: Kind) -> SettingsError:
@@ -148,12 +144,12 @@ def unknown(text: str, source: str, kind: Kind) -> SettingsError:
 
 
 def _meant(text: str, kind: Kind) -> str:
-    known = offers(kind)
     provider, _, name = text.partition(":")
     maker = next((_MAKERS[start] for start in _MAKERS if text.lower().startswith(start)), "")
-    if maker in known:
+    if offers(maker, kind):
         return f"{maker}:{text[:64]}"
-    near = nearest(provider.lower(), [*known, *_ALIASES, _NONE[kind]])
+    known = [one for one in PROVIDERS if offers(one, kind)]
+    near = nearest(provider.lower(), [*known, *_ALIASES, _BUILT_IN[kind]])
     return f"{near}:{name[:64]}" if name and near in known else near
 
 
