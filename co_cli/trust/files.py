@@ -59,15 +59,14 @@ def status(project: AnyPath) -> TrustStatus:
     listed, problem = _load()
     entry = listed.get(_key(project))
     texts, refused = _present(project)
-    marked = os.path.lexists(os.path.join(project, paths.PROJECT_MARK))
     present = {relpath: digest(data) for relpath, data in texts.items()}
     recorded: dict[str, str] = {}
     if entry is not None:
         own = _made_here(project, entry, texts)
         recorded = entry["files"] | {relpath: present[relpath] for relpath in own}
         if own:
-            with suppress(CoError):  # then it is found to be theirs once more the next time
-                _take_down(project, own)
+            with suppress(CoError):  # then the next look finds the same again
+                _record_edits(project, own)
     new = [relpath for relpath in present if relpath not in recorded]
     usable = {relpath for relpath in present if present[relpath] == recorded.get(relpath)}
     changed = [relpath for relpath in present if relpath in recorded and relpath not in usable]
@@ -75,7 +74,7 @@ def status(project: AnyPath) -> TrustStatus:
         project=project,
         known=entry is not None,
         trusted=entry is not None and not new and not changed,
-        nothing_to_trust=entry is None and not present and not marked,
+        nothing_to_trust=entry is None and not present and untouched(project),
         new=new,
         changed=changed,
         removed=[relpath for relpath in recorded if relpath not in present],
@@ -116,7 +115,7 @@ def _made_here(
 
 
 def _left(entry: Mapping[str, Any]) -> list[str]:
-    """The files that were there, or that were made from what was there, and nobody agreed to.
+    """The files that were there, or were made from what was there, and that nobody agreed to.
 
     An older Co kept no such list: then every file that is not trusted may be one.
     """
@@ -124,7 +123,8 @@ def _left(entry: Mapping[str, Any]) -> list[str]:
     return left
 
 
-def _take_down(project: AnyPath, files: Mapping[str, bytes]) -> None:
+def _record_edits(project: AnyPath, files: Mapping[str, bytes]) -> None:
+    """Write down that these files of a known folder are the person's."""
     with _editing() as (listed, problem):
         entry = listed.get(_key(project))
         if entry is not None:

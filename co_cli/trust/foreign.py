@@ -55,18 +55,17 @@ class Origins:
         if paths.repository(self.project) is None:
             return []
         looked = newest = self._load().looked
-        unsure: dict[int, list[Note]] = {}
+        unsure: list[tuple[Note, int]] = []
         for path, changed in self._files():
             newest = max(newest, changed)
             if changed >= looked and (note := self._read(path)):
-                unsure.setdefault(changed, []).append(note)
-        foreign = self.foreign(note for some in unsure.values() for note in some)
-        left = [when for when, some in unsure.items() for note in some if note.path in foreign]
-        newest = min(left, default=newest)
+                unsure.append((note, changed))
+        foreign = self.foreign(note for note, _ in unsure)
+        left = [(note, changed) for note, changed in unsure if note.path in foreign]
+        newest = min((changed for _, changed in left), default=newest)
         if newest != looked:
             self._append([f"@{newest}"])
-        found = [note for some in unsure.values() for note in some if note.path in foreign]
-        return sorted(found, key=lambda note: note.path)
+        return sorted((note for note, _ in left), key=lambda note: note.path)
 
     def agree(self, hashes: Iterable[str]) -> None:
         """Take these texts for the person's own from now on."""
@@ -91,7 +90,7 @@ class Origins:
         """Note what Co wrote; what it made from a text that nobody agreed to is like that text."""
         if op in _GOES_BACK or paths.repository(self.project) is None:
             return
-        notes = [edit for edit in edits if _is_note(edit[0])]
+        notes = [edit for edit in edits if os.path.basename(os.path.dirname(edit[0])) in _KINDS]
         where = {path: self._below(os.path.join(self.knowledge, path)) for path, _, _ in notes}
         foreign = self._foreign({where[path]: data for path, data, _ in notes if data is not None})
         lines = []
@@ -222,10 +221,6 @@ def made_elsewhere(project: str, files: Mapping[str, bytes]) -> set[str]:
     from co_cli.trust.provenance import brought  # and with it all that runs a program
 
     return brought(project, files)
-
-
-def _is_note(path: str) -> bool:
-    return os.path.basename(os.path.dirname(path)) in _KINDS
 
 
 def digest(data: bytes) -> str:
