@@ -53,6 +53,11 @@ class ImportBatch:
             reason = f"the text is longer than {MAX_TEXT} bytes; a note holds no more"
             self.problems.append(Problem(item.origin, reason))
 
+    def add_text(self, text: str, origin: str, header: dict[str, Any], created: str) -> None:
+        """Keep a text with what its header says about it."""
+        tags = _tags(header.get("tags"))
+        self.add(ImportItem(text, origin, tags, created, _fields(header)))
+
     def read(
         self, path: str, importer: Callable[[Source, ImportBatch], None], *, real: str = ""
     ) -> None:
@@ -67,7 +72,7 @@ class ImportBatch:
             self.problems.append(Problem(path, str(error), error.line))
 
 
-def kept_fields(header: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
+def _fields(header: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
     """The header fields that stay true in another notebook, where they are of their type.
 
     Whose words a note's are, a file may say to its disadvantage only: a text from outside stays
@@ -92,7 +97,7 @@ def _text(header: dict[str, Any], name: str) -> str:
     return text if fits and find_secret(text) is None else ""
 
 
-def tags_from(value: Any) -> tuple[str, ...]:
+def _tags(value: Any) -> tuple[str, ...]:
     """Tags from a list, or from a text with commas or spaces between them."""
     if isinstance(value, str):
         words = value.split(",") if "," in value else value.split()

@@ -8,15 +8,8 @@ import stat
 from co_cli.errors import FormatError
 from co_cli.knowledge.format.json_reader import read_json
 from co_cli.knowledge.format.note import decode
-from co_cli.knowledge.importers.batch import (
-    ImportBatch,
-    iso_moment,
-    kept_fields,
-    moment_of,
-    tags_from,
-)
+from co_cli.knowledge.importers.batch import ImportBatch, iso_moment, moment_of
 from co_cli.knowledge.pages import Problem
-from co_cli.knowledge.plan import ImportItem
 from co_cli.knowledge.store import disk
 
 MAX_LINE = 1024 * 1024
@@ -36,8 +29,7 @@ def read_lines(path: str, batch: ImportBatch) -> None:
             while bad < MAX_BAD_LINES and (line := file.readline(MAX_LINE + 1)):
                 number += 1
                 try:
-                    if item := _item(line, f"{path}:{number}", changed):
-                        batch.add(item)
+                    _read_line(line, f"{path}:{number}", changed, batch)
                 except FormatError as error:
                     batch.problems.append(Problem(path, str(error), number))
                     bad += 1
@@ -50,17 +42,15 @@ def read_lines(path: str, batch: ImportBatch) -> None:
     batch.sources.append(path)
 
 
-def _item(line: bytes, origin: str, changed: str) -> ImportItem | None:
-    """What a line holds; None for an empty one."""
+def _read_line(line: bytes, origin: str, changed: str, batch: ImportBatch) -> None:
     if len(line) > MAX_LINE:
         raise FormatError(f"the line is longer than {MAX_LINE // 1024} KiB")
     if not (text := decode(line).removeprefix("\ufeff").strip()):
-        return None
+        return
     data = read_json(text)
     if not isinstance(data, dict):
         raise FormatError("must be a JSON object")
     content = data.get("text") if data.get("content") is None else data["content"]
     if not isinstance(content, str):
         raise FormatError("Field 'content' must be a string")
-    created = iso_moment(data.get("created")) or changed
-    return ImportItem(content, origin, tags_from(data.get("tags")), created, kept_fields(data))
+    batch.add_text(content, origin, data, iso_moment(data.get("created")) or changed)

@@ -5,15 +5,8 @@ from __future__ import annotations
 import os
 
 from co_cli.knowledge.format.frontmatter import parse_frontmatter
-from co_cli.knowledge.importers.batch import (
-    ImportBatch,
-    Source,
-    iso_moment,
-    kept_fields,
-    tags_from,
-)
+from co_cli.knowledge.importers.batch import ImportBatch, Source, iso_moment
 from co_cli.knowledge.pages import Problem
-from co_cli.knowledge.plan import ImportItem
 
 MAX_FILES = 20_000
 
@@ -65,5 +58,4 @@ def read_markdown(source: Source, batch: ImportBatch) -> None:
     if isinstance(title, str) and not body.lstrip("# ").startswith(title.strip()):
         body = f"{title.strip()}\n\n{body}".strip()
     created = iso_moment(header.get("created")) or iso_moment(header.get("date")) or source.changed
-    tags = tags_from(header.get("tags"))
-    batch.add(ImportItem(body, source.path, tags, created, kept_fields(header)))
+    batch.add_text(body, source.path, header, created)
