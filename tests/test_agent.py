@@ -428,7 +428,7 @@ def test_what_a_protected_memory_says_already_is_not_asked_about() -> None:
     Notebook(NOTES).remember("Dana owns billing", [], fields={"decay_protected": True})
     person = Person("yes")
     [result] = run(calling([("save_memory", {"content": "dana owns billing"})]), Knowledge(person))
-    assert "says this already and is protected" in result
+    assert "already says this and is protected" in result
     assert person.reviews == []
 
 

@@ -171,7 +171,7 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
     known = [saved.note] if saved.action == "consolidated" else [n for n, _ in saved.similar]
     deps.entered(*(note.mark for note in known))
     if plan.change is None:
-        return replace(proposal, refused=f"memory {saved.ref} says this already and is protected")
+        return replace(proposal, refused=f"memory {saved.ref} already says this and is protected")
     if saved.action == "consolidated":
         [edit] = plan.change.edits
         old = parse(saved.note.path, edit.before or b"")

@@ -7,7 +7,7 @@ import click
 from co_cli.cli.here import open_here
 from co_cli.cli.list import memory_table
 from co_cli.cli.options import as_json, assume_yes, in_user
-from co_cli.cli.output import say, to_json
+from co_cli.cli.output import say, tell
 from co_cli.cli.questions import confirm
 from co_cli.errors import CoError
 from co_cli.results import decayed_text, numbers_text, plural
@@ -38,8 +38,6 @@ def decay_command(in_user: bool, force: bool, yes: bool, as_json: bool) -> None:
     if not confirm("Do it?", yes, quiet=as_json):
         raise CoError("nothing decayed", hint="Answer y, or add --yes.")
     book.commit(book.refresh(plan))
-    if as_json:
-        ids = [note.id for note in saved.decayed]
-        to_json({"decayed": ids, "numbers": numbers_text(ids), "into": into})
-    else:
-        say(f"✓ {decayed_text(book, saved)}")
+    ids = [note.id for note in saved.decayed]
+    value = {"decayed": ids, "numbers": numbers_text(ids), "into": into}
+    tell(as_json, value, f"✓ {decayed_text(book, saved)}")

@@ -12,7 +12,7 @@ from co_cli.chat import mentions, transcripts
 from co_cli.cli.drafts import drop_drafts
 from co_cli.cli.here import open_here
 from co_cli.cli.options import RefType, as_json, assume_yes, in_user, is_ref
-from co_cli.cli.output import notice, on_terminal, say, say_line, to_json
+from co_cli.cli.output import notice, on_terminal, say_line, tell
 from co_cli.cli.questions import act_on, confirm
 from co_cli.errors import Ambiguous, CoError, DiskTrouble, NotFound
 from co_cli.knowledge import purge as purging
@@ -40,7 +40,7 @@ def forget_command(
 ) -> None:
     """Archive memories, given by REF (12, g12) or by a TEXT that only one of them contains."""
     if with_earlier and not purge:
-        raise click.UsageError("--with-earlier goes with --purge")
+        raise click.UsageError("--with-earlier needs --purge")
     shelf = open_here().shelf
 
     def resolve(book: Notebook, ref: Ref) -> Ref:  # a purged note need not be there any more
@@ -54,10 +54,8 @@ def forget_command(
     done = [
         _purge(book, ref, yes, with_earlier) if purge else _forget(book, ref) for book, ref in meant
     ]
-    if as_json:
-        to_json(done[0] if len(done) == 1 else done)
-    else:
-        say("\n".join(one["display"] for one in done))
+    value = done[0] if len(done) == 1 else done
+    tell(as_json, value, "\n".join(one["display"] for one in done))
 
 
 def _forget(book: Notebook, ref: Ref) -> dict[str, Any]:

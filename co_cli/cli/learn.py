@@ -11,7 +11,7 @@ import click
 from co_cli import paths
 from co_cli.cli.here import claim, open_here
 from co_cli.cli.options import as_json, in_user
-from co_cli.cli.output import notice, on_terminal, quote, say, to_json
+from co_cli.cli.output import notice, on_terminal, quote, say, tell
 from co_cli.cli.questions import ask, typed
 from co_cli.errors import CoError, MovedOn, RefusedText
 from co_cli.knowledge.lifecycle import parse_expiry
@@ -65,10 +65,7 @@ def learn_command(
     claim(workspace, fresh)
     if saved.trouble:
         notice(f"co: {saved.trouble}")
-    if flags["as_json"]:
-        to_json(saved_json(book, saved))
-    else:
-        say(saved_text(book, saved))
+    tell(flags["as_json"], saved_json(book, saved), saved_text(book, saved))
     sys.stdout.flush()  # the person knows; now there is time to read it closely
     book.search.read_closely(most=_OF_ONE)
 

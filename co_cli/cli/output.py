@@ -105,6 +105,14 @@ def notice_unread(count: int) -> None:
         notice(f"{plural(count, 'file')} could not be read: co knowledge doctor")
 
 
+def tell(as_json: bool, value: Any, text: str) -> None:
+    """The answer, for a program or in words."""
+    if as_json:
+        to_json(value)
+    else:
+        say(text)
+
+
 def to_json(value: Any) -> None:
     """The answer for a program; characters that could fool a terminal are escaped."""
     text = json.dumps(value, ensure_ascii=False, indent=2)

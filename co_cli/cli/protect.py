@@ -6,7 +6,7 @@ import click
 
 from co_cli.cli.here import open_here
 from co_cli.cli.options import as_json, in_user, ref_argument
-from co_cli.cli.output import say, to_json
+from co_cli.cli.output import tell
 from co_cli.cli.questions import act_on
 from co_cli.results import note_json
 
@@ -32,10 +32,8 @@ def unprotect_command(ref: str, in_user: bool, as_json: bool) -> None:
 def _protect(ref: str, in_user: bool, as_json: bool, *, on: bool) -> None:
     shelf = open_here().shelf
     book, saved = act_on(shelf, ref, in_user, lambda book, name: book.protect(name, on=on))
-    if as_json:
-        to_json(note_json(book, saved.note))
-        return
     state = "protected" if on else "no longer protected"
     if saved.action == "unchanged":
         state = "already protected" if on else "not protected"
-    say(f"✓ Memory {saved.ref} is {state}: {saved.note.summary}")
+    text = f"✓ Memory {saved.ref} is {state}: {saved.note.summary}"
+    tell(as_json, note_json(book, saved.note), text)

@@ -6,7 +6,7 @@ import click
 
 from co_cli.cli.here import open_here
 from co_cli.cli.options import RefType, as_json, in_user
-from co_cli.cli.output import notice, say, table, to_json
+from co_cli.cli.output import notice, table, tell, to_json
 from co_cli.cli.questions import act_on
 from co_cli.knowledge.notebook import Notebook
 
@@ -20,10 +20,8 @@ def restore_command(ref: str | None, in_user: bool, as_json: bool) -> None:
     workspace = open_here()
     if ref is not None:
         _, saved = act_on(workspace.shelf, ref, in_user, Notebook.restore)
-        if as_json:
-            to_json({"ref": saved.ref, "memory_id": saved.note.id, "path": saved.note.path})
-        else:
-            say(f"✓ Restored memory {saved.ref}: {saved.note.summary}")
+        value = {"ref": saved.ref, "memory_id": saved.note.id, "path": saved.note.path}
+        tell(as_json, value, f"✓ Restored memory {saved.ref}: {saved.note.summary}")
         return
     book = workspace.book(in_user)
     found = book.archived()

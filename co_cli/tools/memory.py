@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from co_cli import logs, paths, trust
 from co_cli.deps import CoDeps
-from co_cli.knowledge import Note, Notebook, Policy, Shelf, lifecycle
+from co_cli.knowledge import Note, Notebook, Shelf, lifecycle
 from co_cli.knowledge.format.note import marks, now, timestamp
 from co_cli.knowledge.format.note import slugify as _slugify
 from co_cli.knowledge.plan import Plan
@@ -287,12 +287,9 @@ def _entry(note: Note) -> MemoryEntry:
     return MemoryEntry(note.id, path, note.body, tags, note.created, updated, note.protected)
 
 
-def _book(memory_dir: Path, policy: Policy | None = None) -> Notebook:
-    return Notebook(Path(memory_dir).parent, policy=policy)
-
-
-def _here() -> Path:
-    return Path(paths.knowledge_folder(paths.project_folder()), "memories")
+def _book(memory_dir: Path | None = None) -> Notebook:
+    here = paths.knowledge_folder(paths.project_folder())
+    return Notebook(Path(memory_dir).parent if memory_dir else here)
 
 
 def _load_all_memories(memory_dir: Path) -> list[MemoryEntry]:
@@ -300,7 +297,7 @@ def _load_all_memories(memory_dir: Path) -> list[MemoryEntry]:
 
 
 def _next_memory_id(memory_dir: Path | None = None) -> int:
-    return _book(memory_dir or _here()).next_id()
+    return _book(memory_dir).next_id()
 
 
 def _search_memories(query: str, memory_dir: Path, max_results: int = 5) -> list[dict[str, Any]]:
@@ -331,7 +328,7 @@ def _decay_memories(
     ctx: Context, memory_dir: Path, _memories: list[MemoryEntry] | None = None
 ) -> dict[str, Any]:
     """Decay the oldest of the notebook's memories now; what is there is read anew."""
-    book = _book(memory_dir, Policy.of(ctx.deps))
+    book = Notebook(Path(memory_dir).parent, policy=ctx.deps.shelf().project.policy)
     plan = book.plan_decay(actor="agent")
     saved = book.commit(plan) if plan else None
     ids = [note.id for note in saved.decayed] if saved else []
