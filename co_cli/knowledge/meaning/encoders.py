@@ -13,17 +13,10 @@ import struct
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from math import sqrt
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from co_cli.errors import EmbedderUnavailable
-from co_cli.knowledge.meaning.wordpiece import WordPiece, tagged
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    Array = np.ndarray[Any, np.dtype[np.float32]]
-
-__all__ = ["Embedder", "Meaning", "Weights", "broken_weights", "built_in", "tagged"]
+from co_cli.knowledge.meaning.wordpiece import WordPiece
 
 WEIGHTS = os.path.join(os.path.dirname(__file__), "weights")
 DIM = 384
@@ -31,6 +24,7 @@ LONGEST = 254  # pieces of a text that are read; what follows is for another pas
 _HEADS = 12
 _MANY = 400  # texts at once from which on numpy is worth its import
 _LAYERS = 6
+_LENGTH = 500.0  # of a vector in bytes: a value of a fourth of it would be the first to be cut
 _ZERO = 128  # a row's bytes are its values plus this, so that lanes never borrow
 
 _LOW = int.from_bytes(b"\xff\x00" * (DIM // 2), "little")  # every other byte
@@ -182,9 +176,6 @@ def signed_bytes(values: Sequence[float]) -> bytes:
     length = sqrt(sum(value * value for value in values))
     scale = _LENGTH / length if length else 0.0
     return struct.pack(f"{len(values)}b", *(max(-127, min(127, round(v * scale))) for v in values))
-
-
-_LENGTH = 500.0  # of a vector in bytes: a value of a fourth of it would be the first to be cut
 
 
 def broken_weights(folder: str = WEIGHTS) -> list[tuple[str, str]]:

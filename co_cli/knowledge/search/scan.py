@@ -7,12 +7,9 @@ from collections.abc import Iterable
 
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.search.hits import Hit
+from co_cli.knowledge.search.words import STOP
 
 _WORD = re.compile(r"\w+(?:[-./+#]\w+)*[+#]*")
-_STOP = frozenset(
-    "a an and are as at be by do does did for from has have how i in is it me my of on or our that "
-    "the their they this to was we were what when where which who why will with you your".split()
-)
 
 
 def scan(query: str, notes: Iterable[Note], *, today: str = "") -> list[Hit]:
@@ -20,12 +17,8 @@ def scan(query: str, notes: Iterable[Note], *, today: str = "") -> list[Hit]:
     needle = " ".join(query.lower().split())
     if not needle:
         return []
-    words = [word for word in dict.fromkeys(_WORD.findall(needle)) if word not in _STOP]
-    hits = []
-    for note in notes:
-        hit = _match(needle, words, note)
-        if hit is not None:
-            hits.append(hit)
+    words = [word for word in dict.fromkeys(_WORD.findall(needle)) if word not in STOP]
+    hits = [hit for note in notes if (hit := _match(needle, words, note))]
     hits.sort(key=lambda hit: (hit.note.created, hit.note.id), reverse=True)
     hits.sort(key=lambda hit: (-hit.score, hit.note.expired(today)))
     return hits
