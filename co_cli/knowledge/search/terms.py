@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from co_cli.knowledge.search import words
 from co_cli.knowledge.search.lookup import Lookup
@@ -12,7 +12,6 @@ from co_cli.knowledge.search.query import Query
 FEW = 20  # passages that are read to see whether they hold a part of a word
 _BEGUN, _WITHIN, _SLIP = 0.8, 0.7, 0.7  # how well it meets a word to begin like it, hold it, differ
 _LEAST = 100  # of a handful of notes nothing can be said about how rare a word is
-_LARGE, _COMMON = 1350, 5  # in such a notebook, or beside such words, a word of one note decides
 _NAMED = 2.0
 _MOST, _SLIPS = 200, 8  # words that may stand for a beginning; words looked at for slips
 
@@ -33,9 +32,8 @@ class QueryTerms:
         self.within: dict[str, set[int]] = {}  # words that only stand inside others, and where
         self.weight: dict[str, float] = {}  # of each word
         self.whole = self.lost = 0.0  # the weight of all, and of names that stand nowhere
-        self.only: dict[str, str] = {}  # what one passage alone has, where that decides
-        self._count: dict[str, int] = {}
-        self._rare: dict[str, str] = {}
+        self._found: set[str] = set()  # the words that stand somewhere
+        self._rare: dict[str, str] = {}  # the terms that stand in one passage, by their stems
         self._holds = holds
         self._known: dict[str, bool] = {}
         for word in query.words:
@@ -84,11 +82,11 @@ class QueryTerms:
             if stem not in self.stems and (count or share in (0.0, 1.0)):
                 self.wanted[term] = None
                 self.stems[stem] = word, share
-                self._count[stem] = count
-                total = max(self.size, _LEAST)
-                self.idf[stem] = math.log(1 + (total - count + 0.5) / (count + 0.5))
+                self._found.update([word] if count else [])
                 if count == 1 and share != _SLIP:
                     self._rare[stem] = term
+                total = max(self.size, _LEAST)
+                self.idf[stem] = math.log(1 + (total - count + 0.5) / (count + 0.5))
         return count
 
     def _begin(self, word: str, least: int) -> bool:
@@ -120,23 +118,17 @@ class QueryTerms:
 
     def weigh(self) -> None:
         """How much each word counts; a name counts more, and against all if it stands nowhere."""
-        known = set(self.within)
         for stem, (word, _) in self.stems.items():
             named = _NAMED if word in self.query.names else 1.0
             self.weight[word] = max(self.weight.get(word, 0.0), named * self.idf[stem])
-            if self._count[stem]:
-                known.add(word)
         for word, rows in self.within.items():
             self.weight.setdefault(word, math.log(1 + max(self.size, _LEAST) / len(rows)))
         self.whole = sum(self.weight.values())
-        lost = self.weight.keys() & self.query.names - known
+        lost = self.weight.keys() & self.query.names - self._found - self.within.keys()
         self.lost = sum(self.weight[word] for word in sorted(lost))
-        others = [count for count in self._count.values() if count > 1]
-        if self.size > _LARGE or all(count >= _COMMON for count in others):
-            self.only = dict(self._rare)
 
-    def alone(self) -> Iterable[int]:
+    def alone(self) -> Iterator[int]:
         """The passages that alone have something that is asked for."""
-        for term in self.only.values():
+        for term in self._rare.values():
             yield from (row for row, _ in self.lookup.matching([term], "1, 1, 1, 1"))
         yield from (row for rows in self.within.values() for row in rows)
