@@ -32,7 +32,6 @@ from co_cli.knowledge import Notebook, Shelf
 from co_cli.knowledge.context import Loaded
 from co_cli.knowledge.format.note import now
 from co_cli.knowledge.safety.escape import hanging
-from co_cli.knowledge.store import disk
 from co_cli.providers.registry import Choice
 from co_cli.results import plural
 
@@ -344,7 +343,7 @@ class Chat:
 
 
 def _count(book: Notebook) -> int:
-    return sum(name.endswith(".md") for name in disk.list_names(book.memories))
+    return len(book.store.names("memories"))
 
 
 def receipt(deps: CoDeps, prompt: prompts.SystemPrompt, choice: Choice) -> str:

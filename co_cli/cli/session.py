@@ -13,7 +13,6 @@ from co_cli.cli.output import notice, say
 from co_cli.cli.trust import ask_trust, brought_text
 from co_cli.errors import CoError
 from co_cli.knowledge.context import Loaded
-from co_cli.knowledge.store import disk
 from co_cli.results import plural
 from co_cli.workspace import Workspace
 
@@ -90,7 +89,7 @@ def _left_out(workspace: Workspace, prompt: prompts.SystemPrompt) -> Iterator[st
             yield f"WARNING: {file.bytes_cut:,} bytes of {file.relpath} were left out. Shorten it."
     shelf = workspace.shelf
     for book in (shelf.user,) if workspace.trust.foreign else shelf.books():
-        if len(disk.list_names(book.memories)) > _MOST_READ:
+        if len(book.store.names("memories")) > _MOST_READ:
             continue
         for problem in book.problems:
             line = f", line {problem.line}" if problem.line else ""

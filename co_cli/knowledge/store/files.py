@@ -32,12 +32,14 @@ class Linked(CoError):
 
 
 class FolderStore:
-    """The files of one knowledge folder."""
+    """The files of one knowledge folder, as `Store` describes what can be done with them."""
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self.root = self.index_folder = os.path.abspath(root)
         self.archive = os.path.join(self.root, "archive")
-        self.journal = JournalFile(self.locate(JOURNAL))
+        self.journal = journal = JournalFile(self.locate(JOURNAL))
+        self.entries, self.find_call = journal.entries, journal.find_call
+        self.unreadable_lines, self.rewrite = journal.unreadable_lines, journal.rewrite
         self.aside: list[str] = []
         self._holder = 0
         self._is_new = True
@@ -46,7 +48,6 @@ class FolderStore:
     # Where things are
 
     def exists(self) -> bool:
-        """Whether there is a notebook at all; looking for one makes none."""
         return any(os.path.isdir(self.locate(name)) for name in ("memories", "articles"))
 
     def locate(self, path: str, n: int = 0) -> str:
@@ -75,7 +76,6 @@ class FolderStore:
     # Reading
 
     def names(self, folder: str) -> list[str]:
-        """What the notes of a folder are called."""
         return list(filter(is_note, disk.list_names(self.locate(folder))))
 
     def files(self, folder: str) -> dict[str, int]:
@@ -128,26 +128,12 @@ class FolderStore:
         data, told = disk.read_signed(self.locate(path))
         return data, hash(told) if is_settled(told) else 0
 
-    # The journal
-
     def tail(self) -> Entry:
         """The last line that can be read, or what the archive alone tells."""
         self.refuse_links(self.archive)
         if last := self.journal.last():
             return last
         return Entry(max((n for n in self.kept_numbers() if n < 10**9), default=0), "done", 0)
-
-    def entries(self) -> list[Entry]:
-        """Every change, oldest first, with how it ended."""
-        return self.journal.entries()
-
-    def find_call(self, call: str) -> Entry | None:
-        """The finished change that a tool call of this id made."""
-        return self.journal.find_call(call)
-
-    def unreadable_lines(self) -> list[int]:
-        """The numbers of journal lines that cannot be read."""
-        return self.journal.unreadable_lines()
 
     def kept(self) -> Iterator[Kept]:
         """Every memory in the archive, oldest first; nothing that a link leads to."""
@@ -210,24 +196,16 @@ class FolderStore:
         return Writer(self)
 
     def recover(self) -> None:
-        """Finish or roll back a change that was cut short; only while holding the lock."""
         self._writer.recover()
 
     def commit(self, change: Change) -> int:
-        """Carry the change out and return its number; MovedOn when the plan is out of date."""
         return self._writer.commit(change)
 
     def begin(self, change: Change, more: Sequence[dict[str, Any]] = ()) -> Entry:
-        """Write down durably that a purge begins, once what is left of another is tidied up."""
         return self._writer.begin_purge(change, more)
 
     def erase(self, where: str, before: bytes, after: bytes | None) -> None:
-        """Put other bytes in the place of a version, or none; MovedOn when somebody edits it."""
         self._writer.erase(where, before, after)
-
-    def rewrite(self, entries: list[Entry]) -> None:
-        """Replace the whole journal."""
-        self.journal.rewrite(entries)
 
 
 def is_settled(told: disk.Signature) -> bool:

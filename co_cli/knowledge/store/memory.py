@@ -12,7 +12,7 @@ from co_cli.knowledge.store import Change, Entry, Kept, disk, intent, is_note
 
 
 class MemoryStore:
-    """The files of one notebook that is nowhere but in memory."""
+    """The files of one notebook that is nowhere but in memory, as `Store` describes them."""
 
     def __init__(self, root: str = "memory") -> None:
         self.root = root  # what its paths begin with
@@ -37,7 +37,6 @@ class MemoryStore:
     # Reading
 
     def exists(self) -> bool:
-        """Whether anything was ever put here."""
         return bool(self._files or self._entries)
 
     def locate(self, path: str, n: int = 0) -> str:
@@ -45,25 +44,20 @@ class MemoryStore:
         return f"{self.root}/{_path(path, n)}"
 
     def names(self, folder: str) -> list[str]:
-        """What the notes of a folder are called."""
         return list(self.files(folder))
 
     def files(self, folder: str) -> dict[str, int]:
-        """The notes of a folder with their signatures."""
         with self._lock:
             found = [(path.rpartition("/"), told) for path, told in self._signatures.items()]
         return {name: told for (at, _, name), told in found if at == folder and is_note(name)}
 
     def signature(self, path: str, *, settled: bool = False) -> int:  # noqa: ARG002
-        """A file's signature now; every edit gives it another."""
         return self._signatures.get(path, 0)
 
     def read(self, path: str, n: int = 0) -> bytes | None:
-        """A file's bytes, or those that change `n` keeps of it; None when there are none."""
         return self._files.get(_path(path, n))
 
     def read_signed(self, path: str) -> tuple[bytes, int]:
-        """A file's bytes and signature."""
         with self._lock:
             if path not in self._files:
                 raise FileNotFoundError(path)
@@ -76,24 +70,19 @@ class MemoryStore:
         return self.tail(), ""
 
     def tail(self) -> Entry:
-        """The last change."""
         return self._entries[-1] if self._entries else Entry(0, "done", 0)
 
     def entries(self) -> list[Entry]:
-        """Every change, oldest first, with how it ended."""
         return list(self._entries)
 
     def find_call(self, call: str) -> Entry | None:
-        """The finished change that a tool call of this id made."""
         found = [one for one in self._entries if call and (one.call, one.state) == (call, "done")]
         return found[-1] if found else None
 
     def unreadable_lines(self) -> list[int]:
-        """None: there are no lines."""
         return []
 
     def kept(self) -> Iterator[Kept]:
-        """Every previous version of a memory, oldest first."""
         for path, raw in sorted(self._files.items()):
             archive, _, rest = path.partition("/")
             n, _, rest = rest.partition("/")
@@ -104,7 +93,6 @@ class MemoryStore:
 
     @contextmanager
     def locked(self, patience: float | None = None) -> Iterator[None]:
-        """Keep other threads away."""
         if not self._lock.acquire(timeout=disk.LOCK_PATIENCE if patience is None else patience):
             raise disk.Busy(f"another thread holds {self.root}", hint="Nothing was changed.")
         try:
@@ -118,7 +106,6 @@ class MemoryStore:
             self._entries[-1] = self.tail()._replace(state="cut short")
 
     def commit(self, change: Change) -> int:
-        """Carry a change out and return its number; MovedOn when the plan is out of date."""
         with self.locked():
             self.recover()
             if self.tail().n != change.basis:
@@ -135,7 +122,6 @@ class MemoryStore:
             return entry.n
 
     def begin(self, change: Change, more: Sequence[dict[str, Any]] = ()) -> Entry:
-        """Write down that a purge begins."""
         self._entries.append(intent(change, self.tail(), self.tail().n + 1, more))
         return self.tail()
 
@@ -147,7 +133,6 @@ class MemoryStore:
         self.put(path, after)
 
     def rewrite(self, entries: list[Entry]) -> None:
-        """Replace the whole journal."""
         self._entries = list(entries)
 
 
