@@ -177,6 +177,14 @@ def test_a_change_by_hand_is_seen_at_once(book: Notebook) -> None:
     assert book.next_id() == 8
 
 
+def test_a_file_that_went_right_after_it_was_read_is_gone(book: Notebook) -> None:
+    """Red when a page whose signature told nothing yet is taken for known."""
+    path = f"memories/{filled(book)[0].name}"
+    assert len(book.notes()) == 4
+    edit(book.store, path, None)
+    assert book.pages.note(path) is None
+
+
 def test_a_file_that_cannot_be_read_is_told_and_left_alone(book: Notebook) -> None:
     """G6. Red when a bad file stops a verb, or its number is given out again."""
     filled(book)

@@ -97,7 +97,8 @@ class Pages:
     def read(self, path: str, signature: int = 0) -> Page | None:
         """A file as it is now, None when there is none; `signature` is what a listing told."""
         known = self._known.get(path)
-        if known and known.signature == (signature or self.store.signature(path)):
+        # A signature of 0 tells nothing, neither of what was read nor of what is there.
+        if known and 0 != known.signature == (signature or self.store.signature(path)):
             return known
         raw, where = b"", self.store.locate(path)
         try:

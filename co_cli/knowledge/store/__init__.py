@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from co_cli.errors import NotFound
 from co_cli.knowledge.store.disk import digest
 
 JOURNAL = "archive/journal.jsonl"
+State = Literal["intent", "done", "rolled back", "cut short"]
 
 
 class Edit(NamedTuple):
@@ -42,7 +43,7 @@ class Entry(NamedTuple):
     """One journalled change: what the intent line said, and how it ended."""
 
     n: int
-    state: str
+    state: State
     high: int
     op: str = ""
     actor: str = ""

@@ -8,7 +8,7 @@ import re
 from contextlib import suppress
 
 from co_cli.errors import FormatError
-from co_cli.knowledge.store import Entry, disk
+from co_cli.knowledge.store import Entry, State, disk
 
 MAX_JOURNAL = 512 * 1024 * 1024
 MAX_NUMBER = 2**53
@@ -105,7 +105,7 @@ class JournalFile:
         lines = enumerate(self._lines(), 1)
         return [number for number, line in lines if line and _entry(line) is None]
 
-    def finish(self, entry: Entry, state: str) -> None:
+    def finish(self, entry: Entry, state: State) -> None:
         """Write down how a change ended."""
         self._append(_end_line(entry, state), durable=False)
 
@@ -148,6 +148,6 @@ def _intent_line(entry: Entry) -> str:
     return json.dumps(entry._asdict() | {"state": "intent"}, separators=(",", ":"))
 
 
-def _end_line(entry: Entry, state: str) -> str:
+def _end_line(entry: Entry, state: State) -> str:
     line = {"n": entry.n, "state": state, "high": entry.high, "over": entry.over}
     return json.dumps(line, separators=(",", ":"))
