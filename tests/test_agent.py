@@ -541,6 +541,18 @@ def test_the_agent_can_be_named_to_clai() -> None:
     assert not NOTES.exists()
 
 
+def test_every_name_can_be_imported_and_the_framework_waits_until_it_is_needed() -> None:
+    """Red when `import co_cli.agent` costs a second, or a name that it offers is not there."""
+    code = (
+        "import sys, co_cli.agent as agent;"
+        "print('pydantic_ai' in sys.modules, [n for n in agent.__all__ if not hasattr(agent, n)])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "False []\n"
+
+
 HOST = """
 import asyncio, logging, sys
 logging.basicConfig(level=logging.DEBUG, stream=sys.stdout)

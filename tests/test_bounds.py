@@ -41,7 +41,7 @@ from co_cli.providers.registry import Choice
 from co_cli.providers.trouble import explain
 
 TOO_MUCH = "sent more than 4 MB for one answer"
-LATE = "took longer than {:g} s for an answer"
+LATE = "took longer than {:g} s to answer"
 KEYS = ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENAI_API_KEY")
 PROVIDERS = ["compatible", "openai", "ollama", "anthropic", "gemini"]
 LONG = 60.0
@@ -118,7 +118,7 @@ def test_what_comes_packed_is_not_unpacked(server: Server) -> None:
     """Red when a megabyte may become a gigabyte."""
     choice = choice_of(server, "compatible", "packed")
     assert line(said(begin(choice), "hello")) == (
-        f"{choice} packed its answer, though it was asked not to"
+        f"{choice} sent a compressed answer, though it was asked not to"
     )
 
 
@@ -274,7 +274,7 @@ def test_the_setting_says_how_long(server: Server, tmp_path: Path) -> None:
     )  # fmt: skip
     assert (done.code, done.out) == (1, "")
     assert done.err == (
-        "co: compatible:faulty-drip took longer than 0.3 s for an answer\n"
+        "co: compatible:faulty-drip took longer than 0.3 s to answer\n"
         "    Ask for less at once, or choose another model with --model. "
         "The setting answer_seconds says how long Co waits.\n"
     )

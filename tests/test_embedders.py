@@ -200,7 +200,7 @@ FAULTS = {
     "403": "openai:small refused access (403). Check OPENAI_API_KEY.",
     "404": "openai has no model 'small' (404). Check the name, and whether {url} is right.",
     "429": "openai:small takes no more requests just now (429); it asks to wait 1 s. " + AGAIN,
-    "500": "openai:small failed with an error of its own (500). " + AGAIN,
+    "500": "openai:small had an internal error (500). " + AGAIN,
     "few": "openai:small cannot be used: 1 vectors for 2 texts",
     "empty": "openai:small cannot be used: 0 values, not a vector",
 }

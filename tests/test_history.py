@@ -334,7 +334,7 @@ def test_a_call_that_was_cut_is_answered_before_the_next_words() -> None:
         ModelRequest([back("1"), stopped]),
         said("hello?"),
     ]
-    assert "stopped before it ran" in STOPPED
+    assert "stopped before it finished" in STOPPED
 
 
 def test_an_answer_to_nothing_a_second_answer_and_an_early_one_go() -> None:

@@ -142,6 +142,18 @@ def test_a_name_without_a_provider_is_answered_with_the_nearest(text: str) -> No
     )
 
 
+def test_in_the_chat_another_model_is_chosen_with_a_slash_command() -> None:
+    """Red when a hint names an option of the command line where nobody can type it."""
+    with pytest.raises(SettingsError, match=r"^/model: there is no model 'gemni'$"):
+        choose("gemni", Settings(), {}, "/model")
+    choice = choose("ollama:small", Settings(), {}, "/model")
+    assert choice.explain() == "ollama:small (/model)"
+    error = ModelConnectionError("x", "broken", phase="read")
+    trouble = explain(error, choice)
+    assert trouble is not None
+    assert trouble.hint == "Try again in a while, or choose another model with /model."
+
+
 @pytest.mark.parametrize("name", ["two words", "a\x1b[2Jb", "a\nb", "x" * 201])
 def test_a_name_that_no_model_has_is_shown_harmlessly(name: str) -> None:
     with pytest.raises(SettingsError, match=r"^settings\.json: there is no model") as caught:
@@ -463,7 +475,7 @@ FAULTS = {
         "the quota or credit for {} is used up (429)",
         "See your account with the provider, or choose another model with --model.",
     ),
-    "500": Trouble("{} failed with an error of its own (500)", AGAIN, True),
+    "500": Trouble("{} had an internal error (500)", AGAIN, True),
     "503": Trouble("{} is not available just now (503)", AGAIN, True),
     "503-busy": Trouble("{} is overloaded (503)", AGAIN, True),
     "cut": Trouble(CUT, AGAIN, True),

@@ -625,9 +625,9 @@ def test_a_folder_of_personalities_that_is_a_link_is_not_read(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("finsh", "Did you mean finch? There are: finch, friendly, mine, professional, sonnet."),
-        ("Finch", "Did you mean finch? There are: finch, friendly, mine, professional, sonnet."),
-        ("zzz", "There are: finch, friendly, mine, professional, sonnet."),
+        ("finsh", "Did you mean finch? Choose from: finch, friendly, mine, professional, sonnet."),
+        ("Finch", "Did you mean finch? Choose from: finch, friendly, mine, professional, sonnet."),
+        ("zzz", "Choose from: finch, friendly, mine, professional, sonnet."),
         ("../secret", None),
         ("../../../../secret", None),
         ("/etc/passwd", None),

@@ -31,7 +31,7 @@ from co_cli.agent import history
 from co_cli.agent.approval import Asker, Decision, Review, Reviewed
 from co_cli.agent.capability import LIMITS, get_agent
 from co_cli.chat import transcripts
-from co_cli.chat.events import Notice, TextDelta, TurnEvent, TurnFailed
+from co_cli.chat.events import Notice, TextDelta, ToolFinished, TurnEvent, TurnFailed
 from co_cli.chat.session import Session
 from co_cli.chat.transcripts import Transcript
 from co_cli.deps import CoDeps
@@ -94,6 +94,24 @@ def test_a_turn_is_words_and_is_kept_whole() -> None:
     assert session.transcript is not None
     kept = Transcript.load(session.transcript.path)
     assert (kept.turns, len(kept.messages)) == (2, 4)
+
+
+async def declining(review: Review) -> Reviewed:
+    return Reviewed([Decision(proposal, "no") for proposal in review.proposals])
+
+
+@pytest.mark.parametrize(
+    ("ask", "outcome", "text"),
+    [
+        (agreeing, "done", "✓ Saved memory 1: User prefers tabs"),
+        (declining, "refused", ""),
+        (None, "refused", ""),
+    ],
+)
+def test_a_surface_is_told_how_a_tool_ended(ask: Asker | None, outcome: str, text: str) -> None:
+    """Red when it has to be read from a sentence."""
+    ended = [one for one in said(begin(ask=ask), "I prefer tabs") if isinstance(one, ToolFinished)]
+    assert ended == [("save_memory", outcome, text)]
 
 
 def test_a_kept_conversation_goes_on_where_it_ended() -> None:

@@ -488,7 +488,7 @@ def test_a_conversation_is_found_by_the_beginning_of_its_name() -> None:
         transcripts.latest(".")
     with pytest.raises(NotFound) as none:
         transcripts.find(".", "k3fq")
-    assert none.value.hint == "There is none in this project yet."
+    assert none.value.hint == "There are none in this project yet."
     turn = json.dumps({"turn": [request("hi")]}).encode()
     for name in ("20261115T140533Z-k3fq", "20261115T140533Z-k3zz", "20250101T000000Z-aaaa"):
         put(header() + turn + b'\n{"said": "hi \\u001b[2J\\nthere"}\n', f"{name}.jsonl")

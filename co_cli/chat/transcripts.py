@@ -187,9 +187,9 @@ def find(project: AnyPath, prefix: str) -> TranscriptInfo:
         raise Ambiguous(
             f"{len(found)} conversations begin with '{prefix}'",
             choices=found,
-            hint=f"Type more of the one you mean:\n{shown}",
+            hint=f"Type more of its id:\n{shown}",
         )
-    hint = f"These are here:\n{shown}" if shown else "There is none in this project yet."
+    hint = f"Conversations here:\n{shown}" if shown else "There are none in this project yet."
     raise NotFound(f"there is no conversation '{prefix}' in this project", hint=hint)
 
 
@@ -209,7 +209,7 @@ def said_before(project: AnyPath, limit: int = 500) -> list[str]:
 
 
 def prune(now: datetime, days: int = KEEP_DAYS) -> int:
-    """Remove conversations in which nothing was said for so many days; how many those were."""
+    """Remove conversations that nobody has continued for this many days; how many there were."""
     oldest = (now - timedelta(days=days)).timestamp()
     return remove(path for path, changed in files() if changed < oldest)
 

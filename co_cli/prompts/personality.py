@@ -59,7 +59,7 @@ def _ours(name: str, provider: str) -> str:
     near = nearest(name, known)
     raise NotFound(
         f"there is no personality '{visible(name[:64], keep='')}'",
-        hint=f"{f'Did you mean {near}? ' if near else ''}There are: {', '.join(sorted(known))}.",
+        hint=f"{f'Did you mean {near}? ' if near else ''}Choose from: {', '.join(sorted(known))}.",
     )
 
 

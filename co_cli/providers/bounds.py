@@ -1,4 +1,4 @@
-"""What an answer may take: so much time and so many bytes, whatever a provider sends.
+"""How long an answer may take and how large it may grow, whatever a provider sends.
 
 Knows httpx and the framework's hooks, and no provider.
 """
@@ -59,7 +59,7 @@ class AnswerTimeout(AbstractCapability[Any]):
             if not time.expired():
                 raise
             hint = "The setting answer_seconds says how long Co waits."
-            raise GaveUp(f"took longer than {self.seconds:g} s for an answer", hint=hint) from error
+            raise GaveUp(f"took longer than {self.seconds:g} s to answer", hint=hint) from error
         finally:
             self.left -= monotonic() - began
 
@@ -108,7 +108,7 @@ async def _ask_plainly(request: httpx2.Request) -> None:
 
 async def _bound(response: httpx2.Response) -> None:
     if response.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
-        raise GaveUp("packed its answer, though it was asked not to")
+        raise GaveUp("sent a compressed answer, though it was asked not to")
     events = "event-stream" in response.headers.get("Content-Type", "")
     assert isinstance(response.stream, httpx2.AsyncByteStream)
     response.stream = _Bounded(response.stream, events)

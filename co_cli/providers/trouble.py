@@ -37,7 +37,7 @@ _KINDS = (
      f"See your account with the provider, or {_OTHER}", False),
     ("ModelOverloadedError", "{who} is overloaded{status}{wait}", _AGAIN, True),
     ("ModelUnavailableError", "{who} is not available just now{status}{wait}", _AGAIN, True),
-    ("ModelServerError", "{who} failed with an error of its own{status}", _AGAIN, True),
+    ("ModelServerError", "{who} had an internal error{status}", _AGAIN, True),
     ("ModelTimeoutError", "{late}", _AGAIN, True),
     ("ModelRequestTimeout", "{late}", _AGAIN, True),
     ("ModelConnectionError", "{lost}", "{reach}", True),
