@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from cli import Result, co
 
+from co_cli import agent, knowledge
 from co_cli.cli.knowledge import TABLE
 from co_cli.knowledge import Notebook
 from co_cli.knowledge.context import read_context
@@ -147,6 +148,16 @@ def test_the_examples_in_python_do_what_the_page_says(
         said = capsys.readouterr().out
         assert not printed or said == printed
     assert examples
+
+
+@pytest.mark.parametrize("module", [agent, knowledge])
+def test_every_public_name_is_on_the_page(module: types.ModuleType) -> None:
+    """Red when a name is exported and not told, or told and not exported."""
+    page = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    table = page.partition(f"| from `{module.__name__}` |")[2].partition("\n\n")[0]
+    cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    assert sorted(re.findall(r"`(\w+)`", "".join(cells))) == sorted(module.__all__)
+    assert [name for name in module.__all__ if getattr(module, name, None) is None] == []
 
 
 def test_the_command_that_contributing_adds_works(monkeypatch: pytest.MonkeyPatch) -> None:
