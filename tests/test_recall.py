@@ -97,7 +97,7 @@ def test_what_was_said_is_found_first(
 def test_a_question_about_something_else_gets_no_answer(
     notes: tuple[Notebook, dict[int, str]], query: str
 ) -> None:
-    """Red when the floor of found.py falls."""
+    """Red when the floor under what counts as an answer falls."""
     book, _ = notes
     assert book.recall(query) == []
     assert book.recall(query, strict=False) != []
@@ -283,7 +283,7 @@ def test_who_said_it_and_what_it_answers(tmp_path: Path) -> None:
     assert book.recall("What did Ann do at home?")[0].note.id == 5
     assert "person" in book.recall("What did Ann bake?")[0].why
     assert book.recall("Which cafe did Bob suggest?")[0].note.id == 6
-    assert all(hit.weak for hit in book.recall("What did Zoe buy in Tokyo?"))
+    assert {hit.weak for hit in book.recall("What did Zoe buy in Tokyo?")} == {True}
 
 
 def test_vectors_that_are_owed_are_made_when_the_embedder_answers(tmp_path: Path) -> None:

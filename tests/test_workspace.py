@@ -152,7 +152,7 @@ def test_settings_that_cannot_be_used_are_named() -> None:
     told = [
         str(part.content) for one in seen for part in one.parts if "tool-return" in part.part_kind
     ]
-    assert all("memory_max_count must be a whole number" in text for text in told)
+    assert {"memory_max_count must be a whole number" in text for text in told} == {True}
     assert not NOTES.exists()
 
 
