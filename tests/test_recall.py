@@ -223,6 +223,7 @@ def test_threads_with_notebooks_of_their_own_agree(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("query", "first"),
     [
+        ("what did we decide", "2026-02-20"),
         ("what did we decide yesterday", "2026-02-08"),
         ("what did we decide this week", "2026-02-09"),
         ("what did we decide last week", "2026-02-08"),
@@ -234,12 +235,14 @@ def test_threads_with_notebooks_of_their_own_agree(tmp_path: Path) -> None:
     ],
 )
 def test_a_day_can_be_told_as_people_tell_it(tmp_path: Path, query: str, first: str) -> None:
-    """Today is Monday, the ninth of February 2026."""
+    """Today is Monday, the ninth of February 2026; and the newest note is what comes first where
+    no day is told."""
     (tmp_path / "memories").mkdir()
     days = ["2026-02-09", "2026-02-08", "2026-01-12", "2025-11-10", "2025-08-20", "2024-06-01"]
+    days.append("2026-02-20")  # from a computer whose clock is ahead
     for number, day in enumerate(days, 1):
         head = f'---\nid: {number}\ncreated: "{day}T09:00:00+00:00"\n---\n\n'
-        text = f"{head}We decided on plan {'ABCDEF'[number - 1] * 3}\n"
+        text = f"{head}We decided on plan {'ABCDEFG'[number - 1] * 3}\n"
         (tmp_path / "memories" / f"{number:03d}-x.md").write_text(text)
     book = Notebook(tmp_path, clock=lambda: datetime(2026, 2, 9, 12, tzinfo=UTC))
     assert book.recall(query)[0].note.created[:10] == first
