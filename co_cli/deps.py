@@ -62,11 +62,8 @@ class CoDeps:
 
     def folder(self) -> str:
         """The project's folder now."""
-        return (
-            self.workspace.project
-            if self.workspace
-            else str(self.project or paths.project_folder())
-        )
+        project = self.workspace.project if self.workspace else self.project
+        return str(project or paths.project_folder())
 
     def _said(self) -> dict[str, Any]:
         """The settings that somebody gave here."""

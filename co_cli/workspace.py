@@ -30,12 +30,7 @@ class Workspace:
     With `lenient`, settings that cannot be used are not obeyed, and `trouble` says why.
     """
 
-    def __init__(
-        self,
-        project: AnyPath | None = None,
-        *,
-        lenient: bool = False,
-    ) -> None:
+    def __init__(self, project: AnyPath | None = None, *, lenient: bool = False) -> None:
         self.project = str(project or paths.project_folder())
         self.trust = trust.status(self.project)
         self.trouble: SettingsError | None = None
@@ -58,20 +53,15 @@ class Workspace:
     def open_shelf(self, said: Mapping[str, Any] | None = None, how: How | None = None) -> Shelf:
         """Notebooks of the caller's own; what is `said` counts before the project's settings."""
         settings = self.settings._replace(**said) if said else self.settings
-        return Shelf(
-            Notebook(
-                paths.knowledge_folder(self.project),
-                policy=Policy.of(settings),
-                how=how or _how(settings),
-                origins=Origins(self.project),
-            ),
-            Notebook(
-                paths.user_knowledge(),
-                scope="user",
-                policy=Policy.of(self.own),
-                how=how or _how(self.own),
-            ),
-        )
+        project = Notebook(
+            paths.knowledge_folder(self.project), policy=Policy.of(settings),
+            how=how or _how(settings), origins=Origins(self.project),
+        )  # fmt: skip
+        user = Notebook(
+            paths.user_knowledge(), scope="user", policy=Policy.of(self.own),
+            how=how or _how(self.own),
+        )  # fmt: skip
+        return Shelf(project, user)
 
     def book(self, in_user: bool) -> Notebook:
         """The person's own notebook, or the project's."""

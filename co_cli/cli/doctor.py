@@ -14,7 +14,7 @@ from co_cli.knowledge import doctor
 from co_cli.knowledge.context import read_context
 from co_cli.knowledge.meaning.encoders import broken_weights
 from co_cli.knowledge.pages import Problem
-from co_cli.results import plural
+from co_cli.results import plural, problem_json, problem_text
 
 
 @click.command("doctor")
@@ -37,7 +37,7 @@ def doctor_command(as_json: bool) -> None:
     problems += [Problem(*pair) for _, report in indexes for pair in report.unreadable]
     sound = all(report.state != "broken" for _, report in indexes)
     if as_json:
-        rows = [{"path": p.path, "line": p.line, "reason": p.reason} for p in problems]
+        rows = [problem_json(problem) for problem in problems]
         told = [
             {
                 "path": index,
@@ -52,8 +52,7 @@ def doctor_command(as_json: bool) -> None:
         to_json({"healthy": sound and not rows, "problems": rows, "indexes": told})
     elif problems:
         for problem in problems:
-            where = f"{problem.path}:{problem.line}" if problem.line else problem.path
-            say_line(f"{where}: {problem.reason}")
+            say_line(problem_text(problem))
         notice(f"\n{plural(len(problems), 'problem')}. Co never changes these files by itself.")
     else:
         count = sum(len(book.notes()) for book in workspace.shelf.books())

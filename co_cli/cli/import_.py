@@ -18,7 +18,7 @@ from co_cli.knowledge.importers.collect import collect, plan_import
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.plan import ImportPlan
 from co_cli.knowledge.safety.escape import difference
-from co_cli.results import marks, plural, undo_hint
+from co_cli.results import marks, plural, problem_json, problem_text, undo_hint
 from co_cli.workspace import Workspace
 
 _READ = 200  # passages that an import without a terminal reads closely; the rest is owed
@@ -75,8 +75,7 @@ def _preview(book: Notebook, batch: ImportBatch, plan: ImportPlan) -> None:
         say("context  these lines will be read at the start of every session:")
         quote(difference(book.store.read("context.md"), plan.context, "context.md"))
     for problem in (*plan.refused, *batch.problems):
-        where = f"{problem.path}:{problem.line}" if problem.line else problem.path
-        say_line(f"skipped  {where}: {problem.reason}")
+        say_line(f"skipped  {problem_text(problem)}")
     limit = book.policy.max_count
     over = len(book.notes()) + len(plan.added) - limit
     if plan.added and over > 0:
@@ -89,8 +88,5 @@ def _report(book: Notebook, batch: ImportBatch, plan: ImportPlan) -> dict[str, A
         "added": [{"ref": book.ref(note), "content": note.body} for note in plan.added],
         "known": len(plan.known),
         "context": plan.context is not None,
-        "skipped": [
-            {"path": p.path, "line": p.line, "reason": p.reason}
-            for p in (*plan.refused, *batch.problems)
-        ],
+        "skipped": [problem_json(problem) for problem in (*plan.refused, *batch.problems)],
     }
