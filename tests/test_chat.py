@@ -202,9 +202,9 @@ def test_a_collision_wants_a_choice(server: Server) -> None:
     [
         ("faulty-401", "refused the key"),
         ("faulty-429", "takes no more requests just now"),
-        ("faulty-500", "failed with an error of its own"),
+        ("faulty-500", "had an internal error"),
         ("faulty-cut", "was cut off"),
-        ("faulty-malformed-always", "kept calling a tool wrongly"),
+        ("faulty-malformed-always", "gave no usable answer"),
         ("faulty-twice", "gave no usable answer"),
     ],
 )
@@ -512,7 +512,7 @@ def test_yes_does_not_apply_once_something_came_from_outside() -> None:
 def test_ask_fails_with_a_line_and_a_code(server: Server) -> None:
     done = asked("ask", "hello", **connected(server, "faulty-500"))
     assert (done.code, done.out.strip()) == (1, "")
-    assert done.err.startswith("co: openai:faulty-500 failed with an error of its own (500)")
+    assert done.err.startswith("co: openai:faulty-500 had an internal error (500)")
 
 
 def test_ask_says_that_a_folder_is_not_trusted_and_uses_nothing_of_it(server: Server) -> None:
