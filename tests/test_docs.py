@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import json
 import re
 import shutil
 import sys
 import types
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +176,55 @@ def test_the_command_that_contributing_adds_works(monkeypatch: pytest.MonkeyPatc
     assert co("knowledge", "count") == Result(0, "project: 1\nuser: 0\n")
     assert json.loads(co("knowledge", "count", "--json").out) == {"project": 1, "user": 0}
     assert "Count memories." in co("knowledge", "--help").out
+
+
+def test_every_file_that_contributing_names_holds_what_it_says() -> None:
+    """Red when a file or a name of the table moves: the page must say where it is now."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| [^|]+ \| `(\S+)` \| `(\w+)` \|$", page, re.MULTILINE)
+    assert len(rows) >= 20
+    gone = [
+        (file, name)
+        for file, name in rows
+        if not (ROOT / file).is_file() or name not in _defined(ROOT / file)
+    ]
+    assert gone == []
+    assert [file for file, count in Counter(file for file, _ in rows).items() if count > 1] == []
+    named = set(re.findall(r"`((?:co_cli|tests|docs|scripts|\.ci)/[\w./-]+)`", page))
+    assert sorted(file for file in named if not (ROOT / file).exists()) == ["co_cli/cli/count.py"]
+    targets = re.findall(r"^    make ([a-z-]+)", page, re.MULTILINE)
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert [one for one in targets if not re.search(rf"^{one}:", makefile, re.MULTILINE)] == []
+
+
+def _defined(path: Path) -> set[str]:
+    """The functions, classes and constants of a module."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_bytes(), filename=str(path))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Assign):
+            found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found.add(node.target.id)
+    return found
+
+
+def test_the_tree_in_the_architecture_names_every_module() -> None:
+    """Red when a module comes, goes or changes rooms. Commands are named after themselves."""
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    tree = page[page.index("    co_cli/\n") : page.index("    tests/")].splitlines()[1:]
+    rooms, named = ["co_cli"], set()
+    for line in tree:
+        branch, found, rest = line.partition("── ")
+        if found:
+            del rooms[len(branch) // 4 :]
+            if room := re.match(r"(\w+)/", rest):
+                rooms.append(room[1])
+        named |= {"/".join([*rooms, name]) for name in re.findall(r"\w+\.py\b", line)}
+    modules = {str(path.relative_to(ROOT)) for path in (ROOT / "co_cli").rglob("*.py")}
+    others = {one for one in modules if not one.endswith("__init__.py") and "/cli/" not in one}
+    assert named == others
 
 
 def test_the_picture_in_the_readme_is_what_the_chat_shows() -> None:
