@@ -246,7 +246,7 @@ def validated(
     try:
         validate(header)
     except FormatError as error:
-        lines = content.split("\n", 200)[:200]
+        lines = content.split("\n", 200)[:200] if error.field else ()
         named = (n for n, line in enumerate(lines, 1) if line.split(":")[0].strip() == error.field)
         raise FormatError(str(error), line=next(named, 1)) from None
     return header
