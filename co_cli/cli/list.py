@@ -20,11 +20,11 @@ def list_command(tag: str = "", in_user: bool = False, as_json: bool = False) ->
     """List memories, this project's first, then your own."""
     workspace = open_here()
     shelf = workspace.shelf
-    every = {book: book.notes() for book in ((shelf.user,) if in_user else shelf.books())}
+    every = {book: book.look() for book in ((shelf.user,) if in_user else shelf.books())}
     found = [
         (book, note)
-        for book, notes in every.items()
-        for note in notes
+        for book, look in every.items()
+        for note in look.notes
         if not tag or tag.lower() in (own.lower() for own in note.tags)
     ]
     if as_json:
@@ -33,8 +33,8 @@ def list_command(tag: str = "", in_user: bool = False, as_json: bool = False) ->
         to_json({"count": len(rows), "limit": limit, "memories": rows})
     elif found:
         memory_table(found)
-        counts = [f"{len(notes)} of {book.policy.max_count} ({book.scope})"
-                  for book, notes in every.items()]  # fmt: skip
+        counts = [f"{len(look.notes)} of {book.policy.max_count} ({book.scope})"
+                  for book, look in every.items()]  # fmt: skip
         notice(f"\nTotal memories: {', '.join(counts)}")
         if workspace.trust.foreign and not in_user:
             notice("This folder is not trusted: you see its notes, but no model does.")
@@ -45,7 +45,7 @@ def list_command(tag: str = "", in_user: bool = False, as_json: bool = False) ->
     else:
         notice("No memories saved yet.")
         notice('Try: co learn "We deploy on Tuesdays" --tag decision')
-    notice_unread(sum(len(book.problems) for book in every))
+    notice_unread(sum(len(look.problems) for look in every.values()))
 
 
 def memory_table(memories: list[tuple[Notebook, Note]]) -> None:

@@ -52,7 +52,7 @@ class FolderStore:
 
     def locate(self, path: str, n: int = 0) -> str:
         """Where a file is, or what change `n` keeps of it."""
-        return os.path.join(self.kept_folder(n) if n else self.root, *path.split("/"))
+        return f"{self.kept_folder(n) if n else self.root}/{path}"
 
     def kept_folder(self, n: int) -> str:
         """Where change `n` keeps previous bytes."""
