@@ -124,12 +124,8 @@ def newest(items: Iterable[_Some], row: Callable[[_Some], Row]) -> list[_Some]:
 
 def in_order(found: Iterable[Candidate]) -> list[Candidate]:
     """Those that hold the question as it stands first, the newest of them before; then by score."""
-    ranked = newest(found, lambda one: one.row)
-    ranked.sort(key=_place)
-    return ranked
 
+    def place(one: Candidate) -> tuple[float, ...]:
+        return (-one.exact, "expired" in one.features) if one.exact else (0, -one.score)
 
-def _place(one: Candidate) -> tuple[float, ...]:
-    if one.exact:
-        return -one.exact, float("expired" in one.features)
-    return 0, -one.score
+    return sorted(newest(found, lambda one: one.row), key=place)

@@ -12,7 +12,7 @@ import os
 import struct
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from co_cli.knowledge.store import disk
 
@@ -41,7 +41,7 @@ class Vectors:
 
     def add(self, vectors: Mapping[bytes, bytes]) -> None:
         """Keep these as well; on the disk before it returns."""
-        rows = b"".join(self._row.pack(key, v, zlib.crc32(key + v)) for key, v in vectors.items())
+        rows = self._packed(vectors.items())
         with disk.locked(self.path):
             fd = os.open(self.path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
@@ -67,12 +67,11 @@ class Vectors:
             with self._mapped() as data:
                 ours = data[:_HEAD] == self._head
                 kept = dict(self._rows(data)) if ours else {}
-            rows = [
-                self._row.pack(key, vector, zlib.crc32(key + vector))
-                for key, vector in kept.items()
-                if key in wanted
-            ]
-            disk.replace(self.path, self._head + b"".join(rows))
+            rows = self._packed(row for row in kept.items() if row[0] in wanted)
+            disk.replace(self.path, self._head + rows)
+
+    def _packed(self, rows: Iterable[tuple[bytes, bytes]]) -> bytes:
+        return b"".join(self._row.pack(key, v, zlib.crc32(key + v)) for key, v in rows)
 
     def _rows(self, data: mmap.mmap | bytes) -> Iterator[tuple[bytes, bytes]]:
         whole = _HEAD + (len(data) - _HEAD) // self._row.size * self._row.size
@@ -93,21 +92,15 @@ class Vectors:
     @contextmanager
     def _mapped(self) -> Iterator[mmap.mmap | bytes]:
         """The file's bytes; none where there is no such file or it is no plain one."""
-        try:
+        data = None
+        with suppress(OSError, ValueError):
             fd = os.open(self.path, disk.READ_FLAGS)
-        except OSError:
-            yield b""
-            return
-        try:
-            data = mmap.mmap(fd, 0, access=mmap.ACCESS_READ) if os.fstat(fd).st_size else None
-        except (OSError, ValueError):
-            data = None
-        finally:
-            os.close(fd)
+            try:
+                data = mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
+            finally:
+                os.close(fd)
         if data is None:
             yield b""
-            return
-        try:
-            yield data
-        finally:
-            data.close()
+        else:
+            with data:
+                yield data
