@@ -31,13 +31,13 @@ chat: $(READY) ## talk with Co
 	@exec $(BIN)/co chat
 
 test: $(READY) ## run the whole test suite
-	@$(BIN)/python -m pytest -q -n 2
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 check: $(READY) ## format, lint, types, tests with coverage, docs: what must pass before a commit
 	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/mypy $(wildcard co_cli tests scripts bench)
-	@$(BIN)/python -m pytest -q -n 2 --cov --cov-report=term-missing:skip-covered
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal --cov --cov-report=term-missing:skip-covered
 	@$(BIN)/python scripts/docs.py --check
 
 fix: $(READY) ## mend the format and what the linter can mend
