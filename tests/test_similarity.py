@@ -60,7 +60,7 @@ MISSED = [
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair["old"][:30])
 def test_no_pair_that_differs_in_meaning_is_ever_called_same(pair: dict[str, str]) -> None:
-    """Red when any exception in sameness.py is dropped: strip all punctuation, fold all case...
+    """Red when any exception in similarity.py is dropped: strip all punctuation, fold all case...
     and when a true repetition is no longer found."""
     expected = pair["label"] == "same" and pair["old"] not in MISSED
     assert same(pair["old"], pair["new"]) is expected
