@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import importlib.util
 import json
 import re
@@ -10,6 +11,7 @@ import shutil
 import sys
 import types
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +140,17 @@ _EXAMPLE = re.compile(
 )
 
 
+@pytest.fixture
+def loop() -> Iterator[asyncio.AbstractEventLoop]:
+    """The event loop that `run_sync` finds, closed at the end; one it made would stay open."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield loop
+    asyncio.set_event_loop(None)
+    loop.close()
+
+
+@pytest.mark.usefixtures("loop")
 @pytest.mark.parametrize("page", ["README.md", "docs/api.md"])
 def test_the_examples_in_python_do_what_the_page_says(
     page: str, capsys: pytest.CaptureFixture[str]

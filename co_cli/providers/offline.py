@@ -258,7 +258,7 @@ def _saved(values: Mapping[str, Any], display: str) -> str:
     head += "" if known else f": {said}" if said else "."
     path = str(values.get("path") or display)
     more = [line for line in display.splitlines()[1:] if path not in line]
-    return "\n".join([head, *more])
+    return "\n\n".join([head, *more])  # paragraphs: an answer is markdown
 
 
 def _recalled(hits: Sequence[Mapping[str, Any]]) -> str:
