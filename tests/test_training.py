@@ -31,6 +31,9 @@ def measured() -> list[str]:
     own: dict[str, Any] = json.loads((ROOT / "bench" / "own_notes.json").read_text())
     texts = [note["content"] for note in own["notes"]]
     texts += [one["ask"] for one in own["questions"]] + own["off_topic"]
+    fresh = ROOT / "tests" / "data" / "replacements_fresh.jsonl"
+    for pair in map(json.loads, fresh.read_text().splitlines()):
+        texts += [pair["old"], pair["new"]]
     held = ROOT.parent / "shared" / "data" / "locomo-dev.json"
     if held.is_file():
         for talk in json.loads(held.read_text()):
