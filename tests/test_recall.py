@@ -103,6 +103,15 @@ def test_a_question_about_something_else_gets_no_answer(
     assert book.recall(query, strict=False) != []
 
 
+def test_a_letter_that_is_a_word_finds_a_note_that_shares_nothing_else(tmp_path: Path) -> None:
+    """Red when scripts without spaces are looked for by pairs and threes of letters only."""
+    book = Notebook.open(tmp_path)
+    for text in ("歯医者の次の予約は十二月八日", "カレーには味噌を入れる", "犬を病院に連れて行く"):
+        book.remember(text)
+    hits = book.recall("虫歯を治したい")
+    assert [(hit.note.id, hit.weak) for hit in hits[:1]] == [(1, True)]
+
+
 @pytest.mark.parametrize("size", [12, 40])
 @pytest.mark.parametrize("fusion", ["blend", "rrf"])
 def test_a_word_that_one_note_alone_has_puts_it_first(

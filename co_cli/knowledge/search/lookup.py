@@ -17,11 +17,12 @@ import apsw
 
 from co_cli.knowledge.search.hits import Filters
 from co_cli.knowledge.search.index_writer import key_of
+from co_cli.knowledge.search.words import is_dense
 
 _NEEDLE = 16  # of a longer text, triples side by side tell enough
 _ROW = "id, name, sign, number, created, expires, tags"
 _NEAREST = 120
-_TRIPLES = 200  # of a question that is looked at by its letters
+_ASKED = 200  # letters, and threes of them, of a question that are looked for
 TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2", "tokenchars", "_./#+:@-'")
 
 
@@ -179,19 +180,28 @@ class Lookup:
         return (row for (row,) in found)
 
     def resembling(self, text: str) -> dict[int, float]:
-        """Which share of a folded text's letters by threes each passage has, the rare ones more."""
-        words = [f" {word} " for word in text.split()]
-        triples = {word[at : at + 3] for word in words for at in range(len(word) - 2)}
+        """Which share of a folded text's letters each passage has, the rare ones more.
+
+        Letters go by threes; in scripts without spaces one can be a word, so each counts alone too.
+        """
+        padded = [f" {word} " for word in text.split()]
+        asked = {word[at : at + 3] for word in padded for at in range(len(word) - 2)}
+        asked.update(filter(is_dense, text))
         total = self.passages()
         found: dict[int, float] = {}
         whole = 0.0
-        for triple in sorted(triples)[:_TRIPLES]:
-            rows = [row for row in self.holding(triple)]
+        for letters in sorted(asked)[:_ASKED]:
+            rows = [*(self.holding(letters) if len(letters) == 3 else self._starting(letters))]
             weight = math.log((total + 1) / (len(rows) + 0.5))
             whole += max(weight, 0.0)
             for row in rows if 3 * len(rows) <= total + 6 else ():
                 found[row] = found.get(row, 0.0) + weight
         return {row: share / whole for row, share in found.items()} if whole else {}
+
+    def _starting(self, letter: str) -> Iterator[int]:
+        """The passages with this letter of a script without spaces: each starts a term there."""
+        found = self._get("SELECT rowid FROM terms WHERE terms MATCH ?", f'"{letter}"*')
+        return (row for (row,) in found)
 
     # The meaning
 
