@@ -206,11 +206,11 @@ def test_at_a_terminal_a_note_can_be_kept_without_its_secret() -> None:
     assert "rule assigned-secret" in shown
     kept = "the password for the staging box is [in 1Password, vault Infra]"
     assert loads("knowledge", "show", "1")["content"] == kept
-    with Terminal("learn", "the root pass" + "word is Win" + "ter2027!") as terminal:
+    with Terminal("learn", "our Grafana API key is Win" + "ter2027!") as terminal:
         terminal.expect("[c]ancel")
         terminal.type("k\n")
         shown += terminal.end().out
-    assert loads("knowledge", "show", "2")["content"] == "the root password is [left out]"
+    assert loads("knowledge", "show", "2")["content"] == "our Grafana API key is [left out]"
     assert "ter202" not in shown
     assert b"ter202" not in everything_in(Path()) + everything_in(Path.home())
 
