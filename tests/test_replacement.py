@@ -63,6 +63,7 @@ def test_replacements_are_noticed_and_little_else(
         (THURSDAY, "Maybe the deploy day is moved to Monday instead"),
         (THURSDAY, "We deploy on Mondays too now"),
         ("My cat is called Momo", "we've switched to Django"),
+        ("the password of the box is [in the vault]", "the root password is [left out]"),
         ("The shop runs on AWS", "my blog moved to Netlify"),
         (THURSDAY, ""),
         ("", THURSDAY),

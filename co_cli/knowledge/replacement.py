@@ -44,7 +44,7 @@ _MARKS = {"i": "my", "me": "my", "are": "is"} | {
 _NOT = re.compile(r"\b(?:not|never|no|without|off|\w{2,9}n't)\b")
 _CHANGE = re.compile(
     r"\b(?:no longer|no more|any ?more|instead|in place of|rather|from now on|these days|after all|"
-    r"rid of|gone|left|quit|(?:gave|given) up|(?:took|taken) over|(?:stepped|shut) down|"
+    r"rid of|gone|left(?! out)|quit|(?:gave|given) up|(?:took|taken) over|(?:stepped|shut) down|"
     r"(?<!\bbe )(?<!\bis )(?<!\bare )(?:moved|migrated|switched|changed|renamed|replaced|dropped|"
     r"upgraded|downgraded|converted|rewrote|rewritten|rebuilt|ported|raised|lowered|increased|"
     r"reduced|doubled|halved|extended|shortened|slipped|pushed|postponed|delayed|stopped|cancelled|"
