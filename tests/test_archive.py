@@ -15,7 +15,7 @@ from co_cli.errors import FormatError, MovedOn
 from co_cli.knowledge.doctor import diagnose
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.purge import find_copies, purge
-from co_cli.knowledge.store import JOURNAL
+from co_cli.knowledge.store import JOURNAL, exchange
 from co_cli.knowledge.store.files import FolderStore
 from co_cli.paths import GITIGNORE
 from co_cli.results import aside_text
@@ -248,3 +248,9 @@ def test_a_purge_takes_what_a_change_could_not_give_back(book: Notebook) -> None
     purge(book, find_copies(book, 1))
     left = [path for path in Path(book.root).rglob("*.md") if "pytest" in path.read_text()]
     assert left == []
+
+
+def test_an_exchange_that_fails_is_an_error_and_no_reason_to_do_without(tmp_path: Path) -> None:
+    """Red when only systems that cannot exchange are told apart from a file that is gone."""
+    with pytest.raises(FileNotFoundError):
+        exchange._exchange(str(tmp_path / "gone"), str(tmp_path / "gone too"))

@@ -181,6 +181,15 @@ def test_cut_only_archives(tmp_path: Path) -> None:
     assert texts(book)[1] == "aaaaaaaaa"
 
 
+def test_a_note_that_replaces_another_crosses_no_limit(tmp_path: Path) -> None:
+    """Red when the note that goes is counted beside the one that comes in its place."""
+    book = Notebook(tmp_path, policy=Policy(max_count=2))
+    book.remember("We deploy on Tuesdays")
+    book.remember("The office cat is called Ada")
+    saved = book.remember("We deploy on Thursdays", similar="update")
+    assert (saved.action, saved.over, saved.decayed) == ("updated", 0, [])
+
+
 def test_decay_passes_by_protected_pinned_and_consolidated_notes(tmp_path: Path) -> None:
     book = Notebook(tmp_path, policy=Policy(max_count=4, percentage=0.5))
     book.remember("a" * 9, fields={"decay_protected": True})

@@ -15,6 +15,7 @@ import pytest
 from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.search.hits import Filters
+from co_cli.knowledge.search.query import Query
 from co_cli.knowledge.shelf import Shelf
 from co_cli.knowledge.store import disk
 from co_cli.knowledge.store.files import is_settled
@@ -255,6 +256,23 @@ def test_a_day_can_be_told_as_people_tell_it(tmp_path: Path, query: str, first: 
         (tmp_path / "memories" / f"{number:03d}-x.md").write_text(text)
     book = Notebook(tmp_path, clock=lambda: datetime(2026, 2, 9, 12, tzinfo=UTC))
     assert book.recall(query)[0].note.created[:10] == first
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("who was there on 5 may", [(0, 5, 5)]),
+        ("what was planned for may 2025", [(2025, 5, 0)]),
+        ("who said so in March?", [(0, 3, 0)]),
+        ("who may deploy", []),
+        ("how long did they march", []),
+    ],
+)
+def test_may_and_march_are_months_only_where_they_are_told_as_such(
+    text: str, days: list[tuple[int, int, int]]
+) -> None:
+    """Red when a day or a year beside the word does not make it a month, or nothing has to."""
+    assert Query(text).days == days
 
 
 def test_a_long_note_does_not_take_every_place(tmp_path: Path) -> None:
