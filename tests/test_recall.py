@@ -258,6 +258,14 @@ def test_a_day_can_be_told_as_people_tell_it(tmp_path: Path, query: str, first: 
     assert book.recall(query)[0].note.created[:10] == first
 
 
+def test_one_letter_that_is_a_word_is_found_inside_another(tmp_path: Path) -> None:
+    """Red when a single letter of a script without spaces is looked for as a whole word alone."""
+    book = Notebook(tmp_path)
+    book.remember("会議室に黒猫がいます")
+    book.remember("明日は雨です")
+    assert [hit.note.id for hit in book.recall("where is the 猫")] == [1]
+
+
 @pytest.mark.parametrize(
     ("text", "days"),
     [
