@@ -14,6 +14,7 @@ import pytest
 
 from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.search import words
 from co_cli.knowledge.search.hits import Filters
 from co_cli.knowledge.search.query import Query
 from co_cli.knowledge.shelf import Shelf
@@ -256,6 +257,22 @@ def test_a_day_can_be_told_as_people_tell_it(tmp_path: Path, query: str, first: 
         (tmp_path / "memories" / f"{number:03d}-x.md").write_text(text)
     book = Notebook(tmp_path, clock=lambda: datetime(2026, 2, 9, 12, tzinfo=UTC))
     assert book.recall(query)[0].note.created[:10] == first
+
+
+@pytest.mark.parametrize(
+    ("word", "terms"),
+    [
+        ("struck", ["strike"]),
+        ("television", ["tv"]),
+        ("py", ["python"]),
+        ("kids", ["child"]),
+        ("l'os", ["os"]),
+        ("rock'n'roll", ["rock", "roll"]),
+    ],
+)
+def test_a_word_is_looked_for_as_its_kin_and_by_its_parts(word: str, terms: list[str]) -> None:
+    """Red when a form has no base, or a part of two letters is dropped."""
+    assert list(words.terms(word)) == terms
 
 
 def test_one_letter_that_is_a_word_is_found_inside_another(tmp_path: Path) -> None:
