@@ -276,6 +276,17 @@ def test_a_part_is_taken_out_of_a_summary_old_and_new(book: Notebook, old: bool)
     assert "Lions roar" in book.find(3).body
 
 
+def test_a_part_of_a_summary_of_old_is_known_by_the_mark_that_conversations_record(
+    book: Notebook,
+) -> None:
+    """G8. Red when a conversation that the part entered is looked for by the note's mark alone."""
+    uids = [book.remember(text).note.uid for text in ("Zebras are striped", "Lions roar")]
+    summary = decay(book)
+    raw = Path(summary.path).read_text()
+    Path(summary.path).write_text(raw.replace(f", {uids[0]}", "").replace(f", {uids[1]}", ""))
+    assert f"{summary.mark}#1" in find_copies(book, "1").marks
+
+
 def test_a_part_that_a_person_rewrote_stays_and_is_told(book: Notebook) -> None:
     book.remember("Zebras are striped")
     book.remember("Lions roar")
