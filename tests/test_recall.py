@@ -275,6 +275,14 @@ def test_a_word_is_looked_for_as_its_kin_and_by_its_parts(word: str, terms: list
     assert list(words.terms(word)) == terms
 
 
+def test_a_word_of_a_question_is_found_inside_a_longer_one(tmp_path: Path) -> None:
+    """Red when only a whole question is looked for inside words, and not each word of it."""
+    book = Notebook(tmp_path)
+    book.remember("Releases go through qzfrobnicator")
+    book.remember("The kitchen has a new kettle")
+    assert [hit.note.id for hit in book.recall("who knows about obnicat")] == [1]
+
+
 def test_one_letter_that_is_a_word_is_found_inside_another(tmp_path: Path) -> None:
     """Red when a single letter of a script without spaces is looked for as a whole word alone."""
     book = Notebook(tmp_path)
