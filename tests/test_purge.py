@@ -14,7 +14,7 @@ import pytest
 from cli import Terminal, co
 from faults import Call, Crash, Fault, Shim
 
-from co_cli.errors import DiskTrouble
+from co_cli.errors import DiskTrouble, NotFound
 from co_cli.knowledge import Notebook, Policy
 from co_cli.knowledge.doctor import diagnose
 from co_cli.knowledge.format.note import Note
@@ -285,6 +285,15 @@ def test_a_part_of_a_summary_of_old_is_known_by_the_mark_that_conversations_reco
     raw = Path(summary.path).read_text()
     Path(summary.path).write_text(raw.replace(f", {uids[0]}", "").replace(f", {uids[1]}", ""))
     assert f"{summary.mark}#1" in find_copies(book, "1").marks
+
+
+def test_a_name_that_no_note_has_takes_no_part_out_of_a_summary(book: Notebook) -> None:
+    """G8. Red when what is no number counts as one."""
+    for text in ("Zebras are striped", "Lions roar"):
+        book.remember(text)
+    decay(book)
+    with pytest.raises(NotFound):
+        find_copies(book, "no-such-note")
 
 
 def test_a_part_that_a_person_rewrote_stays_and_is_told(book: Notebook) -> None:
