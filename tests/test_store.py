@@ -29,6 +29,7 @@ from co_cli.knowledge import (
 from co_cli.knowledge.doctor import diagnose
 from co_cli.knowledge.policy import Similar
 from co_cli.knowledge.purge import find_copies, purge
+from co_cli.knowledge.store import is_note
 
 NOON = datetime(2026, 2, 9, 12, 0, tzinfo=UTC)
 FACTS = ["Apples are red", "Bears sleep in winter", "Clocks tick", "Dogs bark at night"]
@@ -354,3 +355,9 @@ def _told(book: Notebook) -> tuple[object, ...]:
 
 TestBothStores = BothStores.TestCase
 TestBothStores.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+
+
+def test_only_a_markdown_file_that_is_not_hidden_is_taken_for_a_note() -> None:
+    """Red when an editor's copy, a hidden file or another kind of file is read as a memory."""
+    names = ("001-a.md", ".001-a.md", "001-a.txt", "001-a.md~")
+    assert [name for name in names if is_note(name)] == ["001-a.md"]
