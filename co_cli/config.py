@@ -12,7 +12,7 @@ from co_cli import paths
 from co_cli.errors import CoError, FormatError, SettingsError, nearest
 from co_cli.knowledge.format.json_reader import read_json
 from co_cli.knowledge.format.note import decode
-from co_cli.knowledge.safety.escape import visible
+from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.store import disk
 from co_cli.paths import AnyPath
 
@@ -187,7 +187,7 @@ def _project_file() -> str:
 
 
 def _from_file(path: AnyPath, of_project: bool, warnings: list[str]) -> dict[str, Any]:
-    shown = visible(paths.short(path), keep="")
+    shown = escape(paths.short(path), keep="")
     rows = {row.name: row for row in TABLE}
     found: dict[str, Any] = {}
     unused = 0
@@ -233,7 +233,7 @@ def _read(path: AnyPath, shown: str) -> dict[str, Any]:
         found = read_json(decode(data).removeprefix("\ufeff")) if data else {}
     except FormatError as error:
         line = f", line {error.line}," if error.line else ""
-        raise SettingsError(f"{shown}{line} {visible(str(error), keep='')}") from error
+        raise SettingsError(f"{shown}{line} {escape(str(error), keep='')}") from error
     if not isinstance(found, dict):
         raise SettingsError(f'{shown} must be an object such as {{"memory_max_count": 200}}')
     return found
@@ -253,7 +253,7 @@ def _nearest(name: str, known: Iterable[str]) -> str:
 
 
 def _quoted(name: str) -> str:
-    return "'" + visible(name[:64], keep="") + "'"
+    return "'" + escape(name[:64], keep="") + "'"
 
 
 def _shown(value: object) -> str:

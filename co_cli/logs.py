@@ -13,7 +13,7 @@ from logging.handlers import RotatingFileHandler
 from co_cli import paths as folders
 from co_cli.errors import CoError
 from co_cli.knowledge.format.note import Note
-from co_cli.knowledge.safety.escape import visible
+from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.store import disk
 
 _LARGEST = 1024 * 1024
@@ -38,7 +38,7 @@ class _Private(RotatingFileHandler):
 
     def format(self, record: logging.LogRecord) -> str:
         """One line, whatever the names in it hold."""
-        return visible(super().format(record), keep="")
+        return escape(super().format(record), keep="")
 
 
 def start(level: str, *, content: bool = False) -> None:

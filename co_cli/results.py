@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.pages import Problem
-from co_cli.knowledge.safety.escape import visible
+from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.search.hits import Hit, Recall
 
 if TYPE_CHECKING:  # what only read something never loads what writes
@@ -120,7 +120,7 @@ def saved_json(book: Notebook, saved: Saved) -> dict[str, Any]:
 def saved_text(book: Notebook, saved: Saved) -> str:
     """What a save did, in words, with what to type next."""
     note, ref = saved.note, saved.ref
-    lines = [f"✓ Saved memory {ref}: {visible(note.name, keep='')}"]
+    lines = [f"✓ Saved memory {ref}: {escape(note.name, keep='')}"]
     if saved.action == "consolidated":
         words = ", with your new wording" if saved.reworded else ""
         lines = [f"✓ Consolidated memory {ref}, which says the same{words}."]
@@ -129,7 +129,7 @@ def saved_text(book: Notebook, saved: Saved) -> str:
                 f"Memory {ref} already says this and is protected; nothing changed.",
                 f"To change it: co knowledge unprotect {ref}",
             ]
-    lines.append(f"Location: {visible(note.path, keep='')}")
+    lines.append(f"Location: {escape(note.path, keep='')}")
     if saved.action == "consolidated" and saved.change and saved.reworded:
         lines.append(f"To get the old wording back: {undo_hint(book)}")
     elif note.meta.get("expires"):
@@ -168,7 +168,7 @@ def replaced_text(book: Notebook, hit: Hit) -> str:
 def aside_text(book: Notebook) -> list[str]:
     """Where an edit may be that came at the very moment of a change."""
     return [
-        f"{visible(path, keep='')} was being edited at the same moment; "
+        f"{escape(path, keep='')} was being edited at the same moment; "
         "compare it with the memory of that name (co knowledge doctor)."
         for path in book.store.aside
     ]

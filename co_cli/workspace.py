@@ -17,7 +17,7 @@ from co_cli.knowledge.policy import Policy
 from co_cli.knowledge.search.hits import How
 from co_cli.knowledge.shelf import Shelf
 from co_cli.paths import AnyPath
-from co_cli.trust.foreign import Origins
+from co_cli.trust.foreign import ProjectOrigins
 
 if TYPE_CHECKING:
     from co_cli.knowledge.meaning.encoders import Embedder
@@ -55,7 +55,7 @@ class Workspace:
         settings = self.settings._replace(**said) if said else self.settings
         project = Notebook(
             paths.knowledge_folder(self.project), policy=Policy.of(settings),
-            how=how or _how(settings), origins=Origins(self.project),
+            how=how or _how(settings), origins=ProjectOrigins(self.project),
         )  # fmt: skip
         user = Notebook(
             paths.user_knowledge(), scope="user", policy=Policy.of(self.own),
@@ -69,7 +69,7 @@ class Workspace:
 
     def new_notes(self) -> list[Note]:
         """What git brought into a folder that is known, and that nobody here agreed to yet."""
-        return Origins(self.project).new() if self.trust.known else []
+        return ProjectOrigins(self.project).new() if self.trust.known else []
 
     def untrusted(self, notes: Iterable[Note]) -> set[str]:
         """The paths of those of the project's notes that no model is shown."""

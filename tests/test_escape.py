@@ -7,7 +7,7 @@ import unicodedata
 
 import pytest
 
-from co_cli.knowledge.safety.escape import MOST_DIFF_LINES, difference, rows, visible
+from co_cli.knowledge.safety.escape import MOST_DIFF_LINES, difference, escape, rows
 
 
 @pytest.mark.parametrize(
@@ -29,12 +29,12 @@ from co_cli.knowledge.safety.escape import MOST_DIFF_LINES, difference, rows, vi
 )
 def test_what_hides_is_shown(text: str, shown: str) -> None:
     """G13. Red when any of these characters reaches the terminal as it is."""
-    assert visible(text) == shown
+    assert escape(text) == shown
 
 
 def test_what_is_kept_is_chosen() -> None:
-    assert visible("a\nb\tc\r", keep="") == "a\\x0ab\\x09c\\x0d"
-    assert visible("a\nb\tc\r", keep="\r\n") == "a\nb\\x09c\r"
+    assert escape("a\nb\tc\r", keep="") == "a\\x0ab\\x09c\\x0d"
+    assert escape("a\nb\tc\r", keep="\r\n") == "a\nb\\x09c\r"
 
 
 # Format characters that are drawn: number signs and the like.
@@ -47,7 +47,7 @@ def test_every_control_and_format_character_is_shown() -> None:
     left = {
         character
         for character in map(chr, range(sys.maxunicode + 1))
-        if unicodedata.category(character) in hidden and visible(character, keep="") == character
+        if unicodedata.category(character) in hidden and escape(character, keep="") == character
     }
     assert left <= set(DRAWN)
 

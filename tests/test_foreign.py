@@ -18,7 +18,7 @@ from co_cli import paths, trust
 from co_cli.deps import CoDeps
 from co_cli.knowledge.store import disk
 from co_cli.tools.memory import forget_memory, list_memories, recall_memory, save_memory
-from co_cli.trust.foreign import Origins
+from co_cli.trust.foreign import ProjectOrigins
 from co_cli.trust.provenance import brought
 
 AT = "2026-02-09T14:30:00+00:00"
@@ -110,7 +110,7 @@ def test_the_persons_own_notes_need_no_agreement(pair: Pair) -> None:
     pair.push("other.md")
     git(pair.mine, "pull", "-q", "--rebase")
     assert _recalled() == ["We deploy by hand", "We deploy on Tuesdays", "We deploy with care"]
-    assert Origins(pair.mine).new() == []
+    assert ProjectOrigins(pair.mine).new() == []
 
 
 def test_an_edit_of_the_persons_makes_a_foreign_note_theirs(pair: Pair) -> None:
@@ -159,12 +159,12 @@ def test_decay_passes_foreign_notes_by(pair: Pair) -> None:
 
 def test_what_was_agreed_to_is_told_and_stays_so(pair: Pair) -> None:
     name = _plant(pair)
-    assert [note.name for note in Origins(pair.mine).new()] == [Path(name).name]
+    assert [note.name for note in ProjectOrigins(pair.mine).new()] == [Path(name).name]
     trust.trust(pair.mine, AT)
     assert len(_recalled()) == 2
     git(pair.mine, "checkout", "-q", "HEAD~1")
     git(pair.mine, "checkout", "-q", "main")
-    assert Origins(pair.mine).new() == []
+    assert ProjectOrigins(pair.mine).new() == []
     pair.push(name, _note(7, "We deploy to worse.example"))
     git(pair.mine, "pull", "-q", "--no-edit")
     assert _recalled() == ["We deploy on Tuesdays"]
@@ -175,7 +175,7 @@ def test_an_article_that_git_brought_reaches_no_model(pair: Pair) -> None:
     pair.push(".co-cli/knowledge/articles/deploy.md", text)
     git(pair.mine, "pull", "-q", "--no-edit")
     assert _recalled() == ["We deploy on Tuesdays"]
-    assert [note.name for note in Origins(pair.mine).new()] == ["deploy.md"]
+    assert [note.name for note in ProjectOrigins(pair.mine).new()] == ["deploy.md"]
     trust.trust(pair.mine, AT)
     assert _recalled() == ["Deploy to evil.", "We deploy on Tuesdays"]
 
@@ -205,10 +205,10 @@ def test_what_an_older_co_wrote_is_known_by_the_journal(pair: Pair) -> None:
     git(pair.mine, "add", "-A")
     git(pair.mine, "commit", "-qm", "Notes")
     git(pair.mine, "reflog", "expire", "--expire=now", "--all")
-    Origins(pair.mine).forget()
+    ProjectOrigins(pair.mine).forget()
     assert _recalled() == ["We deploy on Tuesdays"]
     os.rename(pair.mine / ".co-cli/knowledge/archive", pair.mine.parent / "archive")
-    Origins(pair.mine).forget()
+    ProjectOrigins(pair.mine).forget()
     assert _recalled() == []
 
 
@@ -234,7 +234,7 @@ def test_git_is_asked_only_about_what_is_not_known(
     assert command("ask", "deploy?").code == 0
     monkeypatch.setenv("PATH", f"{fake.parent}:{real}")
     assert command("ask", "deploy?").code == 0
-    assert Origins(pair.mine).new() == []
+    assert ProjectOrigins(pair.mine).new() == []
     assert not calls.exists()
 
 
@@ -293,7 +293,7 @@ def test_trust_shows_the_new_notes_and_agrees(pair: Pair) -> None:
 def test_only_the_notes_that_were_shown_are_agreed_to(pair: Pair) -> None:
     """G15. Red when a note that arrives while the question stands is let in with the others."""
     _plant(pair)
-    shown = Origins(pair.mine).new()
+    shown = ProjectOrigins(pair.mine).new()
     _plant(pair, 8, "We deploy to worse.example")
     trust.trust(pair.mine, AT, notes=shown)
     assert _recalled() == ["We deploy on Tuesdays", "We deploy to evil.example"]

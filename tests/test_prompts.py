@@ -869,7 +869,7 @@ def test_text_that_is_no_tag_stays_as_it_is(text: str) -> None:
 
 
 def test_no_hidden_character_splits_a_tag_unseen() -> None:
-    """G13. Red when `visible` and the envelope do not agree on what is hidden."""
+    """G13. Red when `escape` and the envelope do not agree on what is hidden."""
     for character in map(chr, range(sys.maxunicode + 1)):
         kind = unicodedata.category(character)
         if kind in ("Cc", "Cf", "Zl", "Zp", "Zs", "Mn", "Me", "Cs"):

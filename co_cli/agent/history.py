@@ -31,7 +31,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from co_cli.knowledge.safety.escape import visible
+from co_cli.knowledge.safety.escape import escape
 
 STOPPED = "[stopped before it finished; its result is unknown]"
 SUMMARY_BEGIN = (
@@ -145,7 +145,7 @@ def with_summary(summary: str, recent: Messages, origins: Sequence[str] = ()) ->
 
     Every line of it is quoted, so that nothing in it can pass for its end, or for more.
     """
-    text = visible(_clipped(summary.strip(), SUMMARY_LIMIT))
+    text = escape(_clipped(summary.strip(), SUMMARY_LIMIT))
     quoted = "\n".join(f"> {line}" for line in text.split("\n"))
     content = TextContent(
         f"{SUMMARY_BEGIN}\n{quoted}\n{SUMMARY_END}",
@@ -376,7 +376,7 @@ def _quoted(content: Any) -> str:
         content = "(a file)"
     elif isinstance(content, Mapping):
         content = json.dumps(content, ensure_ascii=False, default=str)
-    return visible(_clipped("" if content is None else str(content), _QUOTED_LIMIT))
+    return escape(_clipped("" if content is None else str(content), _QUOTED_LIMIT))
 
 
 def _clipped(text: str, longest: int) -> str:

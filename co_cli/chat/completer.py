@@ -10,7 +10,7 @@ from prompt_toolkit.document import Document
 from co_cli.chat import slash
 from co_cli.errors import CoError
 from co_cli.knowledge import Shelf
-from co_cli.knowledge.safety.escape import visible
+from co_cli.knowledge.safety.escape import escape
 
 
 class SlashCompleter(Completer):
@@ -44,7 +44,7 @@ class SlashCompleter(Completer):
                 for note in notes:
                     ref = book.ref(note)
                     if ref.startswith(start):
-                        meta = visible(note.summary, keep="")
+                        meta = escape(note.summary, keep="")
                         yield Completion(ref, -len(start), display_meta=meta)
         except CoError:
             return

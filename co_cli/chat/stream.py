@@ -16,7 +16,7 @@ from rich.markdown import Markdown
 from rich.spinner import Spinner
 from rich.text import Text
 
-from co_cli.knowledge.safety.escape import hanging, visible
+from co_cli.knowledge.safety.escape import escape, hanging
 
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
 _SPARE = 4  # lines of the screen that the block being written leaves free
@@ -47,7 +47,7 @@ class StreamView:
 
     def words(self, text: str) -> None:
         """More of the answer; what is complete is printed for good."""
-        self.tail += visible(text)
+        self.tail += escape(text)
         self.doing = ""
         done, self.tail = split(self.tail)
         if done.strip():
@@ -57,7 +57,7 @@ class StreamView:
     def busy(self, doing: str) -> None:
         """Say what is going on; the words so far are complete."""
         self._flush()
-        self.doing = visible(doing, keep="")
+        self.doing = escape(doing, keep="")
         self._draw()
 
     def note(self, text: str) -> None:

@@ -26,7 +26,7 @@ from co_cli.cli.output import explain, notice
 from co_cli.cli.session import build_prompt, enter, log_content, log_level, with_model
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
-from co_cli.knowledge.safety.escape import visible
+from co_cli.knowledge.safety.escape import escape
 from co_cli.providers import models
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ async def _answer(session: Session, text: str, piped: str) -> bool:
     async for event in session.turn(text, attached):
         match event:
             case TextDelta():
-                click.echo(visible(event.text), nl=False)
+                click.echo(escape(event.text), nl=False)
                 said = True
             case ToolFinished() if event.text and event.tool in WRITES:
                 notice(event.text)

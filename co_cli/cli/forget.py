@@ -20,7 +20,7 @@ from co_cli.knowledge.format.note import number_of
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.pages import Ref, named
 from co_cli.knowledge.purge import Copies, find_copies
-from co_cli.knowledge.safety.escape import visible
+from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.search.scan import holds
 from co_cli.knowledge.shelf import Shelf
 from co_cli.results import plural
@@ -96,7 +96,7 @@ def _purge(book: Notebook, ref: Ref, yes: bool, with_earlier: bool) -> dict[str,
         notice(line)
     talks = _conversations(book, copies, yes)
     for line in transcripts.described(talks):
-        notice(f"co: this conversation will be deleted too: {visible(line, keep='')}")
+        notice(f"co: this conversation will be deleted too: {escape(line, keep='')}")
     quoting = logs.content_logs()
     if quoting:
         notice("co: the log quotes memories and will be deleted too")

@@ -10,7 +10,7 @@ import click
 
 from co_cli.cli.here import open_here
 from co_cli.errors import CoError
-from co_cli.knowledge.safety.escape import visible
+from co_cli.knowledge.safety.escape import escape
 
 if TYPE_CHECKING:
     import click.shell_completion
@@ -55,7 +55,7 @@ class RefType(click.ParamType[str]):
         except CoError:
             return []
         return [  # click has loaded this module to ask us
-            click.shell_completion.CompletionItem(ref, help=visible(text, keep=""))
+            click.shell_completion.CompletionItem(ref, help=escape(text, keep=""))
             for ref, text in found
             if ref.startswith(incomplete)
         ]

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from co_cli.knowledge.safety.escape import BAR, HIDDEN, drawn, hanging, rows, visible, widest
+from co_cli.knowledge.safety.escape import BAR, HIDDEN, drawn, escape, hanging, rows, widest
 from co_cli.results import plural
 
 _CELL = 30  # columns of a table's cell at most, but for the last
@@ -48,7 +48,7 @@ def columns() -> int:
 
 
 def _laid_out(text: str, keep: str, *, on_screen: bool) -> str:
-    return "\n".join(hanging(text, columns(), keep=keep)) if on_screen else visible(text, keep=keep)
+    return "\n".join(hanging(text, columns(), keep=keep)) if on_screen else escape(text, keep=keep)
 
 
 def say(text: str = "") -> None:
@@ -71,7 +71,7 @@ def quote(text: str) -> None:
 
 def styled(text: str, style: str = "") -> str:
     """A piece of an answer for `paint`: bold, dim or ref, where there is colour."""
-    shown = visible(text.replace("\r\n", "\n"))
+    shown = escape(text.replace("\r\n", "\n"))
     return f"{_STYLES[style][0]}{shown}{_PLAIN}" if style and has_colour() else shown
 
 
@@ -126,7 +126,7 @@ def _escaped(found: re.Match[str]) -> str:
 
 def table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
     """Lines as a table on a terminal, tab-separated elsewhere."""
-    shown = [[visible(cell, keep="") for cell in line] for line in lines]
+    shown = [[escape(cell, keep="") for cell in line] for line in lines]
     if not sys.stdout.isatty():
         click.echo("\n".join("\t".join(line) for line in shown))
         return

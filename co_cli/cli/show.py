@@ -10,7 +10,7 @@ from co_cli.cli.output import notice, say, to_json
 from co_cli.cli.questions import act_on
 from co_cli.errors import NotFound
 from co_cli.knowledge.notebook import Notebook
-from co_cli.knowledge.safety.escape import visible
+from co_cli.knowledge.safety.escape import escape
 from co_cli.results import note_json
 
 
@@ -39,4 +39,4 @@ def show_command(ref: str, in_user: bool, as_json: bool) -> None:
         to_json(note_json(book, note))
     else:
         text = note.raw.decode().lstrip("\ufeff").replace("\r\n", "\n").rstrip("\n")
-        click.echo(visible(text))  # the file as it is, to be copied from
+        click.echo(escape(text))  # the file as it is, to be copied from

@@ -17,7 +17,7 @@ from co_cli.knowledge.format.note import Note, now, timestamp
 from co_cli.knowledge.safety.hidden_text import find_hidden
 from co_cli.knowledge.store import disk
 from co_cli.results import plural
-from co_cli.trust.foreign import Origins
+from co_cli.trust.foreign import ProjectOrigins
 from co_cli.workspace import Workspace
 
 _MOST_SHOWN, _LONGEST = 20, 1000  # notes, and characters of one, that are shown before a question
@@ -58,7 +58,7 @@ def ask_trust(workspace: Workspace, notes: list[Note], yes: bool, quiet: bool) -
     status = workspace.trust
     files = (*status.new, *status.changed)
     if not status.known:
-        notes = list(Origins(workspace.project).notes())
+        notes = list(ProjectOrigins(workspace.project).notes())
     for relpath in files if not quiet else ():
         say(f"{'Changed' if relpath in status.changed else 'New'}: {relpath}")
         quote(trusting.diff(workspace.project, relpath, status.present))

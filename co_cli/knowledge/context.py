@@ -19,7 +19,7 @@ from co_cli.knowledge.format.frontmatter import (
     validated,
 )
 from co_cli.knowledge.format.note import decode
-from co_cli.knowledge.safety.escape import visible
+from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.store import disk
 from co_cli.paths import AnyPath
 
@@ -92,12 +92,12 @@ class Receipt(NamedTuple):
             lines.append(f"ERROR: {what} {SIZE_LIMIT}; {cut} were left out. Shorten context.md.")
         elif self.size > SIZE_TARGET:
             lines.append(f"WARNING: {what} {SIZE_TARGET}. Consider shortening context.md.")
-        return [visible(line, keep="") for line in lines]
+        return [escape(line, keep="") for line in lines]
 
     def details(self) -> list[str]:
         """The receipt file by file."""
         lines = [*map(str, self.files), *(f"skipped: {skip}" for skip in self.skipped)]
-        return [visible(line, keep="") for line in lines]
+        return [escape(line, keep="") for line in lines]
 
     def as_json(self) -> dict[str, Any]:
         """The receipt as plain values."""
@@ -225,7 +225,7 @@ def _cut(source: _Source, room: int, starved: bool) -> tuple[str, int]:
 
 
 def _notice(path: AnyPath, left_out: int) -> str:
-    where = visible(str(path), keep="")
+    where = escape(str(path), keep="")
     return f"[cut here: {left_out:,} bytes of {where} left out; shorten the file]"
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple, NoReturn
 from co_cli.errors import Ambiguous, CoError, FormatError, NotFound
 from co_cli.knowledge.format.frontmatter import MAX_ID
 from co_cli.knowledge.format.note import Note, number_of, parse, parse_article
-from co_cli.knowledge.safety.escape import visible
+from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.store import JOURNAL, Entry, Store, previous
 
 MEMORIES, ARTICLES = "memories", "articles"
@@ -38,7 +38,7 @@ def pick(ref: Ref, notes: Iterable[Note], prefix: str = "") -> Note | None:
     found = named(ref, notes)
     if len(found) <= 1:
         return found[0] if found else None
-    names = [prefix + visible(note.name[:-3], keep="") for note in found]
+    names = [prefix + escape(note.name[:-3], keep="") for note in found]
     raise Ambiguous(
         f"{len(found)} memories are called {prefix}{ref}",
         choices=found,
@@ -150,7 +150,7 @@ class Pages:
         files = [(problem.path, os.path.basename(problem.path)) for problem in look.problems]
         broken = [path for path, file in files if name in (file[:-3], str(number_of(file) or ""))]
         if broken:
-            hint = f"{visible(broken[0], keep='')} cannot be read: co knowledge doctor"
+            hint = f"{escape(broken[0], keep='')} cannot be read: co knowledge doctor"
         elif named(name, [note for _, note in self.archived()]):
             hint = f"It was archived; `co knowledge restore {prefix}{name}` brings it back."
         raise NotFound(f"there is no memory {prefix}{name[:60]}", hint=hint)

@@ -16,7 +16,7 @@ from co_cli import paths
 from co_cli.errors import CoError, FormatError
 from co_cli.knowledge.context import Loaded, Receipt, Skipped, read_context
 from co_cli.knowledge.format.note import decode
-from co_cli.knowledge.safety.escape import visible
+from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.store import disk
 from co_cli.paths import AnyPath
 from co_cli.prompts import shipped
@@ -179,7 +179,7 @@ class _Files:
                 continue
             except CoError as error:
                 line = f"WARNING: instruction file skipped: {_skipped(self._path(relpath), error)}"
-                self.warnings.append(visible(line, keep=""))
+                self.warnings.append(escape(line, keep=""))
                 continue
             if text:
                 kept, cut = _cut(text, relpath)

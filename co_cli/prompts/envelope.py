@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from co_cli.knowledge.safety.escape import visible
+from co_cli.knowledge.safety.escape import escape
 
 __all__ = ["CLOSE", "OPEN", "defang", "wrap"]
 
@@ -24,7 +24,7 @@ _NAMES = (
     f"{_OURS}|im(?:start|end|sep)|eo[tm]id|(?:start|end)headerid|(?:start|end)ofturn"
     "|(?:begin|start|end)of(?:text|sentence|role)|pythontag"
 )
-# What `visible` puts in place of a hidden character: it stands for nothing here either.
+# What `escape` puts in place of a hidden character: it stands for nothing here either.
 _MARK = r"<U\+[0-9A-F]{4,6}>|\\x(?:[01][0-9a-f]|7f|[89][0-9a-f])"
 # A character spelled out, in folded text (where a brace is an angle bracket). `&amp;lt;` counts.
 _SPELLED = (
@@ -96,7 +96,7 @@ def defang(text: str) -> str:
 
     Doing it twice is doing it once. A text that only talks of system reminders stays as it is.
     """
-    shown = re.sub(_STRANGE, r"(\1)", visible(text.replace("\r\n", "\n")))
+    shown = re.sub(_STRANGE, r"(\1)", escape(text.replace("\r\n", "\n")))
     shown = re.sub(_MAYBE_TOKEN, _without_token, shown)
     for _ in range(_ROUNDS):  # a bracket that is taken away may uncover another
         before, shown = shown, _without_tags(shown)

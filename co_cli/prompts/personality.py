@@ -11,7 +11,7 @@ import re
 from co_cli import paths
 from co_cli.errors import CoError, FormatError, NotFound, nearest
 from co_cli.knowledge.format.note import decode
-from co_cli.knowledge.safety.escape import visible
+from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.store import disk
 from co_cli.prompts import shipped
 from co_cli.prompts.envelope import defang
@@ -29,7 +29,7 @@ def personalities() -> dict[str, str]:
         try:
             found[name] = _first_line(_theirs(name) or "")
         except CoError as error:
-            found[name] = f"cannot be used: {visible(str(error), keep='')}"
+            found[name] = f"cannot be used: {escape(str(error), keep='')}"
     return found
 
 
@@ -47,7 +47,7 @@ def voice(name: str, provider: str, warnings: list[str]) -> str:
     try:
         theirs = _theirs(name)
     except CoError as error:
-        warnings.append(f"WARNING: personality skipped: {visible(str(error), keep='')}")
+        warnings.append(f"WARNING: personality skipped: {escape(str(error), keep='')}")
         return _ours(name, provider) if name in shipped.names("personalities") else ""
     return _ours(name, provider) if theirs is None else defang(theirs)
 
@@ -58,7 +58,7 @@ def _ours(name: str, provider: str) -> str:
     known = personalities()
     near = nearest(name, known)
     raise NotFound(
-        f"there is no personality '{visible(name[:64], keep='')}'",
+        f"there is no personality '{escape(name[:64], keep='')}'",
         hint=f"{f'Did you mean {near}? ' if near else ''}Choose from: {', '.join(sorted(known))}.",
     )
 
@@ -91,4 +91,4 @@ def _is_name(name: str) -> bool:
 
 
 def _first_line(text: str) -> str:
-    return visible(text.partition("\n")[0].lstrip("# ").strip()[:200], keep="")
+    return escape(text.partition("\n")[0].lstrip("# ").strip()[:200], keep="")

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from co_cli.errors import CoError, SettingsError, nearest
-from co_cli.knowledge.safety.escape import visible
+from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.safety.secrets import find_secret
 
 LONGEST = 200  # characters of a model's name, and of a provider's own words
@@ -138,8 +138,8 @@ def offers(provider: str, kind: Kind) -> bool:
 def unknown(text: str, source: str, kind: Kind) -> SettingsError:
     """That there is no such model or embedder, and what may have been meant."""
     near = _meant(text, kind)
-    meant = f"Did you mean {visible(near, keep='')}? " if near not in ("", text) else ""
-    shown = visible(text[:64], keep="")
+    meant = f"Did you mean {escape(near, keep='')}? " if near not in ("", text) else ""
+    shown = escape(text[:64], keep="")
     return SettingsError(f"{source}: there is no {kind} '{shown}'", hint=meant + CHOICES[kind])
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from co_cli.errors import GaveUp
-from co_cli.knowledge.safety.escape import visible
+from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.safety.secrets import find_secret
 from co_cli.providers.registry import LONGEST, Choice, sent_keys
 
@@ -101,7 +101,7 @@ def _words(error: BaseException, choice: Choice) -> dict[str, str]:
 def _instead(error: BaseException, choice: Choice) -> str:
     """What to do about a model that is not there."""
     if suggested := getattr(error, "suggested_model_id", None):
-        return f"Did you mean {visible(str(suggested)[:LONGEST], keep='')}?"
+        return f"Did you mean {escape(str(suggested)[:LONGEST], keep='')}?"
     if choice.provider == "ollama":
         return f"Run `ollama pull {choice.name}`, or choose another model with {choice.switch}."
     if choice.base_url != choice.known.url:
@@ -122,6 +122,6 @@ def _sanitised(body: object) -> str:
     """The sentence in a provider's error, short and harmless; all else in there is left out."""
     inner = body.get("error", body) if isinstance(body, dict) else None
     said = inner.get("message") if isinstance(inner, dict) else inner
-    text = visible(" ".join(said.split()), keep="") if isinstance(said, str) else ""
+    text = escape(" ".join(said.split()), keep="") if isinstance(said, str) else ""
     secret = find_secret(text) or any(key in text for key in sent_keys)
     return "" if secret else text[:LONGEST]

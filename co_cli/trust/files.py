@@ -18,7 +18,7 @@ from co_cli.knowledge.format.note import Note, decode
 from co_cli.knowledge.safety.escape import difference
 from co_cli.knowledge.store import disk
 from co_cli.paths import AnyPath
-from co_cli.trust.foreign import Origins, digest, made_elsewhere
+from co_cli.trust.foreign import ProjectOrigins, digest, made_elsewhere
 
 FILES = (paths.CONTEXT, paths.INSTRUCTIONS, "AGENTS.md", "CLAUDE.md", paths.SETTINGS)
 
@@ -100,7 +100,7 @@ def _made_here(
     changed = {path: data for path, data in texts.items() if digest(data) != known.get(path)}
     if not changed:
         return {}
-    agreed = Origins(project).agreed(map(digest, changed.values()))
+    agreed = ProjectOrigins(project).agreed(map(digest, changed.values()))
     unsure = {
         path: data
         for path, data in changed.items()
@@ -137,7 +137,7 @@ def _record(project: AnyPath, entry: dict[str, Any], files: Mapping[str, bytes])
     entry["left"] = [path for path in _left(entry) if path not in files]
     for relpath, data in files.items():
         entry["files"][relpath] = _keep(data)
-    Origins(project).agree(map(digest, files.values()))
+    ProjectOrigins(project).agree(map(digest, files.values()))
 
 
 def trust(
@@ -167,7 +167,7 @@ def trust(
         entry = listed.setdefault(_key(project), new)
         if files is None:
             entry["files"], entry["left"] = {}, []
-            Origins(project).agree_to(notes)
+            ProjectOrigins(project).agree_to(notes)
         _record(project, entry, {relpath: texts[relpath] for relpath in chosen})
         return _save(listed, problem)
 
@@ -189,7 +189,7 @@ def claim(project: AnyPath, at: str) -> str:
 def distrust(project: AnyPath) -> bool:
     """Forget that a project was trusted; whether it was."""
     with _editing() as (listed, problem):
-        Origins(project).forget()
+        ProjectOrigins(project).forget()
         if listed.pop(_key(project), None) is None:
             return False
         _save(listed, problem)

@@ -35,7 +35,7 @@ class _Known(NamedTuple):
     looked: int
 
 
-class Origins:
+class ProjectOrigins:
     """What is known here about where a project's notes came from."""
 
     def __init__(self, project: AnyPath) -> None:

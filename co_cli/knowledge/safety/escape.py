@@ -37,7 +37,7 @@ HIDDEN = (
 )
 
 
-def visible(text: str, *, keep: str = "\n\t") -> str:
+def escape(text: str, *, keep: str = "\n\t") -> str:
     r"""The text with control characters as \x1b and hidden ones as <U+202E>, except `keep`."""
     if text.isascii() and text.isprintable():
         return text
@@ -76,7 +76,7 @@ def rows(
 
     Nothing is left out. What terminals would not draw, or draw onto something else, is spelled out.
     """
-    shown = visible(text, keep=keep).expandtabs()
+    shown = escape(text, keep=keep).expandtabs()
     turned = _LEFT_TO_RIGHT if _RUNS_LEFT.search(shown) else ""
     starts = first + turned, (first if then is None else then) + turned
     room = max(columns - 1 - max(map(widest, starts)), 16)
@@ -87,7 +87,7 @@ def rows(
 def hanging(text: str, columns: int, *, keep: str = "\n\t") -> list[str]:
     """The text in rows that fit the screen; what a line goes on with stands further in than it."""
     found = []
-    for line in visible(text, keep=keep).split("\n"):
+    for line in escape(text, keep=keep).split("\n"):
         words = line.lstrip(" ")
         indent = min(len(line) - len(words), columns // 2) * " "
         found += rows(words, columns, indent, indent + "    ", keep=keep)
@@ -154,11 +154,11 @@ def _pieces(line: str) -> Iterator[str]:
 
 
 def difference(old: bytes | None, new: bytes | None, name: str) -> str:
-    """Two versions of a file as a unified diff, visible; None stands for no file."""
-    shown = visible(name, keep="")
+    """Two versions of a file as a unified diff, escaped; None stands for no file."""
+    shown = escape(name, keep="")
     old_name = "/dev/null" if old is None else f"{shown} (before)"
     new_name = "/dev/null" if new is None else f"{shown} (now)"
-    return visible("\n".join(_compare(_lines(old), _lines(new), old_name, new_name)))
+    return escape("\n".join(_compare(_lines(old), _lines(new), old_name, new_name)))
 
 
 def _compare(old: list[str], new: list[str], old_name: str, new_name: str) -> Iterator[str]:
