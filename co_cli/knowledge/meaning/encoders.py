@@ -204,7 +204,7 @@ class Layers:
         self._places = weights.places("careful.bin")
         self._words = self._raw("words")
         self._word_scales = self._raw("words.scale")
-        self._positions = self._matrix("positions")
+        self._positions, self._place_scales = self._matrix("positions")
         self._start = self._raw("start.norm").reshape(2, DIM)
         self._layers = [
             tuple(self._matrix(f"{n}.{part}") for part in ("seen", "joined", "wide", "narrow"))
@@ -220,34 +220,40 @@ class Layers:
         return self._np.frombuffer(self._file, kind, count, offset).reshape(shape)
 
     def _matrix(self, name: str) -> Any:
-        """A matrix of whole numbers with a scale per row, as floats."""
-        found = self._raw(name).astype("f4")
-        found *= self._raw(f"{name}.scale")[:, None]
-        return found
+        """A matrix of whole numbers as floats, and the scale of each row."""
+        return self._raw(name).astype("f4"), self._raw(f"{name}.scale")[:, None]
 
     def _norm(self, value: Any, norm: Any) -> Any:
-        value = value - value.mean(1, keepdims=True)
-        value /= self._np.sqrt((value * value).mean(1, keepdims=True) + 1e-12)
-        value *= norm[0]
-        value += norm[1]
+        value = value - value.mean(0)
+        value /= self._np.sqrt((value * value).mean(0) + 1e-12)
+        value *= norm[0, :, None]
+        value += norm[1, :, None]
         return value
 
     def read(self, tokens: Sequence[int]) -> list[float]:
-        """The vector of a text's tokens."""
+        """The vector of a text's tokens. They stand in columns, which is nearly twice as quick."""
         np, long = self._np, len(tokens)
         rows = self._words[list(tokens)].astype("f4") * self._word_scales[list(tokens), None]
-        value = self._norm(rows + self._positions[:long], self._start)
+        rows += self._positions[:long] * self._place_scales[:long]
+        value = self._norm(np.ascontiguousarray(rows.T), self._start)
         for seen, joined, wide, narrow, biases, norms in self._layers:
-            parts = (value @ seen.T + biases[: 3 * DIM]).reshape(long, 3, _HEADS, -1)
-            asks, keys, tells = parts.transpose(1, 2, 0, 3)
-            heed = asks @ keys.transpose(0, 2, 1) / sqrt(DIM // _HEADS)
+            asks, keys, tells = _times(seen, value, biases[: 3 * DIM]).reshape(3, _HEADS, -1, long)
+            heed = asks.transpose(0, 2, 1) @ keys / sqrt(DIM // _HEADS)
             heed = np.exp(heed - heed.max(2, keepdims=True))
             heed /= heed.sum(2, keepdims=True)
-            told = (heed @ tells).transpose(1, 0, 2).reshape(long, DIM)
-            value = self._norm(told @ joined.T + biases[3 * DIM : 4 * DIM] + value, norms[:2])
-            inner = value @ wide.T + biases[4 * DIM : 8 * DIM]
+            told = (tells @ heed.transpose(0, 2, 1)).reshape(DIM, long)
+            value = self._norm(_times(joined, told, biases[3 * DIM : 4 * DIM]) + value, norms[:2])
+            inner = _times(wide, value, biases[4 * DIM : 8 * DIM])
             inner *= 1 + np.tanh(0.7978845608 * (inner + 0.044715 * inner * inner * inner))
             inner *= 0.5
-            value = self._norm(inner @ narrow.T + biases[8 * DIM :] + value, norms[2:])
-        mean: list[float] = value.mean(0).tolist()
+            value = self._norm(_times(narrow, inner, biases[8 * DIM :]) + value, norms[2:])
+        mean: list[float] = value.mean(1).tolist()
         return mean
+
+
+def _times(matrix: tuple[Any, Any], value: Any, bias: Any) -> Any:
+    rows, scale = matrix
+    found = rows @ value
+    found *= scale
+    found += bias[:, None]
+    return found
