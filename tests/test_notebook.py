@@ -728,3 +728,9 @@ def test_the_next_number_does_not_depend_on_what_was_read(book: Notebook) -> Non
     hand_write(book, "009-by-hand.md", "id: 9\ncreated: 2026-02-09T14:30:00Z", "Pears are green")
     assert (fresh.next_id(), len(fresh.notes()), fresh.next_id()) == (10, 2, 10)
     assert fresh.problems == []
+
+
+def test_a_text_in_full_width_letters_is_the_same_as_in_plain_ones(book: Notebook) -> None:
+    """Red when a quick look for the longest word passes over what is spelled in other forms."""
+    book.remember("User \uff50\uff52\uff45\uff46\uff45\uff52\uff53 tea")
+    assert book.remember("User prefers tea").action == "consolidated"

@@ -412,6 +412,24 @@ def test_a_hit_says_where_in_its_passage_the_words_stand(tmp_path: Path) -> None
     assert hit.marks == ()
 
 
+def test_a_shelf_marks_words_only_when_asked(tmp_path: Path) -> None:
+    """Red when every recall pays for the places of the words."""
+    shelf = Shelf(Notebook.open(tmp_path / "k"), Notebook.open(tmp_path / "own"))
+    shelf.project.remember("Backups run at night")
+    assert [hit.marks for _, hit in shelf.recall("backups")] == [()]
+    assert [hit.marks for _, hit in shelf.recall("backups", marked=True)] == [[(0, 7)]]
+
+
+def test_in_other_languages_letters_by_threes_stand_for_meaning(tmp_path: Path) -> None:
+    """Red when what is shorter than three letters counts as well: forms of a word are apart."""
+    book = Notebook.open(tmp_path)
+    book.remember("Der Schlüsselbund hängt neben der Haustür")
+    book.remember("Die Mülltonne wird montags geleert")
+    book.remember("Der Zähler steht im Keller links")
+    [hit] = book.recall("schlüsselbünde haustüren")
+    assert hit.features["meaning"] == pytest.approx(3.113)
+
+
 @pytest.mark.parametrize(
     ("query", "first", "others"),
     [
