@@ -24,27 +24,32 @@ Value = Any
 _TEXT_KEYS = frozenset(
     "tags created updated fetched expires verified uid supersedes related language".split()
 )
-_NOTHING = {"", "~", "null"}
-_INTEGER = re.compile(r"[-+]?[0-9]{1,18}\Z")
+_WORDS = {
+    spelled: value
+    for word, value in {"": None, "~": None, "null": None, "true": True, "false": False}.items()
+    for spelled in (word, word.capitalize(), word.upper())
+}
+_INTEGER = r"[-+]?[0-9]{1,18}"
 _FLOAT = r"[-+]?(?:[0-9]{1,300}\.[0-9]{0,300}|\.[0-9]{1,300})(?:[eE][-+]?[0-9]{1,3})?"
-_WORDS = {"": None, "~": None, "null": None, "true": True, "false": False}
-_TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}")
+_TIMESTAMP = r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}"
 
 # A line as people write it: a name or a list item, then nothing, a quoted text, a list in
-# brackets or a plain text. Each part excludes what would make YAML read on or read it otherwise.
-# Looking ahead after a run keeps it whole: giving it back piece by piece would be quadratic.
+# brackets or a plain text; or a blank line or a remark. Each part excludes what would make YAML
+# read on or read it otherwise. Looking ahead after a run keeps it whole: giving it back piece by
+# piece would be quadratic.
 _LINE = re.compile(
     r"""
     (?: ([A-Za-z_][A-Za-z0-9_-]{0,127}) : (?=[ \n]|\Z) | ([ ]*) - (?=[ ]) ) [ ]*(?![ ])
-    (?: "([^"\\\n]*)" | '([^'\n]*)' | \[ ([^][{}"'\#&*!|>%@`:\\?\n]*) \]
+    (?: "([^"\\\n]*)" | '([^'\n]*)'
+      | \[ ((?: (?:(?<=\[)|(?<!\[),) [ ]*
+            (?:[\w/(.+$^;~]|-[0-9])[^][{}"'\#&*!|>%@`:\\?,\n]* )* | [ ]*) \]
       | ((?:[\w/(.+$^;~]|-(?=[0-9]))[^\#:\n]*(?::[^\s\#:][^\#:\n]*)*) (?=\n|\Z)
     )?
     [ ]*(?:\n|\Z)
+    | [ ]*(?:\#[^\n]*)?(?:\n|\Z)
     """,
     re.VERBOSE,
 )
-_FLOW_ITEM = r"[\w/(.+$^;~]|-[0-9]"
-_BLANK = r" *(?:#[^\n]*)?(?:\n|\Z)"
 
 
 def find_header(content: str) -> tuple[int, int, int] | None:
@@ -53,23 +58,9 @@ def find_header(content: str) -> tuple[int, int, int] | None:
     A header opens with `---` on the first line (after a byte-order mark) and ends at the next
     line that is `---`; white space after the dashes does not matter.
     """
-    top = 1 if content.startswith("\ufeff") else 0
-    if not content.startswith("---", top):
-        return None
-    end = content.find("\n", top)
-    if end < 0 or content[top + 3 : end].strip():
-        return None
-    start = end + 1
-    at = start
-    while content.startswith("---", at) or (at := content.find("\n---", at) + 1) > 0:
-        end = content.find("\n", at)
-        stop = len(content) if end < 0 else end
-        if not content[at + 3 : stop].strip():
-            return start, at, min(stop + 1, len(content))
-        if end < 0:
-            return None
-        at = end
-    return None
+    first = re.match(r"\ufeff?---[^\S\n]*\n", content)
+    last = re.compile(r"\n---[^\S\n]*(?:\n|\Z)").search(content, first.end() - 1) if first else None
+    return (first.end(), last.start() + 1, last.end()) if first and last else None
 
 
 def parse_frontmatter(content: str) -> tuple[dict[str, Value], str]:
@@ -97,18 +88,16 @@ def read_header(header: str) -> dict[str, Value]:
     return _read_yaml(header) if simple is None else simple
 
 
+@lru_cache(maxsize=1024)
 def resolve(text: str, key: str = "") -> Value:
     """A plain scalar's value by Co's own schema."""
     if key in _TEXT_KEYS:
-        return None if text in _NOTHING else text
-    lowered = text.lower()
-    if lowered in _WORDS and text in (lowered, lowered.capitalize(), lowered.upper()):
-        return _WORDS[lowered]
-    if _INTEGER.match(text):
+        return None if text in ("", "~", "null") else text
+    if text in _WORDS:
+        return _WORDS[text]
+    if re.fullmatch(_INTEGER, text):
         return int(text)
-    if re.fullmatch(_FLOAT, text):
-        return float(text)
-    return text
+    return float(text) if re.fullmatch(_FLOAT, text) else text
 
 
 def _read_simple(header: str) -> dict[str, Value] | None:
@@ -122,53 +111,30 @@ def _read_simple(header: str) -> dict[str, Value] | None:
     while at < len(header):
         match = _LINE.match(header, at)
         if match is None:
-            blank = re.compile(_BLANK).match(header, at)
-            if blank is None:
-                return None
-            at = blank.end()
-            continue
-        name, spaces, double, single, flow, plain = match.groups()
-        text = single if double is None else double
+            return None
+        name, spaces, *value = match.groups()
         if name is not None:
             if name in found:
                 raise _invalid(f"'{name}' appears twice", header.count("\n", 0, at) + 2)
-            key = name
-            empty = text is None and flow is None and plain is None
-            items = [] if empty else None
-            found[key] = None if empty else _value(text, flow, plain, key)
-        elif items is None or flow is not None or (items and spaces != indent):
-            return None
-        else:
+            key, items = name, [] if match.lastindex == 1 else None
+            found[key] = _value(key, *value)
+        elif spaces is not None:
+            if items is None or match.lastindex in (2, 5) or (items and spaces != indent):
+                return None  # no list, or an item that is nothing, a list, or deeper
             indent, found[key] = spaces, items
-            items.append(_value(text, flow, plain, key))
-        if found[key] is _RICHER or (items and items[-1] is _RICHER):
-            return None
+            items.append(_value(key, *value))
         at = match.end()
     return found
 
 
-_RICHER: Final = object()
-
-
-def _value(text: str | None, flow: str | None, plain: str | None, key: str) -> Value:
+def _value(
+    key: str, double: str | None, single: str | None, flow: str | None, plain: str | None
+) -> Value:
     if plain is not None:
-        return _plain(plain, key)
+        return resolve(plain.rstrip(" "), key)
     if flow is None:
-        return _RICHER if text is None else text
-    if not flow.strip(" "):
-        return []
-    items = [_flow_item(item.strip(" "), key) for item in flow.split(",")]
-    return _RICHER if any(item is _RICHER for item in items) else items
-
-
-@lru_cache(maxsize=1024)
-def _plain(raw: str, key: str) -> Value:
-    text = raw.rstrip(" ")
-    return _RICHER if text.endswith(":") else resolve(text, key)
-
-
-def _flow_item(text: str, key: str) -> Value:
-    return resolve(text, key) if re.match(_FLOW_ITEM, text) else _RICHER
+        return single if double is None else double
+    return [resolve(item.strip(" "), key) for item in flow.split(",")] if flow.strip(" ") else []
 
 
 def _invalid(reason: str, line: int) -> FormatError:
@@ -178,7 +144,7 @@ def _invalid(reason: str, line: int) -> FormatError:
 def _read_yaml(header: str) -> dict[str, Value]:
     """Read any YAML mapping, without its aliases, tags, types or duplicate keys."""
     node = compose(header)
-    value = None if node is None else _node_value(node, "")
+    value = None if node is None else _node_value(node)
     if not isinstance(value, dict | None):
         raise _invalid("the header must be a mapping of names to values", 2)
     return value or {}
@@ -217,26 +183,22 @@ def _refuse_surprises(events: Iterable[Any]) -> None:
         depth += kind in ("MappingStartEvent", "SequenceStartEvent")
 
 
-def _mapping(node: Any) -> dict[str, Value]:
-    found: dict[str, Value] = {}
-    for key, value in node.value:
-        line = key.start_mark.line + 2
-        if key.id != "scalar":
-            raise _invalid("a name must be plain text", line)
-        if key.value == "<<":
-            raise _invalid("merge keys are not allowed", line)
-        if key.value in found:
-            raise _invalid(f"'{key.value}' appears twice", line)
-        found[key.value] = _node_value(value, key.value)
-    return found
-
-
-def _node_value(node: Any, key: str) -> Value:
-    if node.id == "mapping":
-        return _mapping(node)
+def _node_value(node: Any, key: str = "") -> Value:
+    if node.id == "scalar":
+        return node.value if node.style else resolve(node.value, key)
     if node.id == "sequence":
         return [_node_value(item, key) for item in node.value]
-    return node.value if node.style else resolve(node.value, key)
+    found: dict[str, Value] = {}
+    for name, value in node.value:
+        line = name.start_mark.line + 2
+        if name.id != "scalar":
+            raise _invalid("a name must be plain text", line)
+        if name.value == "<<":
+            raise _invalid("merge keys are not allowed", line)
+        if name.value in found:
+            raise _invalid(f"'{name.value}' appears twice", line)
+        found[name.value] = _node_value(value, name.value)
+    return found
 
 
 def validated(
@@ -254,21 +216,18 @@ def validated(
 
 def validate_context_frontmatter(fm: dict[str, Value]) -> None:
     """Raise ValueError naming the field when a context header is not version 1 with `updated`."""
-    if "version" not in fm:
-        raise FormatError("Missing required field: version")
-    if type(fm["version"]) is not int or fm["version"] != 1:
-        shown = f"{fm['version']!r:.40}"
-        raise FormatError(f"Unsupported version: {shown} (expected 1)", field="version")
+    version = _required(fm, "version")
+    if type(version) is not int or version != 1:
+        raise FormatError(f"Unsupported version: {version!r:.40} (expected 1)", field="version")
     _require_timestamp(fm, "updated")
 
 
 def validate_memory_frontmatter(fm: dict[str, Value]) -> None:
     """Raise ValueError naming the field when a memory header is not what docs/format.md says."""
-    if "id" not in fm:
-        raise FormatError("Missing required field: id")
-    if type(fm["id"]) is not int:
+    number = _required(fm, "id")
+    if type(number) is not int:
         raise FormatError("Field 'id' must be integer", field="id")
-    if not 1 <= fm["id"] <= MAX_ID:
+    if not 1 <= number <= MAX_ID:
         raise FormatError(f"Field 'id' must be integer from 1 to {MAX_ID}", field="id")
     _require_timestamp(fm, "created")
     tags = fm.get("tags")
@@ -289,11 +248,16 @@ _OPTIONAL: dict[str, type] = {
 }
 
 
-def _require_timestamp(fm: dict[str, Value], name: str) -> None:
+def _required(fm: dict[str, Value], name: str) -> Value:
     if name not in fm:
         raise FormatError(f"Missing required field: {name}")
-    if not isinstance(fm[name], str):
+    return fm[name]
+
+
+def _require_timestamp(fm: dict[str, Value], name: str) -> None:
+    value = _required(fm, name)
+    if not isinstance(value, str):
         raise FormatError(f"Field '{name}' must be string", field=name)
-    if not _TIMESTAMP.match(fm[name]):
+    if not re.match(_TIMESTAMP, value):
         must = "must be ISO8601 format (2026-02-09T14:30:00Z)"
-        raise FormatError(f"Field '{name}' {must}: {fm[name]:.40}", field=name)
+        raise FormatError(f"Field '{name}' {must}: {value:.40}", field=name)

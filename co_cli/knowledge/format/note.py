@@ -16,12 +16,7 @@ from co_cli.knowledge.format.frontmatter import (
     validated,
 )
 
-# Patterns are compiled where they are first used: few commands need all of them.
-_SLUG_GAPS = r"[^a-z0-9]+"
-_OUTSIDE = frozenset(
-    "extracted http https mcp web-fetched".split()
-)  # sources that are not a person
-_CONFLICT = r"(?m)^(<{7} |={7}\r?$|>{7} )"
+_OUTSIDE = ("extracted", "http", "https", "mcp", "web-fetched")  # sources that are not a person
 _HEADING = r"(?m)^## Memory (\d{1,9}) \(\d{4}-\d{2}-\d{2}(?:, ([\w-]{1,64}))?[^)\n]*\)\n"
 
 
@@ -175,10 +170,8 @@ def decode(raw: bytes) -> str:
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            raise FormatError("is UTF-16, not UTF-8", line=line) from error
-        raise FormatError("is not UTF-8", line=line) from error
+        what = "UTF-16, not UTF-8" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "not UTF-8"
+        raise FormatError(f"is {what}", line=raw.count(b"\n", 0, error.start) + 1) from error
     if "\0" in text:
         raise FormatError("holds a NUL character", line=text.count("\n", 0, text.index("\0")) + 1)
     return text
@@ -192,21 +185,21 @@ def number_of(path: str) -> int:
 
 def has_conflict(text: str) -> int:
     """The line where an unresolved merge conflict starts, or 0."""
-    stage, start = 0, 0
-    for found in re.finditer(_CONFLICT, text):
-        mark = found.group()[0]
+    start, awaited = 0, "<"
+    for found in re.finditer(r"(?m)^(<{7} |={7}\r?$|>{7} )", text):
+        mark = found[0][0]
         if mark == "<":
-            stage, start = 1, found.start()
-        elif mark == "=" and stage == 1:
-            stage = 2
-        elif mark == ">" and stage == 2:
+            start, awaited = found.start(), "="
+        elif mark == awaited == "=":
+            awaited = ">"
+        elif mark == awaited:
             return text.count("\n", 0, start) + 1
     return 0
 
 
 def slugify(text: str) -> str:
     """The part of a file name that comes from the text."""
-    return re.sub(_SLUG_GAPS, "-", text[:50].lower()).strip("-") or "note"
+    return re.sub(r"[^a-z0-9]+", "-", text[:50].lower()).strip("-") or "note"
 
 
 def file_name(note_id: int, text: str) -> str:

@@ -22,10 +22,11 @@ def render(meta: dict[str, Any], body: str) -> bytes:
     return "\n".join(["---", *lines, "---", "", body, ""]).encode()
 
 
-def _entry(name: str, value: Any) -> list[str]:
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [f"{name}:", *(f"- {_scalar(str(item))}" for item in value)] if value else []
-    return [f"{name}: {_scalar(value)}"]
+def _entry(name: str, value: Any, ends: str = "") -> list[str]:
+    """The lines of a field; of an empty list there are none."""
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        return [f"{name}: {_scalar(value)}{ends}"]
+    return [f"{name}:{ends}", *(f"- {_scalar(str(item))}{ends}" for item in value)] if value else []
 
 
 def _scalar(value: Any) -> str:
@@ -53,22 +54,20 @@ def rewrite(raw: bytes, changes: dict[str, Any], body: str | None = None) -> byt
     old = read_header(header)
     changed = {name: value for name, value in changes.items() if value != old.get(name)}
     header = _edit(header, old, changed, newline)
-    if not _holds(header, old | changes):
+    try:
+        holds = _filled(read_header(header)) == _filled(old | changes)
+    except FormatError:
+        holds = False
+    if not holds:
         raise FormatError("the header is written in a way Co cannot change line by line")
     if body is not None:
         text = text[:body_start] + _new_body(text[body_start:], body, newline)
     return (text[:start] + header + text[end:]).encode()
 
 
-def _holds(header: str, wanted: dict[str, Any]) -> bool:
-    """Whether a header reads as what was wanted; nothing and an empty list are the same."""
-    try:
-        found = read_header(header)
-    except FormatError:
-        return False
-    return {name: value for name, value in found.items() if value not in (None, [])} == {
-        name: value for name, value in wanted.items() if value not in (None, [])
-    }
+def _filled(meta: dict[str, Any]) -> dict[str, Any]:
+    """The fields that say something; nothing and an empty list are the same."""
+    return {name: value for name, value in meta.items() if value not in (None, [])}
 
 
 def _new_body(old: str, body: str, newline: str) -> str:
@@ -107,7 +106,7 @@ def _fields(header: str) -> dict[str, _Field]:
 
 def _edit(header: str, old: dict[str, Any], changes: dict[str, Any], newline: str) -> str:
     lines = header.split("\n")
-    ends = "\r" if newline == "\r\n" else ""
+    ends = newline.removesuffix("\n")
     fields = _fields(header)
     known = [fields[name] for name in changes if name in fields]
     for field in sorted(known, key=lambda field: -field.line):
@@ -122,22 +121,22 @@ def _edit(header: str, old: dict[str, Any], changes: dict[str, Any], newline: st
         line
         for name, value in changes.items()
         if name not in fields and value is not None
-        for line in _entry(name, value)
+        for line in _entry(name, value, ends)
     ]
-    lines[-1:] = [line + ends for line in new] + lines[-1:]
+    lines[-1:-1] = new
     return "\n".join(lines)
 
 
 def _set(lines: list[str], field: _Field, value: Any, ends: str) -> None:
     start, end = field.value.start_mark, field.value.end_mark
+    entry = _entry(field.name, value, ends)
     if field.value.id != "scalar" or not start.line == end.line == field.line:
-        lines[field.line : field.end_line] = [line + ends for line in _entry(field.name, value)]
+        lines[field.line : field.end_line] = entry
         return
     line = lines[field.line]
     before, after = line[: start.column], line[end.column :]
     if isinstance(value, list):  # in place of nothing: the line and its remark stay
-        items = [item + ends for item in _entry(field.name, value)[1:]]
-        lines[field.line : field.line + 1] = [before.rstrip(" ") + after, *items]
+        lines[field.line : field.line + 1] = [before.rstrip(" ") + after, *entry[1:]]
         return
     text, style = _scalar(value), field.value.style
     if style and isinstance(value, str) and not {style, "\\", "\n"} & set(value):
@@ -151,9 +150,8 @@ def _grow(lines: list[str], field: _Field, items: list[str], ends: str) -> None:
     if not field.value.flow_style:
         first = lines[field.value.start_mark.line]
         dash = first[: first.index("-")]
-        lines[field.end_line : field.end_line] = [
-            f"{dash}- {_scalar(item)}{ends}" for item in items
-        ]
+        new = [dash + line for line in _entry("", items, ends)[1:]]
+        lines[field.end_line : field.end_line] = new
         return
     at, line = field.end.column - 1, lines[field.end.line]
     comma = ", " if field.value.value else ""
