@@ -200,18 +200,6 @@ def _journal(text: str) -> str:
     return f"{json.dumps(begun)}\n{json.dumps(ended)}\n"
 
 
-def test_what_an_older_co_wrote_is_known_by_the_journal(pair: Pair) -> None:
-    """Red when only the list counts: notes from before there was one would be asked about."""
-    git(pair.mine, "add", "-A")
-    git(pair.mine, "commit", "-qm", "Notes")
-    git(pair.mine, "reflog", "expire", "--expire=now", "--all")
-    ProjectOrigins(pair.mine).forget()
-    assert _recalled() == ["We deploy on Tuesdays"]
-    os.rename(pair.mine / ".co-cli/knowledge/archive", pair.mine.parent / "archive")
-    ProjectOrigins(pair.mine).forget()
-    assert _recalled() == []
-
-
 def test_git_is_asked_only_about_what_is_not_known(
     pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

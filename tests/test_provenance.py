@@ -403,7 +403,6 @@ def test_where_git_cannot_be_asked_nothing_is_taken_for_granted(
     write(pair.mine, FILE, MINE)
     monkeypatch.setenv("PATH", "/nowhere")
     assert _brought(pair.mine) == {FILE}
-    assert provenance.is_tracked(str(pair.mine), FILE) is True
 
 
 def test_a_git_that_does_not_answer_is_not_waited_for(
@@ -464,12 +463,3 @@ def test_the_environment_does_not_lead_elsewhere(
     for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"):
         monkeypatch.setenv(name, "/nowhere")
     assert _brought(pair.mine) == {FILE}
-
-
-def test_what_git_holds_is_told(pair: Pair) -> None:
-    pair.push()
-    git(pair.mine, "pull", "-q")
-    write(pair.mine, "own.md", MINE)
-    assert provenance.is_tracked(str(pair.mine), FILE) is True
-    assert provenance.is_tracked(str(pair.mine), "own.md") is False
-    assert provenance.is_tracked(str(pair.mine.parent), FILE) is False

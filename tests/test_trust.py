@@ -156,21 +156,6 @@ def test_what_was_there_first_is_not_the_persons_edit(project: Path) -> None:
     assert status(project).usable == set()
 
 
-def test_a_list_of_an_older_co_trusts_what_it_trusted_and_no_more(
-    project: Path, store: Path
-) -> None:
-    """G16. Red when a file that an older Co did not trust is taken for a new one."""
-    files = {CONTEXT: _sha("# Here\n")}
-    store.parent.mkdir(parents=True)
-    store.write_text(
-        json.dumps({"version": 1, "folders": {str(project): {"since": AT, "files": files}}})
-    )
-    found = status(project)
-    assert (found.known, found.new, found.usable) == (True, [AGENTS], {CONTEXT})
-    _write(project, CONTEXT, "# More\n")
-    assert status(project).usable == {CONTEXT}
-
-
 def test_a_file_that_went_away_takes_no_trust_with_it(project: Path) -> None:
     trust.trust(project, AT)
     (project / AGENTS).unlink()
@@ -400,9 +385,13 @@ BROKEN = [
     (b'{"version": 2, "folders": {}}', "is not a list of trusted folders that this Co can read"),
     (b'{"version": 1, "folders": []}', "is not a list of trusted folders that this Co can read"),
     (b'{"version": 1, "folders": {"/x": 1}}', "is damaged"),
-    (b'{"version": 1, "folders": {"/x": {"since": "", "files": []}}}', "is damaged"),
-    (b'{"version": 1, "folders": {"/x": {"since": "", "files": {"a": 1}}}}', "is damaged"),
-    (b'{"version": 1, "folders": {"/x": {"files": {}}}}', "is damaged"),
+    (b'{"version": 1, "folders": {"/x": {"since": "", "files": [], "left": []}}}', "is damaged"),
+    (
+        b'{"version": 1, "folders": {"/x": {"since": "", "files": {"a": 1}, "left": []}}}',
+        "is damaged",
+    ),
+    (b'{"version": 1, "folders": {"/x": {"files": {}, "left": []}}}', "is damaged"),
+    (b'{"version": 1, "folders": {"/x": {"since": "", "files": {}}}}', "is damaged"),
     (b'{"version": 1, "folders": {"/x": {"since": "", "files": {}, "left": 1}}}', "is damaged"),
     (b'{"version": 1, "folders": {"/x": {"since": "", "files": {}, "left": [1]}}}', "is damaged"),
 ]

@@ -115,40 +115,27 @@ class Loaded(NamedTuple):
     receipt: Receipt
 
 
-class _Source(NamedTuple):
-    title: str
-    path: AnyPath
-    budget: int
-    bytes_in_file: int
-    body: str
-
-    def used(self, loaded: int) -> ContextFile:
-        size, budget = _size(self.body), self.budget
-        return ContextFile(
-            self.title, self.path, self.bytes_in_file, loaded, size - loaded, budget, size > budget
-        )
-
-
 def read_context(user_file: AnyPath | None, project_file: AnyPath | None) -> Loaded:
     """Read the context files into one text of at most SIZE_LIMIT bytes; silent, never raises."""
+    sources: list[tuple[ContextFile, str]] = []
     skipped: list[Skipped] = []
-    sources = []
     for title, path, budget in (
         ("Global Context", user_file, GLOBAL_BUDGET),
         ("Project Context", project_file, PROJECT_BUDGET),
     ):
-        if path is None:
-            continue
         try:
-            sources.append(_read(title, path, budget))
+            if path is not None:
+                size, body = _read(path)
+                over = _size(body) > budget
+                file = ContextFile(title, path, size, _size(body), 0, budget, over)
+                sources.append((file, body))
         except FileNotFoundError:
             continue
         except CoError as error:
-            skipped.append(Skipped(path, getattr(error, "line", 0), str(error)))
-    size = _size(_join([(source.title, source.body) for source in sources if source.body]))
-    texts, kept = _fit(sources)
-    files = [source.used(loaded) for source, loaded in zip(sources, kept, strict=True)]
-    return Loaded(_join(texts) or None, Receipt(tuple(files), tuple(skipped), size))
+            skipped.append(Skipped(path or "", getattr(error, "line", 0), str(error)))
+    size = _size(_join([(file.title, body) for file, body in sources if body]))
+    texts, files = _fit(sources)
+    return Loaded(_join(texts) or None, Receipt(files, tuple(skipped), size))
 
 
 def load_internal_knowledge() -> str | None:
@@ -169,13 +156,14 @@ def load_internal_knowledge() -> str | None:
     return loaded.text
 
 
-def _read(title: str, path: AnyPath, budget: int) -> _Source:
+def _read(path: AnyPath) -> tuple[int, str]:
+    """The size of a file, and its text without the header."""
     raw = disk.read_bytes(os.fspath(path))
     text = decode(raw).removeprefix("\ufeff")
     header, body = parse_frontmatter(text)
     if find_header(text) is not None:
         validated(text, header, validate_context_frontmatter)
-    return _Source(title, path, budget, len(raw), body.strip())
+    return len(raw), body.strip()
 
 
 def _join(sections: list[tuple[str, str]]) -> str:
@@ -187,31 +175,33 @@ def _size(text: str) -> int:
     return len(text.encode())
 
 
-def _fit(sources: list[_Source]) -> tuple[list[tuple[str, str]], list[int]]:
-    """Texts that fit together, in order, and how many bytes of each body are in them.
+def _fit(
+    sources: list[tuple[ContextFile, str]],
+) -> tuple[list[tuple[str, str]], tuple[ContextFile, ...]]:
+    """Titles and texts that fit together, in order, and what was used of each file.
 
     Room is given from the last file to the first: the project's text survives, and once some of
     it must go, nothing of the person's own file stays.
     """
     texts: list[tuple[str, str]] = []
-    kept: list[int] = []
-    starved = False
-    for source in reversed(sources):
-        room = SIZE_LIMIT - _size(_join([(source.title, ""), *texts]))
-        text, loaded = _cut(source, room, starved)
-        starved = loaded < _size(source.body)
+    used: list[ContextFile] = []
+    for file, body in reversed(sources):
+        room = SIZE_LIMIT - _size(_join([(file.title, ""), *texts]))
+        starved = any(other.bytes_cut for other in used)
+        text, loaded = _cut(file.path, body, room, starved)
         if text:
-            texts.insert(0, (source.title, text))
-        kept.insert(0, loaded)
-    return texts, kept
+            texts.insert(0, (file.title, text))
+        cut = file.bytes_loaded - loaded
+        used.insert(0, file._replace(bytes_loaded=loaded, bytes_cut=cut))
+    return texts, tuple(used)
 
 
-def _cut(source: _Source, room: int, starved: bool) -> tuple[str, int]:
+def _cut(path: AnyPath, body: str, room: int, starved: bool) -> tuple[str, int]:
     """As much of a body as the room holds, a line in place of the rest, and the bytes kept."""
-    data = source.body.encode()
+    data = body.encode()
     if len(data) <= room and not starved:
-        return source.body, len(data)
-    room -= _size(_notice(source.path, len(data))) + 1
+        return body, len(data)
+    room -= _size(_notice(path, len(data))) + 1
     if room < 0 or not data:
         return "", 0
     room = 0 if starved else room
@@ -220,7 +210,7 @@ def _cut(source: _Source, room: int, starved: bool) -> tuple[str, int]:
     if (len(data) if line_end < 0 else line_end) - end - 1 > room:
         end = room  # a line that no room could hold: break it rather than lose it
     text = data[:end].decode("utf-8", "ignore").rstrip()
-    notice = _notice(source.path, len(data) - _size(text))
+    notice = _notice(path, len(data) - _size(text))
     return f"{text}\n{notice}" if text else notice, _size(text)
 
 

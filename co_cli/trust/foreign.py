@@ -9,13 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
 from co_cli import paths
 from co_cli.errors import CoError, FormatError
 from co_cli.knowledge.format.note import Note, parse, parse_article
-from co_cli.knowledge.store import disk
-from co_cli.knowledge.store.files import FolderStore
+from co_cli.knowledge.store import disk, is_note
 from co_cli.paths import AnyPath
 
 _KNOWLEDGE = os.path.dirname(paths.CONTEXT)
@@ -26,13 +24,6 @@ _MIXES = ("merge", "decay")  # makes one text of several
 _TYPED = ("edit",)  # every byte was before the person's eyes
 
 Edits = Sequence[tuple[str, bytes | None, bytes | None]]  # path below knowledge, before, after
-
-
-class _Known(NamedTuple):
-    """The list: whether each hash is the person's, and up to when the files were looked through."""
-
-    own: dict[str, bool]
-    looked: int
 
 
 class ProjectOrigins:
@@ -54,36 +45,30 @@ class ProjectOrigins:
         """All such notes, by name; what did not change since the last look is not read again."""
         if paths.repository(self.project) is None:
             return []
-        looked = newest = self._load().looked
-        unsure: list[tuple[Note, int]] = []
-        for path, changed in self._files():
-            newest = max(newest, changed)
-            if changed >= looked and (note := self._read(path)):
-                unsure.append((note, changed))
-        foreign = self.foreign(note for note, _ in unsure)
-        left = [(note, changed) for note, changed in unsure if note.path in foreign]
-        newest = min((changed for _, changed in left), default=newest)
+        _, looked = self._load()
+        unsure: dict[str, int] = {}
+        newest = looked
+        for path in self._files():
+            with suppress(OSError):
+                changed = os.lstat(path).st_ctime_ns  # which nobody can set
+                newest = max(newest, changed)
+                if changed >= looked:
+                    unsure[path] = changed
+        notes = [note for path in unsure if (note := self._read(path))]
+        foreign = self.foreign(notes)
+        newest = min((unsure[path] for path in foreign), default=newest)
         if newest != looked:
             self._append([f"@{newest}"])
-        return sorted((note for note, _ in left), key=lambda note: note.path)
+        return sorted((note for note in notes if note.path in foreign), key=lambda note: note.path)
 
     def agree(self, hashes: Iterable[str]) -> None:
         """Take these texts for the person's own from now on."""
-        if paths.repository(self.project) is None:
-            return
-        try:
+        if paths.repository(self.project) is not None:
             self._append(hashes, quietly=False)
-        except OSError as error:
-            raise disk.trouble(error) from error
-
-    def agree_to(self, notes: Iterable[Note] | None = None) -> None:
-        """Take these notes, or all that are there, for the person's own."""
-        found = self.notes() if notes is None else notes
-        self.agree(digest(note.raw) for note in found)
 
     def agreed(self, hashes: Iterable[str]) -> set[str]:
         """Those of these hashes that are the person's, by the list alone."""
-        own = self._load().own
+        own, _ = self._load()
         return {sha for sha in hashes if own.get(sha)}
 
     def wrote(self, op: str, edits: Edits) -> None:
@@ -107,60 +92,30 @@ class ProjectOrigins:
 
     def forget_gone(self) -> None:
         """Forget what is about no note that is there: no hash of a purged text stays."""
-        own, there = self._load().own, [digest(note.raw) for note in self.notes()]
+        own, _ = self._load()
+        there = [digest(note.raw) for note in self.notes()]
         self.forget()
         self._append(("" if own[sha] else "!") + sha for sha in there if sha in own)
 
     def _foreign(self, files: Mapping[str, bytes]) -> set[str]:
         """The same by path below the project."""
-        own = self._load().own
+        own, _ = self._load()
         hashes = {path: digest(data) for path, data in files.items()}
-        found = {path for path, sha in hashes.items() if own.get(sha) is False}
         unsure = {path: data for path, data in files.items() if hashes[path] not in own}
-        if unsure:
-            brought = made_elsewhere(self.project, unsure)
-            if brought:
-                written = self._written()
-                brought = {path for path in brought if hashes[path] not in written}
-            self._append(hashes[path] for path in unsure if path not in brought)
-            found |= brought
-        return found
-
-    def _written(self) -> set[str]:
-        """What the journal says that Co wrote, from nothing or from its own; not if git brought it.
-
-        Git overwrites what is ignored: a repository may hold a journal that nobody here kept.
-        """
-        from co_cli.trust.provenance import is_tracked
-
-        journal = FolderStore(self.knowledge).journal
-        try:
-            entries = journal.entries()
-        except CoError:
-            return set()
-        if not entries or is_tracked(self.project, self._below(journal.path)):
-            return set()
-        found: set[str] = set()
-        for entry in entries:
-            before = {file["before"] for file in entry.files} - {None}
-            if entry.state == "done" and entry.op not in _GOES_BACK and before <= found:
-                found |= {file["after"] for file in entry.files} - {None}
-        return found
+        brought = made_elsewhere(self.project, unsure)
+        self._append(hashes[path] for path in unsure if path not in brought)
+        return brought | {path for path, sha in hashes.items() if own.get(sha) is False}
 
     # The files
 
     def _below(self, path: str) -> str:
         return os.path.relpath(os.path.realpath(path), self.project)  # as git knows it
 
-    def _files(self) -> Iterator[tuple[str, int]]:
-        """Every note's file, and when it last changed, which nobody can set."""
-        for kind in _KINDS:
-            folder = os.path.join(self.knowledge, kind)
-            for name in disk.list_names(folder):
-                if name.endswith(".md") and name[0] != ".":
-                    path = os.path.join(folder, name)
-                    with suppress(OSError):
-                        yield path, os.lstat(path).st_ctime_ns
+    def _files(self) -> Iterator[str]:
+        """Every note's file."""
+        for folder in (os.path.join(self.knowledge, kind) for kind in _KINDS):
+            for name in filter(is_note, disk.list_names(folder)):
+                yield os.path.join(folder, name)
 
     def _read(self, path: str) -> Note | None:
         kind = _KINDS[os.path.basename(os.path.dirname(path))]
@@ -172,17 +127,15 @@ class ProjectOrigins:
 
     def notes(self) -> Iterator[Note]:
         """Every note that can be read, memories and articles."""
-        for path, _ in self._files():
-            if note := self._read(path):
-                yield note
+        return filter(None, map(self._read, self._files()))
 
     # The list
 
     def _list(self) -> str:
-        name = str(disk.digest(os.fsencode(self.project)))
-        return os.path.join(paths.state_folder(), "known", name)
+        return os.path.join(paths.state_folder(), "known", digest(os.fsencode(self.project)))
 
-    def _load(self) -> _Known:
+    def _load(self) -> tuple[dict[str, bool], int]:
+        """Whether each hash is the person's, and up to when the files were looked through."""
         try:
             data = disk.read_if_any(self._list(), _MAX_LIST) or b""
         except CoError:
@@ -194,7 +147,7 @@ class ProjectOrigins:
                 looked = int(line[1:]) if line[1:].isdecimal() and len(line) < 22 else 0
             else:
                 own[line.removeprefix("!")] = line[:1] != "!"
-        return _Known(own, looked)
+        return own, looked
 
     def _append(self, lines: Iterable[str], *, quietly: bool = True) -> None:
         """Add lines; one that is lost, or torn by a crash, costs a question."""
@@ -204,19 +157,16 @@ class ProjectOrigins:
         try:
             disk.make_folder(os.path.dirname(self._list()), 0o700)
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-            fd = os.open(self._list(), flags, 0o600)
-            try:
-                disk.write_all(fd, data)
-            finally:
-                os.close(fd)
-        except OSError:
+            with open(os.open(self._list(), flags, 0o600), "ab") as file:
+                file.write(data)
+        except OSError as error:
             if not quietly:
-                raise
+                raise disk.trouble(error) from error
 
 
 def made_elsewhere(project: str, files: Mapping[str, bytes]) -> set[str]:
     """Those of these files, by path below the project, that git brought or may have brought."""
-    if paths.repository(project) is None:
+    if not files or paths.repository(project) is None:
         return set()
     from co_cli.trust.provenance import brought  # and with it all that runs a program
 

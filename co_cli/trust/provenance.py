@@ -51,18 +51,6 @@ def brought(project: str, files: Files) -> set[str]:
     return {names[name] for name in found}
 
 
-def is_tracked(project: str, path: str) -> bool:
-    """Whether git holds a file of this path, or may."""
-    root = folders.repository(project)
-    if root is None:
-        return False
-    try:
-        name = _below(root, os.path.join(project, path))
-        return bool(_git(root, "ls-files", "-z", "--", _spec(name)))
-    except _NoAnswer:
-        return True
-
-
 def _below(root: str, path: str) -> str:
     """A file's place in the repository, wherever links inside it lead."""
     return os.path.relpath(os.path.realpath(path), root)
