@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from co_cli.knowledge import context
-from co_cli.knowledge.context import SIZE_LIMIT, SIZE_TARGET, ContextFile, Receipt, Skipped
+from co_cli.knowledge.context import SIZE_LIMIT, SIZE_TARGET, ContextFile, Receipt
+from co_cli.knowledge.pages import Problem
 
 HEADER = "---\nversion: 1\nupdated: 2026-02-09T14:30:00Z\n---\n\n"
 
@@ -142,7 +143,7 @@ def test_a_bad_file_is_skipped_with_line_and_reason(
     bad.write_bytes(data)
     loaded = context.read_context(good, bad)
     assert loaded.text == "## Internal Knowledge\n\n### Global Context\n\nGood"
-    assert loaded.receipt.skipped == (Skipped(bad, line, reason),)
+    assert loaded.receipt.skipped == (Problem(str(bad), reason, line),)
     assert loaded.receipt.line() == "1 context file, 4 bytes, 1 skipped"
 
 
@@ -243,7 +244,7 @@ def test_too_many_open_files_skip_a_file(tmp_path: Path) -> None:
         loaded = context.read_context(None, path)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
-    assert loaded.receipt.skipped == (Skipped(path, 0, f"Too many open files: {path}"),)
+    assert loaded.receipt.skipped == (Problem(str(path), f"Too many open files: {path}"),)
 
 
 def test_reading_is_silent(user: Path, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -464,12 +465,12 @@ def _file(title: str, loaded: int, cut: int = 0, over: bool = False) -> ContextF
     ],
 )
 def test_a_receipt_fits_on_a_line(files: tuple[ContextFile, ...], skipped: int, line: str) -> None:
-    skips = (Skipped(Path("/x/context.md"), 0, "is a folder, not a file"),) * skipped
+    skips = (Problem("/x/context.md", "is a folder, not a file"),) * skipped
     assert Receipt(files, skips, 0).line() == line
 
 
 def test_a_receipt_has_a_line_for_every_file() -> None:
-    skip = Skipped(Path("/\x1b[2J/context.md"), 3, "Unsupported version: 2 (expected 1)")
+    skip = Problem("/\x1b[2J/context.md", "Unsupported version: 2 (expected 1)", 3)
     files = (_file("Global Context", 4096, 512, True), _file("Project Context", 812))
     assert Receipt(files, (skip,), 0).details() == [
         "Global Context: 4.0 KiB, 512 bytes cut, over its 3 KiB budget, from /x/context.md",
@@ -479,7 +480,7 @@ def test_a_receipt_has_a_line_for_every_file() -> None:
 
 
 def test_a_receipt_is_plain_values_as_json() -> None:
-    skip = Skipped(Path("/y/context.md"), 3, "Unsupported version: 2 (expected 1)")
+    skip = Problem("/y/context.md", "Unsupported version: 2 (expected 1)", 3)
     assert Receipt((_file("Project Context", 5, 2),), (skip,), 51).as_json() == {
         "files": [
             {

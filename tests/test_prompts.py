@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from co_cli import trust
 from co_cli.errors import FormatError, NotFound
-from co_cli.knowledge.context import Loaded, Receipt, Skipped
+from co_cli.knowledge.context import Loaded, Receipt
+from co_cli.knowledge.pages import Problem
 from co_cli.prompts import (
     MAX_INSTRUCTIONS,
     PromptFile,
@@ -404,7 +405,7 @@ def test_a_context_that_changes_while_it_is_read_is_left_out(project: Path, late
     prompt = build("", None, project=project, usable={CONTEXT}, trusted=digests)
     reason = "just now; the next session looks again" if later == "EVIL" else "while it was read"
     assert prompt.text == _prompt()
-    assert prompt.receipt.skipped == (Skipped(str(project / CONTEXT), 0, f"changed {reason}"),)
+    assert prompt.receipt.skipped == (Problem(str(project / CONTEXT), f"changed {reason}"),)
 
 
 # Files that cannot be used.

@@ -92,5 +92,4 @@ def _left_out(workspace: Workspace, prompt: prompts.SystemPrompt) -> Iterator[st
         if len(book.store.names("memories")) > _MOST_READ:
             continue
         for problem in book.problems:
-            line = f", line {problem.line}" if problem.line else ""
-            yield f"WARNING: memory skipped: {problem.path}{line}: {problem.reason}"
+            yield f"WARNING: memory skipped: {problem}"

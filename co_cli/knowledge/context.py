@@ -19,6 +19,7 @@ from co_cli.knowledge.format.frontmatter import (
     validated,
 )
 from co_cli.knowledge.format.note import decode
+from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.store import disk
 from co_cli.paths import AnyPath
@@ -29,17 +30,6 @@ GLOBAL_BUDGET = 3 * 1024
 PROJECT_BUDGET = 7 * 1024
 
 _TITLE = "## Internal Knowledge"
-
-
-class Skipped(NamedTuple):
-    """A file that was left out, the line to blame (0: none) and why."""
-
-    path: AnyPath
-    line: int
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.path}{f', line {self.line}' if self.line else ''}: {self.reason}"
 
 
 class ContextFile(NamedTuple):
@@ -63,7 +53,7 @@ class Receipt(NamedTuple):
     """What was loaded, cut and skipped; `size` is the combined text's before anything was cut."""
 
     files: tuple[ContextFile, ...]
-    skipped: tuple[Skipped, ...]
+    skipped: tuple[Problem, ...]
     size: int
 
     def line(self) -> str:
@@ -103,7 +93,7 @@ class Receipt(NamedTuple):
         """The receipt as plain values."""
         return {
             "files": [{**file._asdict(), "path": str(file.path)} for file in self.files],
-            "skipped": [{**skip._asdict(), "path": str(skip.path)} for skip in self.skipped],
+            "skipped": [skip._asdict() for skip in self.skipped],
             "size": self.size,
         }
 
@@ -118,7 +108,7 @@ class Loaded(NamedTuple):
 def read_context(user_file: AnyPath | None, project_file: AnyPath | None) -> Loaded:
     """Read the context files into one text of at most SIZE_LIMIT bytes; silent, never raises."""
     sources: list[tuple[ContextFile, str]] = []
-    skipped: list[Skipped] = []
+    skipped: list[Problem] = []
     for title, path, budget in (
         ("Global Context", user_file, GLOBAL_BUDGET),
         ("Project Context", project_file, PROJECT_BUDGET),
@@ -132,7 +122,7 @@ def read_context(user_file: AnyPath | None, project_file: AnyPath | None) -> Loa
         except FileNotFoundError:
             continue
         except CoError as error:
-            skipped.append(Skipped(path or "", getattr(error, "line", 0), str(error)))
+            skipped.append(Problem(str(path), str(error), getattr(error, "line", 0)))
     size = _size(_join([(file.title, body) for file, body in sources if body]))
     texts, files = _fit(sources)
     return Loaded(_join(texts) or None, Receipt(files, tuple(skipped), size))
@@ -147,7 +137,7 @@ def load_internal_knowledge() -> str | None:
             files.append(os.path.join(find(), "context.md"))
         except CoError as error:
             files.append(None)
-            lines += Receipt((), (Skipped("context.md", 0, str(error)),), 0).warnings()
+            lines += Receipt((), (Problem("context.md", str(error)),), 0).warnings()
     loaded = read_context(*files)
     lines += loaded.receipt.warnings()
     with suppress(OSError, ValueError):  # nobody to tell is no reason to stop a session

@@ -58,6 +58,9 @@ class Problem(NamedTuple):
     reason: str
     line: int = 0
 
+    def __str__(self) -> str:
+        return f"{self.path}{f', line {self.line}' if self.line else ''}: {self.reason}"
+
 
 class Page(NamedTuple):
     """A file as it was read: its signature, its bytes, and the note in it or why there is none."""

@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 from co_cli import paths
 from co_cli.errors import CoError, FormatError
-from co_cli.knowledge.context import Loaded, Receipt, Skipped, read_context
+from co_cli.knowledge.context import Loaded, Receipt, read_context
 from co_cli.knowledge.format.note import decode
+from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.store import disk
 from co_cli.paths import AnyPath
@@ -206,8 +207,8 @@ class _Files:
         return os.path.join(self.project or "", relpath)
 
 
-def _skipped(path: str, error: CoError) -> Skipped:
-    return Skipped(path, getattr(error, "line", 0), str(error))
+def _skipped(path: str, error: CoError) -> Problem:
+    return Problem(path, str(error), getattr(error, "line", 0))
 
 
 def _cut(text: str, relpath: str) -> tuple[str, int]:
