@@ -217,7 +217,7 @@ def test_a_purge_leaves_no_copy_and_no_word(book: Notebook) -> None:
     book.commit(Notebook(book.store, policy=Policy(max_count=4, percentage=0.5)).plan_decay())  # type: ignore[arg-type]
     book.restore(1)
     purge(book, find_copies(book, 1))
-    bytes_left = [*held(book.store).values(), *(kept.raw for kept in book.store.kept())]
+    bytes_left = [*held(book.store).values(), *(raw for _, _, raw in book.store.kept())]
     assert [raw for raw in bytes_left if b"pples" in raw] == []
     assert "apples" not in repr(book.store.entries())
     assert book.store.entries()[-1][1:4] == ("done", 5, "purge")
@@ -349,7 +349,7 @@ def _told(book: Notebook) -> tuple[object, ...]:
         (look.highest, look.taken, look.next_id()),
         entries,
         sorted((note.name, _plain(note)) for _, note in book.archived()),
-        [(kept.n, os.path.basename(kept.where)) for kept in book.store.kept()],
+        [(n, os.path.basename(where)) for n, where, _ in book.store.kept()],
     )
 
 

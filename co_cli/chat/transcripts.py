@@ -280,12 +280,8 @@ def _of(project: AnyPath) -> Iterator[str]:
 def _project(path: str) -> str:
     """The project that a transcript's first line names; empty when it names none."""
     first = b""
-    with suppress(OSError):
-        fd = os.open(path, disk.READ_FLAGS)
-        try:
-            first = os.read(fd, _HEADER).partition(b"\n")[0]
-        finally:
-            disk.close_read(fd)
+    with suppress(OSError), disk.opened(path) as fd:
+        first = os.read(fd, _HEADER).partition(b"\n")[0]
     named = (_parsed(first) or {}).get("project")
     return named if isinstance(named, str) else ""
 

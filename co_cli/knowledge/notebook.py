@@ -18,7 +18,7 @@ from co_cli.knowledge.format.note import Note, now, sections, timestamp
 from co_cli.knowledge.pages import MEMORIES, Look, Pages, Problem, Ref, pick
 from co_cli.knowledge.policy import Origins, Policy, Similar
 from co_cli.knowledge.search.hits import Around, Filters, Hit, How, Recall, Synced
-from co_cli.knowledge.store import Change, Edit, Entry, Store, disk, mark_call
+from co_cli.knowledge.store import Change, Edit, Entry, Store, mark_call
 from co_cli.knowledge.store.files import FolderStore
 
 if TYPE_CHECKING:
@@ -241,9 +241,10 @@ class Notebook:
         A `call` that arrives again is answered as before.
         """
         tags, approved = list(tags), [plan] if plan else []
-        done = self.store.find_call(mark_call(call, text, tags)) if call else None
-        if done and (repeated := self._draft(actor).repeat(done, text)):
-            return repeated
+        if mark := mark_call(call, text, tags):
+            done = [one for one in self.store.entries() if (one.call, one.state) == (mark, "done")]
+            if done and (repeated := self._draft(actor).repeat(done[-1], text)):
+                return repeated
 
         def next_plan() -> Plan:
             if approved:
@@ -321,12 +322,8 @@ class Notebook:
             planned = plan()
             with suppress(MovedOn):
                 return commit(planned)
-        try:
-            with self.store.locked():
-                self.store.recover()
-                return commit(plan())
-        except OSError as error:
-            raise disk.trouble(error) from error
+        with self.store.locked():
+            return commit(plan())
 
     def _draft(self, actor: str, look: Look | None = None, call: str = "") -> Draft:
         from co_cli.knowledge.plan import Draft

@@ -174,21 +174,15 @@ def purge(
     MovedOn when something was changed since they were found; then nothing is removed.
     """
     store = book.store
-    try:
-        with store.locked():
-            store.recover()
-            if find_copies(book, copies.ref, earlier=copies.taken) != copies:
-                raise MovedOn(
-                    "the notebook changed meanwhile", hint="Nothing was purged; try again."
-                )
-            at, path = timestamp(book.clock()), f"memories/{copies.number:03d}-{PURGED}.md"
-            change = Change("purge", actor, at, store.tail().n, (), high=copies.number)
-            store.begin(change, [{"path": path, "before": PURGED, "after": PURGED}])
-            _carry_out(book, copies, first)
-            if book.origins is not None:
-                book.origins.forget_gone()
-    except OSError as error:
-        raise disk.trouble(error) from error
+    with store.locked():
+        if find_copies(book, copies.ref, earlier=copies.taken) != copies:
+            raise MovedOn("the notebook changed meanwhile", hint="Nothing was purged; try again.")
+        at, path = timestamp(book.clock()), f"memories/{copies.number:03d}-{PURGED}.md"
+        change = Change("purge", actor, at, store.tail().n, (), high=copies.number)
+        store.begin(change, [{"path": path, "before": PURGED, "after": PURGED}])
+        _carry_out(book, copies, first)
+        if book.origins is not None:
+            book.origins.forget_gone()
 
 
 def _carry_out(book: Notebook, copies: Copies, first: Callable[[], None]) -> None:

@@ -320,5 +320,6 @@ def _kept(sha: str) -> bytes | None:
 
 def _put_private(path: str, data: bytes) -> None:
     """Put a file in place whole, for its owner alone; what a crash leaves is removed by `_save`."""
-    os.replace(disk.stage(_kept_folder(), data, 0o600), path)
+    with disk.staged(_kept_folder(), data, 0o600) as temp:
+        os.replace(temp, path)
     disk.sync_folder(os.path.dirname(path))

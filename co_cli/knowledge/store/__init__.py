@@ -77,14 +77,6 @@ def is_note(name: str) -> bool:
     return name[-3:] == ".md" and name[0] != "."
 
 
-class Kept(NamedTuple):
-    """A previous version of a file: the change that put it away, where it is, its bytes."""
-
-    n: int
-    where: str
-    raw: bytes
-
-
 def previous(store: Store, n: int, file: Mapping[str, Any]) -> bytes:
     """The bytes of a file as change `n` found them."""
     data = store.read(file["path"], n)
@@ -105,17 +97,9 @@ def mark_call(call: str, text: str, tags: Iterable[str]) -> str:
 class Store(Protocol):
     """Where the files of one notebook are. Knows bytes, not notes."""
 
-    @property
-    def root(self) -> str:
-        """Where it is, as a person is told."""
-
-    @property
-    def index_folder(self) -> str:
-        """The folder in which an index may be kept; empty when it can only be in memory."""
-
-    @property
-    def aside(self) -> list[str]:
-        """Where versions are that somebody was writing while Co changed the file."""
+    root: str  # where it is, as a person is told
+    index_folder: str  # where an index may be kept; empty when it can only be in memory
+    aside: list[str]  # where the versions are that somebody was writing while Co changed the file
 
     # Reading
 
@@ -163,22 +147,20 @@ class Store(Protocol):
     def entries(self) -> list[Entry]:
         """Every change, oldest first, with how it ended."""
 
-    def find_call(self, call: str) -> Entry | None:
-        """The finished change that a tool call of this id made."""
-
     def unreadable_lines(self) -> list[int]:
         """The numbers of journal lines that cannot be read; the last may be torn by a crash."""
 
-    def kept(self) -> Iterator[Kept]:
-        """Every previous version of a memory, oldest first."""
+    def kept(self) -> Iterator[tuple[int, str, bytes]]:
+        """Every previous version of a memory, oldest first: its last change, its place and bytes."""
 
     # Writing
 
-    def locked(self, patience: float | None = None) -> AbstractContextManager[None]:
-        """Keep other writers away; entering again in the thread that holds the lock is free."""
+    def locked(self) -> AbstractContextManager[None]:
+        """Keep other writers away, after finishing or rolling back what one of them left half done.
 
-    def recover(self) -> None:
-        """Finish or roll back a change that was cut short; only while holding the lock."""
+        Entering again in the thread that holds the lock is free. A disk that refuses something
+        meanwhile is a DiskTrouble.
+        """
 
     def commit(self, change: Change) -> int:
         """Carry a change out and return its number.

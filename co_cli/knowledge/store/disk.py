@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 
 from co_cli.errors import DiskTrouble, FormatError, Unreadable
 
-try:  # hashlib loads all of OpenSSL; the standard library's own `random` avoids it likewise
+try:  # hashlib loads all of OpenSSL, which the standard library's `random` avoids like this
     from _sha256 import sha256  # type: ignore[import-not-found]  # Python 3.11
 except ImportError:
     try:
@@ -26,6 +26,7 @@ LOCK_PATIENCE = 30.0
 
 NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 _OUT_OF_ROOM = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+ABSENT = (FileNotFoundError, NotADirectoryError)
 READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
 
@@ -51,32 +52,32 @@ def read_signed(path: str, limit: int = MAX_FILE) -> tuple[bytes, Signature]:
     Raises FileNotFoundError when there is nothing, FormatError when it is not a file Co reads.
     """
     try:
-        fd = os.open(path, READ_FLAGS)
-    except (FileNotFoundError, NotADirectoryError):
+        with opened(path) as fd:
+            info = os.fstat(fd)
+            if not stat.S_ISREG(info.st_mode):
+                kind = _KINDS.get(stat.S_IFMT(info.st_mode), "a device")
+                raise FormatError(f"is {kind}, not a file")
+            if info.st_size > limit:
+                raise FormatError(f"is larger than {limit // 1024 // 1024} MiB")
+            data = os.read(fd, info.st_size + 1)
+            while len(data) < info.st_size and (more := os.read(fd, info.st_size - len(data))):
+                data += more
+            return data, signature(info)
+    except ABSENT:
         raise FileNotFoundError(path) from None
     except OSError as error:
         raise _unreadable(error) from error
+
+
+@contextmanager
+def opened(path: str, flags: int = READ_FLAGS) -> Iterator[int]:
+    """A file or folder open for reading; whether the system closes it gladly does not matter."""
+    fd = os.open(path, flags)
     try:
-        info = os.fstat(fd)
-        if not stat.S_ISREG(info.st_mode):
-            kind = _KINDS.get(stat.S_IFMT(info.st_mode), "a device")
-            raise FormatError(f"is {kind}, not a file")
-        if info.st_size > limit:
-            raise FormatError(f"is larger than {limit // 1024 // 1024} MiB")
-        data = os.read(fd, info.st_size + 1)
-        while len(data) < info.st_size and (more := os.read(fd, info.st_size - len(data))):
-            data += more
-        return data, signature(info)
-    except OSError as error:
-        raise _unreadable(error) from error
+        yield fd
     finally:
-        close_read(fd)
-
-
-def close_read(fd: int) -> None:
-    """Close a file that was only read; what the system says then does not matter."""
-    with suppress(OSError):
-        os.close(fd)
+        with suppress(OSError):
+            os.close(fd)
 
 
 def read_bytes(path: str) -> bytes:
@@ -100,8 +101,17 @@ def _unreadable(error: OSError) -> FormatError | DiskTrouble:
     return Unreadable(f"cannot be read: {os.strerror(error.errno or 0)}")
 
 
+@contextmanager
+def in_words() -> Iterator[None]:
+    """While entered, what the disk refuses is a DiskTrouble."""
+    try:
+        yield
+    except OSError as error:
+        raise trouble(error) from error
+
+
 def trouble(error: OSError) -> DiskTrouble:
-    """The disk's refusal in words, with the file and what to do."""
+    """What the disk refused, in words, with the file and what to do."""
     where = f": {error.filename}" if error.filename else ""
     hint = {
         errno.ENOSPC: "Free some space and try again; nothing was changed.",
@@ -117,8 +127,9 @@ def temp_name(folder: str) -> str:
     return os.path.join(folder, f".co-{os.urandom(8).hex()}.tmp")
 
 
-def stage(folder: str, data: bytes, mode: int = 0o666) -> str:
-    """Write bytes durably under a temporary name in the folder, and return that name."""
+@contextmanager
+def staged(folder: str, data: bytes, mode: int = 0o666) -> Iterator[str]:
+    """These bytes, durably, under a temporary name in the folder, until they get another."""
     temp = temp_name(folder)
     fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
@@ -127,22 +138,21 @@ def stage(folder: str, data: bytes, mode: int = 0o666) -> str:
             sync_file(fd)
         finally:
             os.close(fd)
-    except BaseException:
+        yield temp
+    finally:
         with suppress(OSError):
             os.unlink(temp)
-        raise
-    return temp
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Write every byte, however often the system takes only some."""
+    """Write every byte, also where the system takes only some at a time."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
 
 
 def sync_file(fd: int) -> None:
-    """Ask that the file's bytes survive a power cut, also where fsync alone does not promise it."""
+    """Make the file's bytes survive a power cut, also where fsync alone does not promise it."""
     full = getattr(fcntl, "F_FULLFSYNC", None)
     if full is not None:
         fcntl.fcntl(fd, full)
@@ -152,12 +162,8 @@ def sync_file(fd: int) -> None:
 
 def create(path: str, data: bytes) -> None:
     """Put a new file in place whole; FileExistsError when the name is taken."""
-    temp = stage(os.path.dirname(path), data)
-    try:
+    with staged(os.path.dirname(path), data) as temp:
         move(temp, path)
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(temp)
 
 
 def move(old: str, new: str) -> None:
@@ -177,14 +183,9 @@ def move(old: str, new: str) -> None:
 def replace(path: str, data: bytes) -> None:
     """Swap a file's content in one step, keeping its mode."""
     mode = stat.S_IMODE(os.stat(path, follow_symlinks=False).st_mode)
-    temp = stage(os.path.dirname(path), data, mode)
-    try:
+    with staged(os.path.dirname(path), data, mode) as temp:
         os.chmod(temp, mode)
         os.replace(temp, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temp)
-        raise
 
 
 def put(path: str, data: bytes) -> None:
@@ -208,11 +209,8 @@ def digest_of(path: str) -> str | None:
 
 def sync_folder(folder: str) -> None:
     """Make the folder's entries durable."""
-    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
+    with opened(folder, os.O_RDONLY | os.O_CLOEXEC) as fd:
         os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def make_folder(folder: str, mode: int = 0o777) -> None:
@@ -227,33 +225,30 @@ def make_folder(folder: str, mode: int = 0o777) -> None:
 
 
 def exists(path: str) -> bool:
-    """Whether anything has this name; unlike os.path, a disk that will not say is no "no"."""
+    """Whether anything has this name; unlike os.path, a disk that cannot tell is DiskTrouble."""
     return _kind(path) is not None
 
 
 def is_link(path: str) -> bool:
-    """Whether this name is a symbolic link, with the care of `exists`."""
+    """Whether this name is a symbolic link, as carefully as `exists`."""
     return _kind(path) == stat.S_IFLNK
 
 
 def _kind(path: str) -> int | None:
-    try:
+    with in_words(), suppress(*ABSENT):
         return stat.S_IFMT(os.lstat(path).st_mode)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        raise trouble(error) from error
+    return None
 
 
 def sweep_temps(folders: Iterable[str]) -> None:
-    """Remove temporary files of writers that died; only while holding the lock."""
+    """Remove the temporary files of writers that died; only while holding the lock."""
     for path in temps(folders):
-        with suppress(FileNotFoundError, PermissionError):  # what must stay stops nobody
+        with suppress(FileNotFoundError, PermissionError):  # one that cannot be removed may stay
             os.unlink(path)
 
 
 def temps(folders: Iterable[str]) -> list[str]:
-    """Temporary files in these folders; what only has such a name is somebody else's."""
+    """The temporary files in these folders; only plain files are ours."""
     return [
         path
         for folder in folders
@@ -264,12 +259,9 @@ def temps(folders: Iterable[str]) -> list[str]:
 
 def list_names(folder: str) -> list[str]:
     """The names in a real folder; none when there is no such folder or it is a link."""
-    try:
+    with in_words(), suppress(*ABSENT):
         return [] if is_link(folder) else os.listdir(folder)
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except OSError as error:
-        raise trouble(error) from error
+    return []
 
 
 class Busy(DiskTrouble):
@@ -278,11 +270,18 @@ class Busy(DiskTrouble):
 
 @contextmanager
 def locked(path: str, patience: float | None = None) -> Iterator[None]:
-    """Hold the kernel's lock on this file; a holder that dies lets go at once."""
+    """Hold the kernel's lock on this file; it ends with the process that holds it."""
     patience = LOCK_PATIENCE if patience is None else patience
     deadline = time.monotonic() + patience
     pause = 0.0005
-    while (fd := _take(path)) is None:
+    while True:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+        try:
+            if _is_taken(fd, path):
+                yield
+                return
+        finally:
+            os.close(fd)
         if time.monotonic() > deadline:
             raise Busy(
                 f"another Co process has held {path} for {patience:.0f} seconds",
@@ -290,23 +289,11 @@ def locked(path: str, patience: float | None = None) -> Iterator[None]:
             )
         time.sleep(pause)
         pause = min(pause * 1.5, 0.02)
-    try:
-        yield
-    finally:
-        os.close(fd)
 
 
-def _take(path: str) -> int | None:
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
-    try:
+def _is_taken(fd: int, path: str) -> bool:
+    """Take the lock if it is free; on a file that somebody has removed it counts for nothing."""
+    with suppress(BlockingIOError, FileNotFoundError):
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # Somebody may have removed the file we locked; then the lock is nobody's.
-        if os.path.samestat(os.fstat(fd), os.stat(path, follow_symlinks=False)):
-            return fd
-    except (BlockingIOError, FileNotFoundError):
-        pass
-    except BaseException:
-        os.close(fd)
-        raise
-    os.close(fd)
-    return None
+        return os.path.samestat(os.fstat(fd), os.stat(path, follow_symlinks=False))
+    return False

@@ -1,4 +1,4 @@
-"""Old and new files change places, so that an edit made at that very moment is not lost."""
+"""Swapping an old file for a new one without losing an edit made at that very moment."""
 
 from __future__ import annotations
 
@@ -13,36 +13,37 @@ from co_cli.knowledge.store import disk
 
 PATIENCE = 0.5  # seconds for an editor to finish writing into a file that was just moved
 
-_OPEN = "being written"  # in the place of a digest
+_OPEN = "being written"  # instead of a digest
 _HERE = -100  # AT_FDCWD
 
 
 def swap(path: str, data: bytes, kept: str, before: str | None) -> None:
     """Put new content in a file's place and move the old file to `kept`, a name that is free.
 
-    Where the system can exchange two names in one step, an edit made a moment ago is not lost:
-    it is what `kept` holds. Elsewhere nothing is replaced unless the file reads as `before`.
+    Where the system can exchange two names in one step, `kept` then holds whatever was there,
+    an edit made a moment ago included. Elsewhere a file that differs from `before` stays.
     """
     mode = stat.S_IMODE(os.stat(path, follow_symlinks=False).st_mode)
-    os.rename(disk.stage(os.path.dirname(kept), data, mode), kept)
+    with disk.staged(os.path.dirname(kept), data, mode) as temp:
+        os.rename(temp, kept)
     os.chmod(kept, mode)
     disk.sync_folder(os.path.dirname(kept))
     if not _exchange(kept, path):
-        keep(path, kept)
+        _keep(path, kept)
         disk.sync_folder(os.path.dirname(kept))
         if disk.digest_of(path) == before:
             disk.replace(path, data)
 
 
 def put_back(kept: str, path: str, ours: str | None) -> None:
-    """Move a file back to its place. `ours`, the digest of what Co put there, may be dropped.
+    """Move a file back to its place. What Co put there, which has the digest `ours`, may go.
 
-    Names are exchanged, so that no version is overwritten unseen. What comes out and is not what
-    went in was saved meanwhile: it is the newest, and goes back in turn. When `kept` is there
-    afterwards, it holds somebody's version that is not the newest, or that is still being written.
+    The two names are exchanged, so no version is overwritten unseen. If what comes out is not what
+    went in, somebody saved it meanwhile: it is the newest, and is put back in turn. If `kept` is
+    left over, it holds somebody's older version, or one that is still being written.
     """
     expected = ours
-    for _ in range(100):  # again only when somebody has saved in between
+    for _ in range(100):  # once, unless somebody saves in between
         held = disk.digest_of(kept)
         with suppress(FileExistsError, FileNotFoundError):
             if not disk.exists(path):
@@ -60,15 +61,15 @@ def put_back(kept: str, path: str, ours: str | None) -> None:
 
 
 def drop(path: str, wanted: str | None) -> None:
-    """Remove a file, if it holds what has this digest and nobody writes to it."""
+    """Remove a file if it has this digest and nobody is writing to it."""
     if wanted != disk.NO_FILE and settled(path) == wanted:
         os.unlink(path)
 
 
 def settled(path: str) -> str | None:
-    """The digest of a file that moved, once those who had it open before have finished writing.
+    """The digest of a file that was moved, once whoever had it open has finished writing.
 
-    A word that is no digest when somebody keeps it open.
+    A word instead of a digest if it stays open.
     """
     deadline = time.monotonic() + PATIENCE
     while _is_open_for_writing(path):
@@ -79,31 +80,26 @@ def settled(path: str) -> str | None:
 
 
 def _is_open_for_writing(path: str) -> bool:
-    """Whether somebody has a file open to write; where the system does not tell, no.
+    """Whether somebody has a file open for writing; no where the system does not tell.
 
-    Linux tells by its leases: one for reading is granted only while nobody can write.
+    Linux does, by its leases: it grants one for reading only while nobody can write.
     """
     if not hasattr(fcntl, "F_SETLEASE"):
         return False
     from signal import SIGURG  # only a rewrite needs it
 
     try:
-        fd = os.open(path, disk.READ_FLAGS)
-    except OSError:
-        return False
-    try:
-        fcntl.fcntl(fd, fcntl.F_SETSIG, SIGURG)  # the usual signal would end this process
-        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
-        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+        with disk.opened(path) as fd:
+            fcntl.fcntl(fd, fcntl.F_SETSIG, SIGURG)  # the usual signal would end this process
+            fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+            fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
     except OSError as error:
         return error.errno == errno.EAGAIN
-    finally:
-        disk.close_read(fd)
     return False
 
 
 def _exchange(one: str, two: str) -> bool:
-    """Exchange two names in one step, where the system and the disk can; whether it was done."""
+    """Exchange two names in one step; False where the system or the disk cannot."""
     import ctypes  # only a rewrite needs it
 
     library = ctypes.CDLL(None, use_errno=True)
@@ -121,8 +117,8 @@ def _exchange(one: str, two: str) -> bool:
     raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), two)
 
 
-def keep(path: str, kept: str) -> None:
-    """Give a file's present bytes a second name, or a copy where names cannot be shared."""
+def _keep(path: str, kept: str) -> None:
+    """Give a file a second name, or a copy where a file can have only one."""
     with suppress(FileNotFoundError):
         os.unlink(kept)
     try:
@@ -130,4 +126,5 @@ def keep(path: str, kept: str) -> None:
     except OSError as error:
         if error.errno not in disk.NO_LINKS:
             raise
-        os.rename(disk.stage(os.path.dirname(kept), disk.read_bytes(path)), kept)
+        with disk.staged(os.path.dirname(kept), disk.read_bytes(path)) as temp:
+            os.rename(temp, kept)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from co_cli import paths
 from co_cli.errors import CoError
-from co_cli.knowledge.store import JOURNAL, Change, Entry, Kept, disk, is_note
+from co_cli.knowledge.store import JOURNAL, Change, Entry, disk, is_note
 from co_cli.knowledge.store.journal import MAX_NUMBER, JournalFile
 
 if TYPE_CHECKING:
@@ -25,10 +25,7 @@ if TYPE_CHECKING:
 _COARSE = 2_100_000_000  # a file system may keep whole seconds only, two at a time
 _FINE = 100_000_000
 _NUMBER = re.compile(r"\d{1,18}")
-
-
-class Linked(CoError):
-    """A folder inside a notebook is a symbolic link."""
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
 
 class FolderStore:
@@ -38,8 +35,8 @@ class FolderStore:
         self.root = self.index_folder = os.path.abspath(root)
         self.archive = os.path.join(self.root, "archive")
         self.journal = journal = JournalFile(self.locate(JOURNAL))
-        self.entries, self.find_call = journal.entries, journal.find_call
-        self.unreadable_lines, self.rewrite = journal.unreadable_lines, journal.rewrite
+        self.entries, self.rewrite = journal.entries, journal.rewrite
+        self.unreadable_lines = journal.unreadable_lines
         self.aside: list[str] = []
         self._holder = 0
         self._is_new = True
@@ -51,7 +48,6 @@ class FolderStore:
         return any(os.path.isdir(self.locate(name)) for name in ("memories", "articles"))
 
     def locate(self, path: str, n: int = 0) -> str:
-        """Where a file is, or what change `n` keeps of it."""
         return f"{self.kept_folder(n) if n else self.root}/{path}"
 
     def kept_folder(self, n: int) -> str:
@@ -63,15 +59,19 @@ class FolderStore:
         names = [name for name in disk.list_names(self.archive) if name.isdecimal()]
         return [int(name) for name in names if len(name) < len(str(MAX_NUMBER))]
 
-    def refuse_links(self, folder: str) -> None:
-        """No folder on the way from the notebook to this one may be a link that leads elsewhere."""
-        while folder != self.root:
-            if disk.is_link(folder):
-                raise Linked(
-                    f"{folder} is a symbolic link",
-                    hint="Co follows no links inside a notebook. Make it a real folder.",
-                )
+    def link_to(self, folder: str) -> str:
+        """The link on the way from the notebook to this folder; empty when there is none."""
+        while folder != self.root and not disk.is_link(folder):
             folder = os.path.dirname(folder)
+        return folder if folder != self.root else ""
+
+    def refuse_links(self, folder: str) -> None:
+        """CoError when a link, which may lead anywhere, is on the way to this folder."""
+        if link := self.link_to(folder):
+            raise CoError(
+                f"{link} is a symbolic link",
+                hint="Co follows no links inside a notebook. Make it a real folder.",
+            )
 
     # Reading
 
@@ -80,51 +80,38 @@ class FolderStore:
 
     def files(self, folder: str) -> dict[str, int]:
         """The notes of a folder with their signatures; a killed writer's leftovers are removed."""
-        try:
-            place = os.open(self.locate(folder), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        where, found, leftovers = self.locate(folder), {}, False
+        try:  # the folder's number is quicker than its path
+            with disk.opened(where, _FOLDER) as place, os.scandir(place) as entries:
+                for entry in entries:
+                    if is_note(entry.name):
+                        with suppress(FileNotFoundError):  # it went this moment
+                            told = disk.signature(entry.stat(follow_symlinks=False))
+                            found[entry.name] = hash(told)
+                    leftovers |= entry.name.startswith(".co-")
         except FileNotFoundError:
             return {}
         except OSError as error:
             if folder != "memories" and error.errno in (errno.ELOOP, errno.ENOTDIR):
                 return {}  # not a real folder, so none of ours
-            self.refuse_links(self.locate(folder))
+            self.refuse_links(where)
             raise disk.trouble(error) from error
-        found, leftovers = {}, False
-        try:
-            with os.scandir(place) as entries:  # by the folder's number: paths take time
-                for entry in entries:
-                    if is_note(entry.name):
-                        with suppress(FileNotFoundError):  # it went this moment
-                            at = entry.stat(follow_symlinks=False)
-                            told = at.st_size, at.st_mtime_ns, at.st_ctime_ns, at.st_ino
-                            found[entry.name] = hash(told)
-                    leftovers |= entry.name.startswith(".co-")
-        except OSError as error:
-            raise disk.trouble(error) from error
-        finally:
-            disk.close_read(place)
-        if leftovers and disk.temps([self.locate(folder)]):
+        if leftovers and disk.temps([where]):
             self._tidy()
         return found
 
     def signature(self, path: str, *, settled: bool = False) -> int:
-        """A file's signature now, of whatever kind it is; 0 when there is none."""
-        try:
+        with disk.in_words(), suppress(*disk.ABSENT):
             told = disk.signature(os.lstat(self.locate(path)))
             return hash(told) if not settled or is_settled(told) else 0
-        except (FileNotFoundError, NotADirectoryError):
-            return 0
-        except OSError as error:
-            raise disk.trouble(error) from error
+        return 0
 
     def read(self, path: str, n: int = 0) -> bytes | None:
-        """A file's bytes, or those that change `n` keeps of it; None when there are none."""
         full = self.locate(path, n)
         self.refuse_links(os.path.dirname(full))
         return disk.read_if_any(full)
 
     def read_signed(self, path: str) -> tuple[bytes, int]:
-        """A file's bytes and signature, 0 within the tick of the clock in which it changed."""
         data, told = disk.read_signed(self.locate(path))
         return data, hash(told) if is_settled(told) else 0
 
@@ -135,8 +122,8 @@ class FolderStore:
             return last
         return Entry(max((n for n in self.kept_numbers() if n < 10**9), default=0), "done", 0)
 
-    def kept(self) -> Iterator[Kept]:
-        """Every memory in the archive, oldest first; nothing that a link leads to."""
+    def kept(self) -> Iterator[tuple[int, str, bytes]]:
+        """Every memory in the archive, oldest first; no link is followed."""
         found = [m for m in map(_NUMBER.match, disk.list_names(self.archive)) if m]
         for match in sorted(found, key=lambda match: int(match[0])):
             folder = os.path.join(self.archive, match.string)
@@ -145,10 +132,9 @@ class FolderStore:
             for name in sorted(disk.list_names(os.path.join(folder, "memories"))):
                 where = os.path.join(folder, "memories", name)
                 with suppress(CoError, FileNotFoundError):
-                    yield Kept(int(match[0]), where, disk.read_bytes(where))
+                    yield int(match[0]), where, disk.read_bytes(where)
 
     def settle(self) -> tuple[Entry, str]:
-        """Finish what a killed process left half done, if the folder lets us."""
         tail = self.tail()
         if tail.state == "intent" or (self._is_new and disk.temps([self.root])):
             self._tidy()
@@ -159,7 +145,7 @@ class FolderStore:
     def _tidy(self) -> None:
         try:
             with self.locked(patience=0):
-                self._writer.recover(tidy=True)
+                self._writer.sweep()
             self._trouble = ""
         except disk.Busy:  # whoever is writing right now will see to it
             pass
@@ -170,33 +156,31 @@ class FolderStore:
 
     @contextmanager
     def locked(self, patience: float | None = None) -> Iterator[None]:
-        """Hold the notebook's lock; entering again in the thread that holds it is free."""
         if self._holder == get_ident():
             yield
             return
-        disk.make_folder(self.root)
-        for name in ("memories", "archive"):
-            self.refuse_links(self.locate(name))
-            disk.make_folder(self.locate(name), 0o700 if name == "archive" else 0o777)
-        with disk.locked(self.locate(".lock"), patience):
-            self._holder = get_ident()
-            try:
-                ignore = self.locate(".gitignore")
-                if not os.path.lexists(ignore):
-                    with suppress(FileExistsError):
-                        disk.create(ignore, paths.GITIGNORE)
-                yield
-            finally:
-                self._holder = 0
+        with disk.in_words():
+            disk.make_folder(self.root)
+            for name, mode in (("memories", 0o777), ("archive", 0o700)):
+                self.refuse_links(self.locate(name))
+                disk.make_folder(self.locate(name), mode)
+            with disk.locked(self.locate(".lock"), patience):
+                self._holder = get_ident()
+                try:
+                    ignore = self.locate(".gitignore")
+                    if not os.path.lexists(ignore):
+                        with suppress(FileExistsError):
+                            disk.create(ignore, paths.GITIGNORE)
+                    self._writer.recover()
+                    yield
+                finally:
+                    self._holder = 0
 
     @property
     def _writer(self) -> Writer:
         from co_cli.knowledge.store.writer import Writer  # who only reads never loads it
 
         return Writer(self)
-
-    def recover(self) -> None:
-        self._writer.recover()
 
     def commit(self, change: Change) -> int:
         return self._writer.commit(change)
@@ -209,7 +193,7 @@ class FolderStore:
 
 
 def is_settled(told: disk.Signature) -> bool:
-    """Whether any later edit changes the signature; one within the same tick does not."""
+    """Whether any later edit changes the signature; one in the same tick of the clock does not."""
     _, modified, changed, _ = told
     coarse = modified % 1_000_000_000 == 0
     return time.time_ns() - changed > (_COARSE if coarse else _FINE)

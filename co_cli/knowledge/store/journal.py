@@ -8,7 +8,7 @@ import re
 from contextlib import suppress
 
 from co_cli.errors import FormatError
-from co_cli.knowledge.store import Entry, State, disk
+from co_cli.knowledge.store import Entry, disk
 
 MAX_JOURNAL = 512 * 1024 * 1024
 MAX_NUMBER = 2**53
@@ -39,43 +39,35 @@ def _entry(line: bytes) -> Entry | None:
     return entry
 
 
-def _last(fd: int) -> Entry | None:
-    """The last readable line of a journal, read from its end; None when there is none."""
-    size = os.fstat(fd).st_size
-    chunk = 0
-    while chunk < size:
-        if chunk > _MAX_TAIL:
-            raise FormatError(
-                "the journal's end cannot be read; move archive/journal.jsonl away to go on"
-            )
-        chunk = min(size, chunk * 8 or _TAIL)
-        lines = os.pread(fd, chunk, size - chunk).split(b"\n")
-        for line in reversed(lines if chunk == size else lines[1:]):
-            if line and (entry := _entry(line)):
-                return entry
-    return None
+def _line(entry: Entry) -> str:
+    """All about a change that begins, or how it ended."""
+    said = entry._asdict()
+    if entry.state != "intent":
+        said = {name: said[name] for name in ("n", "state", "high", "over")}
+    return json.dumps(said, separators=(",", ":")) + "\n"
 
 
 class JournalFile:
-    """Reading and writing the record of changes of one knowledge folder."""
+    """The record of the changes of one knowledge folder."""
 
     def __init__(self, path: str) -> None:
         self.path = path
 
     def last(self) -> Entry | None:
-        """The last line that can be read."""
-        try:
-            fd = os.open(self.path, disk.READ_FLAGS)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except OSError as error:
-            raise disk.trouble(error) from error
-        try:
-            return _last(fd)
-        except OSError as error:
-            raise disk.trouble(error) from error
-        finally:
-            disk.close_read(fd)
+        """The last line that can be read, looked for from the end; None when there is none."""
+        with disk.in_words(), suppress(*disk.ABSENT), disk.opened(self.path) as fd:
+            size, chunk = os.fstat(fd).st_size, 0
+            while chunk < size:
+                if chunk > _MAX_TAIL:
+                    raise FormatError(
+                        "the journal's end cannot be read; move archive/journal.jsonl away to go on"
+                    )
+                chunk = min(size, chunk * 8 or _TAIL)
+                lines = os.pread(fd, chunk, size - chunk).split(b"\n")
+                for line in reversed(lines if chunk == size else lines[1:]):
+                    if line and (entry := _entry(line)):
+                        return entry
+        return None
 
     def entries(self) -> list[Entry]:
         """Every change, oldest first, with how it ended."""
@@ -90,13 +82,6 @@ class JournalFile:
                 found[entry.n] = found[entry.n]._replace(state=entry.state)
         return list(found.values())
 
-    def find_call(self, call: str) -> Entry | None:
-        """The finished change that a tool call of this id made."""
-        if not call or json.dumps(call).encode() not in b"\n".join(self._lines()):
-            return None
-        calls = [entry for entry in self.entries() if entry.call == call and entry.state == "done"]
-        return calls[-1] if calls else None
-
     def _lines(self) -> list[bytes]:
         return (disk.read_if_any(self.path, MAX_JOURNAL) or b"").split(b"\n")
 
@@ -105,25 +90,17 @@ class JournalFile:
         lines = enumerate(self._lines(), 1)
         return [number for number, line in lines if line and _entry(line) is None]
 
-    def finish(self, entry: Entry, state: State) -> None:
-        """Write down how a change ended."""
-        self._append(_end_line(entry, state), durable=False)
-
     def append(self, entry: Entry) -> None:
-        """Write down durably that a change begins."""
-        self._append(_intent_line(entry), durable=True)
-
-    def _append(self, line: str, *, durable: bool) -> None:
-        """Add a line; on failure take back what was written of it."""
+        """Write down that a change begins, durably, or how it ended; a whole line or nothing."""
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        fd = os.open(self.path, flags, 0o600)
+        fd, begins = os.open(self.path, flags, 0o600), entry.state == "intent"
         try:
             size = os.fstat(fd).st_size
             torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
             os.lseek(fd, 0, os.SEEK_END)
             try:
-                disk.write_all(fd, (b"\n" if torn else b"") + line.encode() + b"\n")
-                if durable:
+                disk.write_all(fd, (b"\n" if torn else b"") + _line(entry).encode())
+                if begins:  # an end that is lost is found out again
                     disk.sync_file(fd)
             except OSError:
                 with suppress(OSError):
@@ -131,23 +108,13 @@ class JournalFile:
                 raise
         finally:
             os.close(fd)
-        if durable and size == 0:
+        if begins and size == 0:
             disk.sync_folder(os.path.dirname(self.path))
 
     def rewrite(self, entries: list[Entry]) -> None:
         """Replace the whole journal; purge uses it to drop what must not be remembered."""
         lines = []
         for entry in entries:
-            lines.append(_intent_line(entry))
-            if entry.state != "intent":
-                lines.append(_end_line(entry, entry.state))
-        disk.put(self.path, ("\n".join(lines) + "\n").encode())
-
-
-def _intent_line(entry: Entry) -> str:
-    return json.dumps(entry._asdict() | {"state": "intent"}, separators=(",", ":"))
-
-
-def _end_line(entry: Entry, state: State) -> str:
-    line = {"n": entry.n, "state": state, "high": entry.high, "over": entry.over}
-    return json.dumps(line, separators=(",", ":"))
+            begun = entry._replace(state="intent")
+            lines += [begun, entry] if entry != begun else [entry]
+        disk.put(self.path, "".join(map(_line, lines)).encode())

@@ -8,7 +8,7 @@ from threading import RLock
 from typing import Any
 
 from co_cli.errors import MovedOn
-from co_cli.knowledge.store import Change, Entry, Kept, disk, intent, is_note
+from co_cli.knowledge.store import Change, Entry, disk, intent, is_note
 
 
 class MemoryStore:
@@ -40,7 +40,6 @@ class MemoryStore:
         return bool(self._files or self._entries)
 
     def locate(self, path: str, n: int = 0) -> str:
-        """What a file is called, or what change `n` keeps of it."""
         return f"{self.root}/{_path(path, n)}"
 
     def names(self, folder: str) -> list[str]:
@@ -66,7 +65,7 @@ class MemoryStore:
     # The journal
 
     def settle(self) -> tuple[Entry, str]:
-        """Where the journal stands; nothing is ever left half done, except a purge that failed."""
+        """Nothing is ever left half done, except a purge that failed."""
         return self.tail(), ""
 
     def tail(self) -> Entry:
@@ -75,39 +74,31 @@ class MemoryStore:
     def entries(self) -> list[Entry]:
         return list(self._entries)
 
-    def find_call(self, call: str) -> Entry | None:
-        found = [one for one in self._entries if call and (one.call, one.state) == (call, "done")]
-        return found[-1] if found else None
-
     def unreadable_lines(self) -> list[int]:
         return []
 
-    def kept(self) -> Iterator[Kept]:
+    def kept(self) -> Iterator[tuple[int, str, bytes]]:
         for path, raw in sorted(self._files.items()):
             archive, _, rest = path.partition("/")
             n, _, rest = rest.partition("/")
             if archive == "archive" and rest.startswith("memories/"):
-                yield Kept(int(n), f"{self.root}/{path}", raw)
+                yield int(n), f"{self.root}/{path}", raw
 
     # Writing
 
     @contextmanager
-    def locked(self, patience: float | None = None) -> Iterator[None]:
-        if not self._lock.acquire(timeout=disk.LOCK_PATIENCE if patience is None else patience):
+    def locked(self) -> Iterator[None]:
+        if not self._lock.acquire(timeout=disk.LOCK_PATIENCE):
             raise disk.Busy(f"another thread holds {self.root}", hint="Nothing was changed.")
         try:
+            if self.tail().state == "intent":  # a purge that failed
+                self._entries[-1] = self.tail()._replace(state="cut short")
             yield
         finally:
             self._lock.release()
 
-    def recover(self) -> None:
-        """Say of a purge that failed that it did."""
-        if self.tail().state == "intent":
-            self._entries[-1] = self.tail()._replace(state="cut short")
-
     def commit(self, change: Change) -> int:
         with self.locked():
-            self.recover()
             if self.tail().n != change.basis:
                 raise MovedOn("the notebook changed meanwhile", hint="Nothing was changed.")
             for edit in change.edits:
@@ -126,7 +117,6 @@ class MemoryStore:
         return self.tail()
 
     def erase(self, where: str, before: bytes, after: bytes | None) -> None:
-        """Put other bytes in the place of a version, or none; MovedOn when it is another by now."""
         path = where.removeprefix(f"{self.root}/")
         if self._files.get(path) != before:
             raise MovedOn(f"{path} changed while it was being written")

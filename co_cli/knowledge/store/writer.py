@@ -8,13 +8,13 @@ the edits, and writes a done line. A commit cut short is finished or rolled back
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
 from co_cli.errors import CoError, FormatError, MovedOn
-from co_cli.knowledge.store import Change, Edit, Entry, disk, exchange, intent
-from co_cli.knowledge.store.files import FolderStore, Linked
+from co_cli.knowledge.store import Change, Edit, Entry, State, disk, exchange, intent
+from co_cli.knowledge.store.files import FolderStore
 from co_cli.knowledge.store.journal import MAX_NUMBER
 
 _FOLDERS = ("archive", "memories", "articles", "inbox")
@@ -29,30 +29,23 @@ class Writer:
 
     def commit(self, change: Change) -> int:
         """Carry the change out and return its number; MovedOn when the plan is out of date."""
-        try:
-            with self.store.locked():
-                self.recover()
-                return self._commit(change)
-        except OSError as error:
-            raise disk.trouble(error) from error
-
-    def _commit(self, change: Change) -> int:
-        tail = self.store.tail()
-        if tail.n != change.basis:
-            raise MovedOn("the notebook changed meanwhile", hint="Nothing was changed; try again.")
-        for edit in change.edits:
-            self._expect(edit.path, disk.digest(edit.before))
-        entry = self.begin(change)
-        try:
-            self._apply(entry.n, change.edits)
-            self.journal.finish(entry, "done")
-        except BaseException:
-            with suppress(OSError, CoError):
-                if self.store.tail().state == "intent":
-                    self._sweep(entry)
-                    self._roll_back(entry)
-            raise
-        return entry.n
+        with self.store.locked():
+            if self.store.tail().n != change.basis:
+                hint = "Nothing was changed; try again."
+                raise MovedOn("the notebook changed meanwhile", hint=hint)
+            for edit in change.edits:
+                self._expect(edit)
+            entry = self.begin(change)
+            try:
+                self._apply(entry.n, change.edits)
+                self._finish(entry, "done")
+            except BaseException:
+                with suppress(OSError, CoError):
+                    if self.store.tail().state == "intent":
+                        self._sweep(entry)
+                        self._roll_back(entry)
+                raise
+            return entry.n
 
     def begin(self, change: Change, more: Sequence[dict[str, Any]] = ()) -> Entry:
         """Write down durably what is about to be done; only while holding the lock.
@@ -68,6 +61,9 @@ class Writer:
         self.journal.append(entry)
         return entry
 
+    def _finish(self, entry: Entry, state: State) -> None:
+        self.journal.append(entry._replace(state=state))
+
     def _next_number(self, n: int) -> int:
         """The number after `n`, unless the archive has it from a journal that was lost.
 
@@ -80,150 +76,133 @@ class Writer:
         gaps = zip(taken, [*taken[1:], MAX_NUMBER], strict=True)
         return max(gaps, key=lambda gap: gap[1] - gap[0])[0] + 1
 
-    def _expect(self, path: str, expected: str | None) -> None:
+    def _expect(self, edit: Edit) -> None:
         try:
-            found = disk.digest(self.store.read(path))
+            found = self.store.read(edit.path)
         except FormatError as error:
-            raise MovedOn(f"{path} {error}") from error
-        if found != expected:
-            raise MovedOn(f"{path} changed since it was read")
+            raise MovedOn(f"{edit.path} {error}") from error
+        if found != edit.before:
+            raise MovedOn(f"{edit.path} changed since it was read")
 
     def _apply(self, n: int, edits: tuple[Edit, ...]) -> None:
         """New content changes places with the old, which the archive then holds; removals last."""
-        old = [edit for edit in edits if edit.before is not None]
-        kept_folders = {os.path.dirname(self.store.locate(edit.path, n)) for edit in old}
+        kept = {edit: self.store.locate(edit.path, n) for edit in edits if edit.before is not None}
+        kept_folders = {os.path.dirname(where) for where in kept.values()}
         for folder in kept_folders:
             disk.make_folder(folder)
         for edit in sorted(edits, key=lambda edit: edit.after is None):
-            path, kept = self.store.locate(edit.path), self.store.locate(edit.path, n)
-            if edit.before is None and edit.after is not None:
-                self._create(path, edit.after)
-                continue
-            try:
-                self._move(path, kept, edit)
-            except FileNotFoundError:
-                raise MovedOn(f"{edit.path} is gone") from None
+            self._put(edit, kept.get(edit, ""))
         # The archive first: a power cut between the two must find a removed file somewhere.
-        for folder in (
-            *kept_folders,
-            *{os.path.dirname(self.store.locate(edit.path)) for edit in edits},
-        ):
+        folders = {os.path.dirname(self.store.locate(edit.path)) for edit in edits}
+        for folder in (*kept_folders, *folders):
             disk.sync_folder(folder)
-        for edit in old:  # an editor that had the file open may have written to it since
-            kept = self.store.locate(edit.path, n)
-            if exchange.settled(kept) == disk.digest(edit.before):
-                continue
-            if disk.digest_of(kept) != disk.digest(edit.before):
-                raise MovedOn(f"{edit.path} changed while it was being written")
-            self.store.aside.append(kept)
+        for edit, where in kept.items():  # an editor that had the file open may have written to it
+            if exchange.settled(where) != disk.digest(edit.before):
+                self._expect_kept(edit, where)
+                self.store.aside.append(where)
 
-    def _move(self, path: str, kept: str, edit: Edit) -> None:
-        before = disk.digest(edit.before)
-        if edit.after is None:
-            os.rename(path, kept)
-        else:
-            exchange.swap(path, edit.after, kept, before)
-        if disk.digest_of(kept) != before:  # somebody edited it a moment ago
-            raise MovedOn(f"{edit.path} changed while it was being written")
-
-    def _create(self, path: str, data: bytes) -> None:
-        disk.make_folder(os.path.dirname(path))
+    def _put(self, edit: Edit, kept: str) -> None:
+        path = self.store.locate(edit.path)
         try:
-            disk.create(path, data)
+            if edit.after is None:
+                os.rename(path, kept)
+            elif kept:
+                exchange.swap(path, edit.after, kept, disk.digest(edit.before))
+            else:
+                disk.make_folder(os.path.dirname(path))
+                disk.create(path, edit.after)
         except FileExistsError:
             raise MovedOn(f"{os.path.basename(path)} appeared meanwhile") from None
+        except FileNotFoundError:
+            raise MovedOn(f"{edit.path} is gone") from None
+        if kept:
+            self._expect_kept(edit, kept)
 
-    def recover(self, *, tidy: bool = False) -> None:
-        """Finish or roll back a change that was cut short; only while holding the lock.
+    def _expect_kept(self, edit: Edit, kept: str) -> None:
+        if disk.digest_of(kept) != disk.digest(edit.before):  # somebody edited it a moment ago
+            raise MovedOn(f"{edit.path} changed while it was being written")
 
-        Temporary files are looked for where a change was cut short, and everywhere with `tidy`.
-        """
+    def recover(self) -> None:
+        """Finish or roll back a change that was cut short; only while holding the lock."""
         entry = self.store.tail()
-        cut_short = entry.state == "intent"
-        disk.sweep_temps(self._folders() if tidy else [self.store.root])
-        if not cut_short:
+        disk.sweep_temps([self.store.root])
+        if entry.state != "intent":
             return
         self._sweep(entry)
-        here = [
-            file for file in entry.files if not self._is_elsewhere(self.store.locate(file["path"]))
-        ]
-        whole = all(
-            disk.digest_of(self.store.locate(file["path"])) == file["after"] for file in here
-        )
         if entry.op == "purge":
-            self.journal.finish(entry, "cut short")
-        elif whole and all(self._holds(entry.n, file) for file in here):
-            self.journal.finish(entry, "done")
+            self._finish(entry, "cut short")
+        elif all(
+            disk.digest_of(path) == file["after"]
+            and (file["before"] is None or self._held(kept) == file["before"])
+            for file, path, kept in self._files(entry)
+        ):
+            self._finish(entry, "done")
         else:
             self._roll_back(entry)
 
-    def _folders(self) -> list[str]:
-        """Where a writer's temporary files can be."""
-        return [self.store.root, *map(self.store.locate, _FOLDERS)]
+    def _files(self, entry: Entry) -> list[tuple[dict[str, Any], str, str]]:
+        """The files of a change, where each is, and where its previous bytes are kept.
+
+        What a link leads to is none of ours.
+        """
+        locate = self.store.locate
+        files = [
+            (file, locate(file["path"]), locate(file["path"], entry.n)) for file in entry.files
+        ]
+        return [one for one in files if not self.store.link_to(os.path.dirname(one[1]))]
+
+    def _held(self, kept: str) -> str | None:
+        """The digest of what the archive, and nothing that a link leads to, has here."""
+        linked = self.store.link_to(os.path.dirname(kept)) or disk.is_link(kept)
+        return None if linked else disk.digest_of(kept)
+
+    def _roll_back(self, entry: Entry) -> None:
+        """Bring back what was there, except where somebody has edited a file since."""
+        files = self._files(entry)
+        for file, path, kept in reversed(files):
+            if file["before"] is not None:
+                self._put_back(path, kept, file["after"])
+            elif file["after"] is not None and disk.digest_of(path) == file["after"]:
+                os.unlink(path)
+        for folder in {os.path.dirname(path) for _, path, _ in files}:
+            if os.path.isdir(folder):
+                disk.sync_folder(folder)
+        self._finish(entry, "rolled back")
+
+    def _put_back(self, path: str, kept: str, after: str | None) -> None:
+        """Return what was there to its place; a version that cannot go back stays, and is told."""
+        held = self._held(kept)
+        if held is None:
+            return
+        now = disk.digest_of(path)
+        if held in (now, after):
+            exchange.drop(kept, held)
+        elif now in (None, after):
+            exchange.put_back(kept, path, after)
+        if disk.exists(kept):
+            self.store.aside.append(kept)
+
+    # Temporary files
+
+    def sweep(self, more: Iterable[str] = ()) -> None:
+        """Remove what dead writers left in the notebook's folders, and in these."""
+        disk.sweep_temps([self.store.root, *map(self.store.locate, _FOLDERS), *more])
 
     def _sweep(self, entry: Entry) -> None:
         """Remove the temporary files of a change that was cut short."""
-        paths = [self.store.locate(file["path"], entry.n) for file in entry.files]
-        folders = {os.path.dirname(path) for path in paths}
-        disk.sweep_temps(
-            [*self._folders(), *(self._archived() if entry.op == "purge" else folders)]
-        )
+        kept = {os.path.dirname(self.store.locate(file["path"], entry.n)) for file in entry.files}
+        self.sweep(self._archived() if entry.op == "purge" else kept)
 
     def _archived(self) -> list[str]:
         """Where the archive keeps memories; only a purge rewrites any there."""
         archive = self.store.archive
         return [os.path.join(archive, name, "memories") for name in disk.list_names(archive)]
 
-    def _holds(self, n: int, file: dict[str, Any]) -> bool:
-        """Whether the archive has what the plan had read, and not an edit made a moment later."""
-        kept = self.store.locate(file["path"], n)
-        if file["before"] is None or not self._is_kept(kept):
-            return file["before"] is None
-        return bool(disk.digest_of(kept) == file["before"])
-
-    def _roll_back(self, entry: Entry) -> None:
-        """Bring back what was there, except where somebody has edited a file since."""
-        for file in reversed(entry.files):
-            path, kept = self.store.locate(file["path"]), self.store.locate(file["path"], entry.n)
-            if self._is_elsewhere(path):
-                continue
-            if file["before"] is None:
-                if file["after"] is not None and disk.digest_of(path) == file["after"]:
-                    os.unlink(path)
-            elif self._is_kept(kept):
-                self._put_back(path, kept, file)
-        for folder in {os.path.dirname(self.store.locate(file["path"])) for file in entry.files}:
-            if os.path.isdir(folder):
-                disk.sync_folder(folder)
-        self.journal.finish(entry, "rolled back")
-
-    def _put_back(self, path: str, kept: str, file: dict[str, Any]) -> None:
-        """What was there returns to its place; a version that cannot is told, and stays."""
-        now, held = disk.digest_of(path), disk.digest_of(kept)
-        if held in (now, file["after"]):
-            exchange.drop(kept, held)
-        elif now in (None, file["after"]):
-            exchange.put_back(kept, path, file["after"])
-        if disk.exists(kept):
-            self.store.aside.append(kept)
-
-    def _is_kept(self, kept: str) -> bool:
-        """Whether the archive, and not something a link leads to, holds this file."""
-        return not self._is_elsewhere(kept) and not disk.is_link(kept) and disk.exists(kept)
-
-    def _is_elsewhere(self, path: str) -> bool:
-        """Whether a link leads to this file, so that it is none of ours."""
-        try:
-            self.store.refuse_links(os.path.dirname(path))
-        except Linked:
-            return True
-        return False
-
     # What only a purge does
 
     def begin_purge(self, change: Change, about: Sequence[dict[str, Any]]) -> Entry:
         """Tidy up what other writers left anywhere, then write down that a purge begins."""
-        disk.sweep_temps([*self._folders(), *self._archived()])
+        self.sweep(self._archived())
         return self.begin(change, about)
 
     def erase(self, where: str, before: bytes, after: bytes | None) -> None:
@@ -232,12 +211,12 @@ class Writer:
         if after is None:
             os.unlink(where)
         else:
-            self._replace(where, before, after, disk.temp_name(folder))
+            self._replace(where, disk.digest(before), after, disk.temp_name(folder))
         disk.sync_folder(folder)
 
-    def _replace(self, where: str, before: bytes, after: bytes, kept: str) -> None:
-        exchange.swap(where, after, kept, disk.digest(before))
-        if exchange.settled(kept) == disk.digest(before):
+    def _replace(self, where: str, before: str | None, after: bytes, kept: str) -> None:
+        exchange.swap(where, after, kept, before)
+        if exchange.settled(kept) == before:
             os.unlink(kept)
             return
         exchange.put_back(kept, where, disk.digest(after))
