@@ -10,6 +10,7 @@ from co_cli.cli.output import notice, say, to_json
 from co_cli.cli.questions import act_on
 from co_cli.errors import NotFound
 from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.pages import as_number
 from co_cli.knowledge.safety.escape import escape
 from co_cli.results import note_json
 
@@ -25,7 +26,7 @@ def show_command(ref: str, in_user: bool, as_json: bool) -> None:
         book, note = act_on(shelf, ref, in_user, Notebook.find)
     except NotFound:
         book, name = shelf.place(at_user(ref, in_user))
-        inside = book.inside(int(name) if name.isdecimal() and len(name) < 10 else 0)
+        inside = book.inside(as_number(name))
         if inside is None:
             raise
         holder, section = inside

@@ -20,17 +20,23 @@ MEMORIES, ARTICLES = "memories", "articles"
 Ref = str | int | Note
 
 
+def as_number(ref: Ref) -> int:
+    """The number that a reference is; 0 when it is something else."""
+    text = str(ref).strip()
+    return int(text) if text.isdecimal() and len(text) <= 9 else 0
+
+
 def named(ref: Ref, notes: Iterable[Note]) -> list[Note]:
     """The notes that answer to a number, else to a file's name, else to a uid."""
     known = list(notes)
     if isinstance(ref, Note):
         return [note for note in known if note.path == ref.path]
-    text, found = str(ref).strip(), []
-    if text.isdecimal() and len(text) <= 9:
-        found = [note for note in known if note.id == int(text)]
-    stem = text.removesuffix(".md")
-    found = found or [note for note in known if note.name[:-3] == stem]
-    return found or [note for note in known if note.meta.get("uid") == text]
+    text, number = str(ref).strip(), as_number(ref)
+    return (
+        [note for note in known if number and note.id == number]
+        or [note for note in known if note.name[:-3] == text.removesuffix(".md")]
+        or [note for note in known if note.meta.get("uid") == text]
+    )
 
 
 def pick(ref: Ref, notes: Iterable[Note], prefix: str = "") -> Note | None:

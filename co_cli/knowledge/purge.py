@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from co_cli import paths
@@ -12,7 +12,7 @@ from co_cli.knowledge import lifecycle
 from co_cli.knowledge.format.note import Note, Part, sections, timestamp
 from co_cli.knowledge.format.rewrite import rewrite
 from co_cli.knowledge.notebook import Notebook
-from co_cli.knowledge.pages import Ref
+from co_cli.knowledge.pages import Ref, as_number, called
 from co_cli.knowledge.plan import protected
 from co_cli.knowledge.store import Change, Entry, disk
 from co_cli.knowledge.versions import Lineage, Version, lineages
@@ -23,10 +23,10 @@ _TAKES_IN = ("merge", "update", "decay", "undo")  # what puts a note in the plac
 
 @dataclass(slots=True)
 class Copies:
-    """All that still holds a note, and what is told about it before it goes.
+    """All that still holds a note, and what a person is told about it before it goes.
 
-    `earlier` are notes it was made of or replaced, which stay in the archive unless they are
-    `taken` along. `beside` are notes that hold a part by its number which is not its own.
+    `earlier` are the notes it was made from or replaced; they stay in the archive unless they are
+    `taken` along. `beside` are summaries with a part of the same number that is another note's.
     """
 
     ref: Ref
@@ -45,7 +45,7 @@ class Copies:
 
     @property
     def files(self) -> list[Version]:
-        """The files that go."""
+        """The files to remove."""
         return [version for one in self.own for version in one.versions]
 
     @property
@@ -62,14 +62,14 @@ class Copies:
 
 
 def find_copies(book: Notebook, ref: Ref, *, earlier: bool = False) -> Copies:
-    """Where a note lives: its file, the archive, and notes that decay made of it.
+    """Where a note is: its file, the archive, and the summaries that decay made of it.
 
-    With `earlier`, also what it was made of or replaced.
+    With `earlier`, also what it was made from or replaced.
     """
     known, entries = lineages(book), book.store.entries()
     named = _named(book, ref, known)
     note = named.latest if named else None
-    copies = Copies(ref, note.id if note else _number(ref), taken=earlier)
+    copies = Copies(ref, note.id if note else as_number(ref), taken=earlier)
     if named and note:
         before = _made_of(entries, named, known)
         copies.text, copies.own = note.summary, [named, *(before if earlier else [])]
@@ -84,7 +84,7 @@ def find_copies(book: Notebook, ref: Ref, *, earlier: bool = False) -> Copies:
 
 
 def _speaks_of(line: tuple[int, str], copies: Copies, known: list[Lineage]) -> bool:
-    """Whether a line of the journal is about it: by its versions, else by what it was called."""
+    """Whether a journal line is about the note: by its versions, else by its number or name."""
     if copies.own or any(one.has(*line) for one in known):
         return any(one.has(*line) for one in copies.own)
     name = line[1].rpartition("/")[2]
@@ -95,71 +95,65 @@ def _speaks_of(line: tuple[int, str], copies: Copies, known: list[Lineage]) -> b
 
 def _named(book: Notebook, ref: Ref, known: list[Lineage]) -> Lineage | None:
     """The note that is meant: one that is there, else an archived one; Ambiguous when several."""
-    there = {one.latest: one for one in known if one.is_there and one.latest}
-    gone = {one.latest: one for one in known if not one.is_there and one.latest}
-    note = book.pick(ref, there)
-    if note is not None and note.protected:
-        raise protected(book.ref(note))
-    found = note or book.pick(ref, gone)
-    return {**gone, **there}[found] if found else None
-
-
-def _number(ref: Ref) -> int:
-    text = str(ref)
-    return int(text) if text.isdecimal() and len(text) < 10 else 0
+    for there in (True, False):
+        found = {one.latest: one for one in known if one.is_there == there and one.latest}
+        if note := book.pick(ref, found):
+            if there and note.protected:
+                raise protected(book.ref(note))
+            return found[note]
+    return None
 
 
 def _made_of(entries: list[Entry], named: Lineage, known: list[Lineage]) -> list[Lineage]:
-    """The archived notes that a change took away while it wrote this one, and theirs."""
+    """The archived notes that a change removed when it wrote this one, and what made those."""
+    changes = [entry for entry in entries if entry.state == "done" and entry.op in _TAKES_IN]
     found = [named]
     for one in found:  # which grows meanwhile
+        wrote = [entry for entry in changes if _touched(entry, one, removed=False)]
         found += [
             other
             for other in known
-            if not (other.is_there or other in found) and _took_in(entries, one, other)
+            if not (other.is_there or other in found)
+            and any(_touched(entry, other, removed=True) for entry in wrote)
         ]
     return found[1:]
 
 
-def _took_in(entries: list[Entry], one: Lineage, other: Lineage) -> bool:
-    return any(
-        any(file["after"] is not None and one.has(entry.n, file["path"]) for file in entry.files)
-        and any(file["after"] is None and other.has(entry.n, file["path"]) for file in entry.files)
-        for entry in entries
-        if entry.state == "done" and entry.op in _TAKES_IN
-    )
+def _touched(entry: Entry, one: Lineage, *, removed: bool) -> bool:
+    """Whether a change wrote a note, or removed it."""
+    files = [file["path"] for file in entry.files if (file["after"] is None) == removed]
+    return any(one.has(entry.n, path) for path in files)
 
 
 def _find_parts(copies: Copies, known: list[Lineage]) -> None:
-    """The parts of summaries that are this note's: by uid and words, and not by number alone."""
+    """The parts of summaries that are this note's: its number alone does not make one so."""
     notes = [note for one in known if one not in copies.own for note in one.notes]
     holders = {note: sections(note) for note in notes if note.consolidated}
-    called = {p for parts in holders.values() for p in parts if p.number == copies.number}
+    numbered = {p for parts in holders.values() for p in parts if p.number == copies.number}
     if copies.own:
-        mine = _own(holders.values(), [note for one in copies.own for note in one.notes])
+        made = {
+            (note.id, uid, lifecycle.with_tags(note))
+            for one in copies.own
+            for note in one.notes
+            for uid in (note.meta.get("uid") or "", "")  # an old summary does not tell the uid
+        }
+        mine = {p for parts in holders.values() for p in parts if (p.number, p.uid, p.body) in made}
     else:
-        mine = called
-        if len({part.uid or part.text for part in called}) > 1:
+        mine = numbered
+        if len({part.uid or part.text for part in mine}) > 1:
             raise Ambiguous(
                 f"several memories were called {copies.number} before they decayed",
                 choices=(),
                 hint="Take the part you mean out of its summary: co knowledge edit",
             )
-        copies.text = "".join(lifecycle.words_of(part.body)[:80] for part in list(called)[:1])
+        copies.text = "".join(lifecycle.words_of(part.body)[:80] for part in list(mine)[:1])
     for holder, parts in holders.items():
         gone = [part for part in parts if part in mine]
         if gone:
             copies.summaries.append((holder, gone))
             copies.marks |= {part.mark(holder) for part in gone}
-        if any(part in called and part not in mine for part in parts):
+        if (numbered - mine).intersection(parts):
             copies.beside.append(holder)
-
-
-def _own(holders: Iterable[Sequence[Part]], versions: Sequence[Note]) -> set[Part]:
-    """The parts that decay made of one of these; a summary of old tells no uid."""
-    made = {(note.id, note.meta.get("uid") or "", lifecycle.with_tags(note)) for note in versions}
-    made |= {(number, "", text) for number, _, text in made}
-    return {part for some in holders for part in some if (part.number, part.uid, part.body) in made}
 
 
 def purge(
@@ -169,9 +163,9 @@ def purge(
     actor: str = "cli",
     first: Callable[[], None] = lambda: None,
 ) -> None:
-    """Remove them all, and before them what `first` removes. Cut short, the next one finishes it.
+    """Remove them all, but what `first` removes before; one that is cut short can be repeated.
 
-    MovedOn when something was changed since they were found; then nothing is removed.
+    MovedOn, and nothing is removed, when anything changed since they were found.
     """
     store = book.store
     with store.locked():
@@ -195,11 +189,10 @@ def _carry_out(book: Notebook, copies: Copies, first: Callable[[], None]) -> Non
         book.store.rewrite([*entries[:-1], entries[-1]._replace(state="done")])
     except (OSError, CoError) as error:
         why = disk.trouble(error) if isinstance(error, OSError) else error
-        name = copies.ref.name[:-3] if isinstance(copies.ref, Note) else copies.ref
         raise DiskTrouble(
             f"the purge was cut short: {why}",
             hint=f"{len(gone)} of {len(copies)} copies are removed for good. "
-            f"To finish it: co forget {book.prefix}{name} --purge",
+            f"To finish it: co forget {book.prefix}{called(copies.ref)} --purge",
         ) from error
 
 
@@ -231,7 +224,7 @@ def _remove_index(book: Notebook) -> None:
 
 
 def _redacted(entry: Entry, copies: Copies, digests: dict[str | None, str | None]) -> Entry:
-    """A journal line that keeps that there was a note, and neither its words nor a digest."""
+    """A journal line that tells that there was a note, without its words or a digest of them."""
     files = []
     for file in entry.files:
         sides = {side: digests.get(file[side], file[side]) for side in ("before", "after")}

@@ -151,7 +151,7 @@ class Store(Protocol):
         """The numbers of journal lines that cannot be read; the last may be torn by a crash."""
 
     def kept(self) -> Iterator[tuple[int, str, bytes]]:
-        """Every previous version of a memory, oldest first: its last change, its place and bytes."""
+        """Every previous version of a memory, oldest first: its last change, place and bytes."""
 
     # Writing
 
@@ -171,7 +171,7 @@ class Store(Protocol):
 
     # What only a purge does, while holding the lock
 
-    def begin(self, change: Change, more: Sequence[dict[str, Any]] = ()) -> Entry:
+    def begin(self, change: Change, more: Sequence[dict[str, Any]]) -> None:
         """Write down durably what is about to be done; `more` are files that it is about."""
 
     def erase(self, where: str, before: bytes, after: bytes | None) -> None:

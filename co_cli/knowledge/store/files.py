@@ -185,8 +185,8 @@ class FolderStore:
     def commit(self, change: Change) -> int:
         return self._writer.commit(change)
 
-    def begin(self, change: Change, more: Sequence[dict[str, Any]] = ()) -> Entry:
-        return self._writer.begin_purge(change, more)
+    def begin(self, change: Change, more: Sequence[dict[str, Any]]) -> None:
+        self._writer.begin_purge(change, more)
 
     def erase(self, where: str, before: bytes, after: bytes | None) -> None:
         self._writer.erase(where, before, after)

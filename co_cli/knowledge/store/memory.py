@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from threading import RLock
 from typing import Any
 
@@ -18,21 +19,17 @@ class MemoryStore:
         self.root = root  # what its paths begin with
         self.index_folder = ""
         self.aside: list[str] = []
-        self._files: dict[str, bytes] = {}
-        self._signatures: dict[str, int] = {}
-        self._edits = 0
+        self._files: dict[str, tuple[bytes, int]] = {}  # each with its signature
+        self._edits = count(1)
         self._entries: list[Entry] = []
         self._lock = RLock()
 
     def put(self, path: str, data: bytes | None) -> None:
         """Write a file, or with None remove it, past the journal: as a person edits by hand."""
         with self._lock:
-            if data is None:
-                self._files.pop(path, None)
-                self._signatures.pop(path, None)
-            else:
-                self._edits += 1
-                self._files[path], self._signatures[path] = data, self._edits
+            self._files.pop(path, None)
+            if data is not None:
+                self._files[path] = data, next(self._edits)
 
     # Reading
 
@@ -47,20 +44,20 @@ class MemoryStore:
 
     def files(self, folder: str) -> dict[str, int]:
         with self._lock:
-            found = [(path.rpartition("/"), told) for path, told in self._signatures.items()]
+            found = [(path.rpartition("/"), told) for path, (_, told) in self._files.items()]
         return {name: told for (at, _, name), told in found if at == folder and is_note(name)}
 
     def signature(self, path: str, *, settled: bool = False) -> int:  # noqa: ARG002
-        return self._signatures.get(path, 0)
+        return self._files.get(path, (b"", 0))[1]
 
     def read(self, path: str, n: int = 0) -> bytes | None:
-        return self._files.get(_path(path, n))
+        return self._files.get(_path(path, n), (None, 0))[0]
 
     def read_signed(self, path: str) -> tuple[bytes, int]:
         with self._lock:
             if path not in self._files:
                 raise FileNotFoundError(path)
-            return self._files[path], self._signatures[path]
+            return self._files[path]
 
     # The journal
 
@@ -78,7 +75,7 @@ class MemoryStore:
         return []
 
     def kept(self) -> Iterator[tuple[int, str, bytes]]:
-        for path, raw in sorted(self._files.items()):
+        for path, (raw, _) in sorted(self._files.items()):
             archive, _, rest = path.partition("/")
             n, _, rest = rest.partition("/")
             if archive == "archive" and rest.startswith("memories/"):
@@ -102,7 +99,7 @@ class MemoryStore:
             if self.tail().n != change.basis:
                 raise MovedOn("the notebook changed meanwhile", hint="Nothing was changed.")
             for edit in change.edits:
-                if self._files.get(edit.path) != edit.before:
+                if self.read(edit.path) != edit.before:
                     raise MovedOn(f"{edit.path} changed since it was read")
             entry = intent(change, self.tail(), self.tail().n + 1)
             for edit in change.edits:
@@ -112,13 +109,12 @@ class MemoryStore:
             self._entries.append(entry._replace(state="done"))
             return entry.n
 
-    def begin(self, change: Change, more: Sequence[dict[str, Any]] = ()) -> Entry:
+    def begin(self, change: Change, more: Sequence[dict[str, Any]]) -> None:
         self._entries.append(intent(change, self.tail(), self.tail().n + 1, more))
-        return self.tail()
 
     def erase(self, where: str, before: bytes, after: bytes | None) -> None:
         path = where.removeprefix(f"{self.root}/")
-        if self._files.get(path) != before:
+        if self.read(path) != before:
             raise MovedOn(f"{path} changed while it was being written")
         self.put(path, after)
 

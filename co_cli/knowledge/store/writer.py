@@ -200,10 +200,10 @@ class Writer:
 
     # What only a purge does
 
-    def begin_purge(self, change: Change, about: Sequence[dict[str, Any]]) -> Entry:
+    def begin_purge(self, change: Change, about: Sequence[dict[str, Any]]) -> None:
         """Tidy up what other writers left anywhere, then write down that a purge begins."""
         self.sweep(self._archived())
-        return self.begin(change, about)
+        self.begin(change, about)
 
     def erase(self, where: str, before: bytes, after: bytes | None) -> None:
         """Remove a version, or put other bytes in its place; an edit made meanwhile stays."""
