@@ -12,6 +12,7 @@ from co_cli import paths, trust
 from co_cli.config import Settings
 from co_cli.errors import CoError, NotFound
 from co_cli.knowledge import Note, Notebook, Shelf
+from co_cli.knowledge.pages import pick
 from co_cli.knowledge.search.hits import How
 from co_cli.paths import AnyPath
 from co_cli.workspace import Workspace
@@ -103,7 +104,7 @@ class CoDeps:
         own = self.tellable(book, notes)
         if len(own) == len(notes):
             return book, book.find(name)
-        note = book.pick(name, own)
+        note = pick(name, own, book.prefix)
         if note is None:
             raise NotFound(f"there is no memory {ref.strip()[:60]} that you wrote or approved")
         return book, note

@@ -74,7 +74,7 @@ def filled(book: Notebook) -> list[Note]:
 
 
 def test_a_store_that_nobody_wrote_to_is_empty(book: Notebook) -> None:
-    assert (book.exists(), book.notes(), book.problems, book.next_id()) == (False, [], [], 1)
+    assert (book.store.exists(), book.notes(), book.problems, book.next_id()) == (False, [], [], 1)
     assert (book.store.entries(), list(book.store.kept()), book.archived()) == ([], [], [])
     assert list(book.recall("apples")) == []
 

@@ -32,7 +32,7 @@ def doctor_command(as_json: bool) -> None:
     indexes = [
         (book.search.index_path, book.search.compare())
         for book in workspace.shelf.books()
-        if book.exists()
+        if book.store.exists()
     ]
     problems += [Problem(*pair) for _, report in indexes for pair in report.unreadable]
     sound = all(report.state != "broken" for _, report in indexes)

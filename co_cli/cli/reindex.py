@@ -24,7 +24,7 @@ def reindex_command(as_json: bool) -> None:
     done: list[dict[str, Any]] = []
     kept: set[str] = set()
     for book in workspace.shelf.books():
-        if not book.exists():
+        if not book.store.exists():
             continue
         with progress(f"Indexing {book.scope}") as step:
             synced = book.sync(anew=True, progress=step)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,23 +30,20 @@ def diagnose(book: Notebook) -> list[Problem]:
 
 
 def _twins(book: Notebook, notes: list[Note]) -> list[Problem]:
-    by_number: dict[int, list[Note]] = defaultdict(list)
-    for note in notes:
-        by_number[note.id].append(note)
+    count = Counter(note.id for note in notes)
     return [
         Problem(
             note.path,
-            f"has the same number ({note.id}) as {len(twins) - 1} other file(s); both are kept. "
-            f"To give it a new `id`: co knowledge edit {book.prefix}{note.name[:-3]}",
+            f"has the same number ({note.id}) as {count[note.id] - 1} other file(s); both are kept."
+            f" To give it a new `id`: co knowledge edit {book.prefix}{note.name[:-3]}",
         )
-        for twins in by_number.values()
-        if len(twins) > 1
-        for note in twins
+        for note in notes
+        if count[note.id] > 1
     ]
 
 
 def _copied(book: Notebook, notes: list[Note]) -> list[Problem]:
-    """Files that have another one's uid, as one has that was made by copying."""
+    """Files that have another one's uid, as a copy has."""
     copies = book.copies(notes, notes)
     return [
         Problem(
@@ -71,10 +68,8 @@ def _odd(note: Note) -> list[Problem]:
 
 def _journal(book: Notebook) -> list[Problem]:
     store, path = book.store, book.store.locate(JOURNAL)
-    found = [
-        Problem(path, "a line cannot be read and is passed over", line)
-        for line in store.unreadable_lines()
-    ]
+    unread = "a line cannot be read and is passed over"
+    found = [Problem(path, unread, line) for line in store.unreadable_lines()]
     if store.tail().state == "intent":
         found.append(Problem(path, "a change is unfinished; the next save settles it"))
     entries = store.entries()
@@ -93,7 +88,7 @@ def _repeated(purge: Entry, entries: list[Entry]) -> bool:
 
 
 def _kept(book: Notebook, entry: Entry, file: dict[str, Any]) -> Iterator[Problem]:
-    """What is odd about the previous bytes of one file: gone, or written by somebody since."""
+    """What is odd about the previous bytes of one file: gone, or written to since."""
     name = file["path"]
     path = book.store.locate(name, entry.n)
     try:

@@ -1,4 +1,4 @@
-"""What should happen to notes: collisions, merging, decay, expiry. Pure; touches no file."""
+"""What should happen to notes: collisions, merging, decay, expiry. Touches no file."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ SIGNALS = ("preference", "correction", "decision", "context", "pattern")
 DECAY_TAGS = ["_consolidated", "_auto_decay"]
 MAX_SUMMARY = 4 * 1024 * 1024
 WINDOW_LIMIT = 10
-_ALIKE = Policy().threshold  # whoever asks for more alike wording is not asked about such texts
+_ALIKE = Policy().threshold  # texts as alike as this collide by their words, or not at all
 _HEADING_LIKE = re.compile(r"^## Memory (?=\d)", re.MULTILINE)
 _COUNT = re.compile(r"^\d+(?= older memor)")
 _SPAN = re.compile(r"(\d{1,5})([dwmy])\Z")
 
 
 class Verdict(NamedTuple):
-    """How a text stands to the notes there are: *same* as one, *similar* to some, or *distinct*.
+    """What a text is beside the notes there are: *same* as one, *similar* to some, or *distinct*.
 
-    A similar note below the threshold speaks of the same matter and may be out of date.
+    A similar note below the threshold is about the same matter and may be out of date.
     """
 
     match: Note | None = None
@@ -35,9 +35,9 @@ class Verdict(NamedTuple):
 
 
 def judge(text: str, notes: Iterable[Note], near: Iterable[Note], threshold: float) -> Verdict:
-    """Decide same, similar or distinct; similarity never merges anything by itself.
+    """Same as one of `notes`, similar to some of those `near`, or distinct.
 
-    `notes` may say the same, `near` ones may be similar.
+    A similar note is never changed without a person's word.
     """
     match = find_same(text, notes)
     if match is not None:
@@ -51,7 +51,7 @@ def judge(text: str, notes: Iterable[Note], near: Iterable[Note], threshold: flo
 
 
 def find_same(text: str, notes: Iterable[Note]) -> Note | None:
-    """The first note that says the same to the word."""
+    """The first note that says the same, word for word."""
     said, longest = key(text), longest_word(text).lower()
     for note in notes:
         body = note.body
@@ -75,9 +75,9 @@ def collisions(text: str, notes: Iterable[Note], threshold: float) -> list[tuple
 
 
 def _may_reach(old: str, new: str, threshold: float) -> bool:
-    """Whether the score can be that high at all, by the characters the two texts share.
+    """Whether the score can be that high at all, by the characters that the two texts share.
 
-    The score compares sorted words joined by single spaces, so no more can match than this.
+    The score compares the sorted words, joined by single spaces, so no more than these can match.
     """
     old, new = " ".join(old.lower().split()), " ".join(new.lower().split())
     if 200 * min(len(old), len(new)) < threshold * (len(old) + len(new)):
@@ -91,15 +91,8 @@ def window(policy: Policy, now: datetime) -> str:
     return timestamp(now - timedelta(days=min(policy.window_days, 36500)))[:19]
 
 
-def recent(notes: Iterable[Note], policy: Policy, now: datetime) -> list[Note]:
-    """At most ten notes of the last days, newest first."""
-    since = window(policy, now)
-    fresh = [note for note in notes if note.created[:19] >= since and not note.consolidated]
-    return sorted(fresh, key=lambda note: -note.id)[:WINDOW_LIMIT]
-
-
 def union(old: Iterable[str], new: Iterable[str]) -> list[str]:
-    """Both lists of tags, each tag once, in order."""
+    """Both lists as one, each item once, in order."""
     return list(dict.fromkeys((*old, *new)))
 
 
@@ -114,9 +107,9 @@ def detect_category(tags: Iterable[str] | None) -> str | None:
 
 
 def pick_decay(notes: Iterable[Note], policy: Policy) -> list[Note]:
-    """The oldest notes that may decay; the oldest is the one with the lowest number.
+    """The oldest notes that may decay, by their numbers.
 
-    Numbers only grow, so a clock that jumps cannot make a new note look old.
+    Numbers only grow, while a clock that jumps can make a new note look old.
     """
     able = [note for note in notes if _may_decay(note)]
     able.sort(key=lambda note: (note.id, note.name))
@@ -132,13 +125,13 @@ def pick_decay(notes: Iterable[Note], policy: Policy) -> list[Note]:
 
 
 def _may_decay(note: Note) -> bool:
-    """Not what a person set apart, what decay made, or what must keep its own mark."""
+    """Not if a person set it apart, decay made it, or its mark must stay its own."""
     marked = note.meta.get("sensitive") or note.external
     return not (note.protected or note.pinned or note.consolidated or marked)
 
 
 def inherited(notes: Iterable[Note]) -> dict[str, Any]:
-    """The marks that go with the words of these notes, wherever they go."""
+    """The marks that follow the words of these notes wherever they go."""
     notes = list(notes)
     found = [note.meta.get("trust") for note in notes if note.external]
     marks: dict[str, Any] = {}
@@ -149,24 +142,20 @@ def inherited(notes: Iterable[Note]) -> dict[str, Any]:
     return marks
 
 
-def as_part(note: Note) -> str:
-    """A note's words as they stand in a summary; a line that looks like our heading is escaped."""
-    return _HEADING_LIKE.sub(r"\\\g<0>", note.body.replace("\r\n", "\n"))
-
-
 def with_tags(note: Note) -> str:
-    """All that a summary says of a note, below its heading."""
+    """What a summary says of a note below its heading; lines like such a heading are escaped."""
     tags = f"Tags: {', '.join(note.tags)}\n\n" if note.tags else ""
-    return f"{tags}{as_part(note)}".strip()
+    words = _HEADING_LIKE.sub(r"\\\g<0>", note.body.replace("\r\n", "\n"))
+    return f"{tags}{words}".strip()
 
 
 def words_of(part: str) -> str:
-    """A note's words out of its part of a summary, without the tags."""
+    """A note's words in its part of a summary, without the tags."""
     return re.sub(r"\ATags: .*\n\n", "", part)
 
 
 def decay_text(notes: Sequence[Note]) -> str:
-    """Every original in its own words, under a heading with its number, date and uid."""
+    """A summary: every original in its own words, under its number, date and uid."""
     first, last = min(n.created for n in notes)[:10], max(n.created for n in notes)[:10]
     parts = [f"{len(notes)} older memories, {first} to {last}, in their own words."]
     for note in notes:
@@ -184,7 +173,7 @@ def without_parts(note: Note, gone: Sequence[Part]) -> str:
 
 
 def joined(texts: Iterable[str]) -> str:
-    """Several texts in one note: each once, in order, an empty line between."""
+    """Several texts as one: each once, in order, with an empty line between."""
     kept: dict[tuple[str, ...], str] = {}
     for text in texts:
         kept.setdefault(key(text), text)

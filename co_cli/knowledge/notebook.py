@@ -1,8 +1,8 @@
 """A folder of notes and its rules; the only writer. Knows no model, terminal, network or settings.
 
 Every verb plans a Change from what it read, and the store carries it out or says that the
-notebook moved on; then the verb plans again. What plans is loaded by the verbs: who only reads
-loads nothing that writes.
+notebook moved on; then the verb plans again. The verbs load what plans, so that whoever only
+reads loads nothing that writes.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Notebook:
     ) -> Self:
         """The notebook in this knowledge folder, with the command's defaults.
 
-        With `watch` the kernel tells which files change, for a process that lives long.
+        With `watch`, for a process that lives long, the kernel tells which files change.
         """
         return cls(folder, how=How(backend, fusion, embedder, watch))
 
@@ -98,10 +98,6 @@ class Notebook:
         return timestamp(self.clock())[:10]
 
     # Reading
-
-    def exists(self) -> bool:
-        """Whether there is a notebook at all; looking for one makes none."""
-        return self.store.exists()
 
     def look(self) -> Look:
         """Its notes, problems and last change at this moment."""
@@ -128,18 +124,14 @@ class Notebook:
     def find(self, ref: Ref, look: Look | None = None) -> Note:
         """The note by number, file name or uid; Ambiguous when several answer to it."""
         look = look or self.look()
-        return self.pick(ref, look.notes) or self.pages.missing(ref, look, self.prefix)
-
-    def pick(self, ref: Ref, notes: Iterable[Note]) -> Note | None:
-        """The one among these notes that a reference means: a number before a name before a uid."""
-        return pick(ref, notes, self.prefix)
+        return pick(ref, look.notes, self.prefix) or self.pages.missing(ref, look, self.prefix)
 
     def archived(self) -> list[tuple[Entry, Note]]:
         """Notes that a change removed and that are not there now, newest first."""
         return self.pages.archived()
 
     def copies(self, notes: Iterable[Note], among: Sequence[Note] = ()) -> set[str]:
-        """The paths of the notes that have the uid of one of these and no right to it.
+        """The paths of the notes that share a uid with one of these and copied it.
 
         `among` are all notes, if they were just read.
         """
@@ -182,8 +174,8 @@ class Notebook:
     ) -> Recall[Hit]:
         """The notes that answer, best first, and what search had to do without.
 
-        A question about nothing in the notebook gets no answer, unless `strict` is off. With
-        `marked`, hits say where in their passage the words stand.
+        With `strict`, a question about nothing in the notebook gets no answer. With `marked`, hits
+        say where in their passage the words are.
         """
         self.store.settle()
         return self.search.recall(
@@ -199,7 +191,7 @@ class Notebook:
     ) -> Synced:
         """Bring the index up to date now, or build it anew; recall does so by itself.
 
-        With `closely` every note that was only skimmed is read for its meaning, which takes time.
+        With `closely`, which takes time, notes that were only skimmed are read for their meaning.
         """
         self.store.settle()
         synced = self.search.sync(anew=anew, progress=progress)
@@ -215,10 +207,13 @@ class Notebook:
         """Begin the notebook with a context.md, unless there is one; whether it was written."""
         if self.store.signature("context.md"):
             return False
-        at, store, edits = timestamp(self.clock()), self.store, (Edit("context.md", None, context),)
+        at, edit = timestamp(self.clock()), Edit("context.md", None, context)
+
+        def init() -> Change:
+            return Change("init", "cli", at, self.store.tail().settled, (edit,))
+
         with suppress(MovedOn):
-            init = lambda: Change("init", "cli", at, store.tail().settled, edits)  # noqa: E731
-            return bool(self._agree(init, store.commit))
+            return bool(self._agree(init, self.store.commit))
         return False
 
     def remember(  # noqa: PLR0913 - an option is a keyword
@@ -234,27 +229,28 @@ class Notebook:
         plan: Plan | None = None,
         fields: Mapping[str, Any] | None = None,
     ) -> Saved:
-        """Save a text; see `plan_remember` for most options.
+        """Save a text; `plan_remember` tells about most options.
 
-        `seen` is the `Plan.seen` that a person agreed to: MovedOn when saving would now do anything
-        else. `plan` is that plan itself, which is carried out unless another change came first.
+        `seen` is the `Plan.seen` that a person agreed to: MovedOn if saving would do anything else
+        now. `plan` is that plan itself, which is carried out unless another change came first.
         A `call` that arrives again is answered as before.
         """
-        tags, approved = list(tags), [plan] if plan else []
-        if mark := mark_call(call, text, tags):
-            done = [one for one in self.store.entries() if (one.call, one.state) == (mark, "done")]
+        tags = list(tags)
+        if called := mark_call(call, text, tags):
+            done = [e for e in self.store.entries() if (e.call, e.state) == (called, "done")]
             if done and (repeated := self._draft(actor).repeat(done[-1], text)):
                 return repeated
 
         def next_plan() -> Plan:
-            if approved:
-                return approved.pop()
             return self.plan_remember(
                 text, tags, actor=actor, similar=similar, allow_secret=allow_secret,
                 call=call, fields=fields,
             ).hold_to(seen)  # fmt: skip
 
-        return self._settle(next_plan)
+        with suppress(MovedOn):
+            if plan:
+                return self.commit(plan)
+        return self._agree(next_plan, self.commit)
 
     def plan_remember(  # noqa: PLR0913 - the same
         self,
@@ -280,10 +276,10 @@ class Notebook:
             text, tags = check_note(text, tags, allow_secret=allow_secret)
         look, around = self.around(text)
         draft = self._draft(actor, look, mark_call(call, text, tags))
-        return draft.save(around, text, list(tags), similar=similar, fields=fields or {})
+        return draft.save(around, text, list(tags), similar, fields or {})
 
     def around(self, text: str) -> tuple[Look, Around]:
-        """The notes a new text is compared with: few notes all, many by the index."""
+        """The notes a new text is compared with: all if they are few, else what the index finds."""
         from co_cli.knowledge.lifecycle import WINDOW_LIMIT, window
 
         if self.is_large:
@@ -306,18 +302,18 @@ class Notebook:
                 self.origins.wrote(plan.change.op, plan.change.edits)
         if saved.decayed and saved.action != "decayed":
             try:
-                after = self._settle(lambda: self._draft("co").decay(below=saved.note.id))
+                after = self._do("co", lambda draft: draft.decay(below=saved.note.id))
                 saved.decayed, saved.summary = after.decayed, after.summary
             except CoError as error:
                 saved.decayed = []
                 saved.trouble = f"the oldest notes did not decay: {error}"
         return saved
 
-    def _settle(self, plan: Callable[[], Plan]) -> Saved:
-        return self._agree(plan, self.commit)
+    def _do(self, actor: str, verb: Callable[[Draft], Plan]) -> Saved:
+        return self._agree(lambda: verb(self._draft(actor)), self.commit)
 
     def _agree(self, plan: Callable[[], _T], commit: Callable[[_T], _Done]) -> _Done:
-        """Plan and commit until they agree; a busy notebook is planned while nobody can move it."""
+        """Plan and commit until they agree; in a busy notebook, while nobody else can write."""
         for _ in range(_TRIES):
             planned = plan()
             with suppress(MovedOn):
@@ -339,31 +335,31 @@ class Notebook:
         from co_cli.knowledge.safety.check import check_note
 
         text, tags = check_note(text, tags)
-        return self._settle(lambda: self._draft(actor).consolidate(self.find(ref), text, tags, {}))
+        return self._do(actor, lambda draft: draft.consolidate(self.find(ref), text, tags, {}))
 
     def forget(self, ref: Ref, *, actor: str = "cli", seen: str = "") -> Saved:
         """Archive a note; a protected one is refused.
 
         `seen` is the digest of the note that a person agreed to lose: any other raises MovedOn.
         """
-        return self._settle(lambda: self._draft(actor).forget(ref, seen))
+        return self._do(actor, lambda draft: draft.forget(ref, seen))
 
     def protect(self, ref: Ref, *, on: bool = True, actor: str = "cli") -> Saved:
         """Protect a note from forget and decay, or stop protecting it."""
-        return self._settle(lambda: self._draft(actor).protect(ref, on))
+        return self._do(actor, lambda draft: draft.protect(ref, on))
 
     def merge(self, refs: Iterable[Ref], *, keep_first: bool = False, actor: str = "cli") -> Saved:
         """Merge notes into the first: their texts joined, or only the first one's wording kept."""
         refs = list(refs)
-        return self._settle(lambda: self._draft(actor).merge(refs, keep_first))
+        return self._do(actor, lambda draft: draft.merge(refs, keep_first))
 
     def replace(self, note: Note, data: bytes, *, actor: str = "cli") -> Saved:
         """Put a person's edited bytes in a note's place, if the file is still what they edited."""
-        return self._settle(lambda: self._draft(actor).replace(note, data))
+        return self._do(actor, lambda draft: draft.replace(note, data))
 
     def restore(self, ref: Ref, *, actor: str = "cli") -> Saved:
         """Bring an archived note back as it was."""
-        return self._settle(lambda: self._draft(actor).restore(ref, self.archived()))
+        return self._do(actor, lambda draft: draft.restore(ref, self.archived()))
 
     def plan_decay(self, *, actor: str = "co") -> Plan | None:
         """What decaying the oldest notes now would do; None when none may decay."""
@@ -371,16 +367,24 @@ class Notebook:
             return self._draft(actor).decay()
         return None
 
-    def refresh(self, plan: Plan) -> Plan:
-        """A plan to decay that a person agreed to, on what is there now, if it does the same."""
-        return self._draft("cli").refresh(plan)
+    def decay(self, agreed: Plan) -> Saved:
+        """Let the notes decay that a person agreed to; MovedOn when it would be others by now."""
+
+        def again(draft: Draft) -> Plan:
+            with suppress(NotFound):
+                plan = draft.decay()
+                if plan.saved.decayed == agreed.saved.decayed:
+                    return plan
+            raise MovedOn("the notebook changed meanwhile", hint="Nothing was changed; look again.")
+
+        return self._do("cli", again)
 
     def plan_import(
         self, items: Iterable[ImportItem], *, context: bytes | None = None, actor: str = "import"
     ) -> ImportPlan:
-        """Plan notes for texts from elsewhere, leaving out what is here already or not storable.
+        """Plan notes for texts from elsewhere, without those known already or not storable.
 
-        `context` is the new content of context.md, when the import brings some.
+        `context` is the new content of context.md, if the import brings any.
         """
         return self._draft(actor).bring_in(items, context)
 

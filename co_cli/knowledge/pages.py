@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import NamedTuple, NoReturn
 
 from co_cli.errors import Ambiguous, CoError, FormatError, NotFound
@@ -77,7 +78,7 @@ class Page(NamedTuple):
 
 
 class Look(NamedTuple):
-    """A notebook at one moment: its notes by number, the files that are none, the last change."""
+    """A notebook at one moment: its notes by number, files that are none, the last change."""
 
     notes: list[Note]
     problems: list[Problem]
@@ -104,9 +105,9 @@ class Pages:
         self._known: dict[str, Page] = {}
 
     def read(self, path: str, signature: int = 0) -> Page | None:
-        """A file as it is now, None when there is none; `signature` is what a listing told."""
+        """A file as it is now, None when there is none; `signature` comes from a listing."""
         known = self._known.get(path)
-        # A signature of 0 tells nothing, neither of what was read nor of what is there.
+        # A signature of 0 says nothing, neither about what was read nor about what is there.
         if known and 0 != known.signature == (signature or self.store.signature(path)):
             return known
         raw, where = b"", self.store.locate(path)
@@ -129,24 +130,21 @@ class Pages:
     def look(self) -> Look:
         """Every memory, once no change is half done."""
         tail, trouble = self.store.settle()
-        known: dict[str, Page] = {}
-        problems: list[Problem] = []
-        for name, signature in self.store.files(MEMORIES).items():
-            path = f"{MEMORIES}/{name}"
-            page = self.read(path, signature)
-            if page is None:
-                continue
-            known[path] = page
-            if isinstance(page.found, FormatError):
-                where = self.store.locate(path)
-                problems.append(Problem(where, str(page.found), page.found.line))
-        self._known = known
-        notes = [page.found for page in known.values() if isinstance(page.found, Note)]
-        highest = max((note.id for note in notes), default=0)
-        taken = max([highest, *(number_of(problem.path) for problem in problems)])
+        files = [(f"{MEMORIES}/{name}", told) for name, told in self.store.files(MEMORIES).items()]
+        pages = {path: self.read(path, told) for path, told in files}
+        self._known = {path: page for path, page in pages.items() if page}
+        found = [(self.store.locate(path), page.found) for path, page in self._known.items()]
+        notes = [note for _, note in found if isinstance(note, Note)]
         notes.sort(key=lambda note: (note.id, note.path))
+        problems = sorted(
+            Problem(where, str(error), error.line)
+            for where, error in found
+            if isinstance(error, FormatError)
+        )
+        highest = notes[-1].id if notes else 0
+        taken = max([highest, *(number_of(problem.path) for problem in problems)])
         left = [Problem(self.store.locate(JOURNAL), trouble)] if trouble else []
-        return Look(notes, [*left, *sorted(problems)], tail, highest, taken)
+        return Look(notes, left + problems, tail, highest, taken)
 
     def fingerprint(self) -> tuple[int, Mapping[str, int]]:
         """A value that differs once a memory or the journal changed, by whomever."""
@@ -167,11 +165,8 @@ class Pages:
     def removed(self) -> set[str]:
         """The memories that Co itself took away, by the journal."""
         files = (file for entry in self.store.entries() for file in entry.files)
-        return {
-            os.path.basename(file["path"])
-            for file in files
-            if file["after"] is None and file["path"].startswith(f"{MEMORIES}/")
-        }
+        gone = [file["path"].rpartition("/") for file in files if file["after"] is None]
+        return {name for folder, _, name in gone if folder == MEMORIES}
 
     def archived(self) -> list[tuple[Entry, Note]]:
         """Notes that a change removed and that are not there now, newest first."""
@@ -179,22 +174,18 @@ class Pages:
         for entry in reversed(self.store.entries()):
             for file in entry.files if entry.state == "done" else ():
                 path = file["path"]
-                if file["after"] is not None or not path.startswith(MEMORIES) or path in found:
-                    continue
-                try:
-                    note = parse(self.store.locate(path), previous(self.store, entry.n, file))
-                except CoError:
-                    continue
-                if not self.store.signature(path):
-                    found[path] = entry, note
+                gone = file["after"] is None and path.startswith(MEMORIES) and path not in found
+                if gone and not self.store.signature(path):
+                    with suppress(CoError):
+                        raw = previous(self.store, entry.n, file)
+                        found[path] = entry, parse(self.store.locate(path), raw)
         return list(found.values())
 
     def copies(self, notes: Iterable[Note]) -> set[str]:
-        """The paths of those of these notes that have another's uid and no right to it.
+        """The paths of those of these notes whose uid is another's.
 
-        Whoever copies a file by hand copies its uid. Of files that share one, the one that Co made
-        first may keep it. The journal knows which of them Co wrote; where it knows of none, the
-        lowest number is the oldest.
+        Whoever copies a file by hand copies its uid. It belongs to the file that Co wrote first,
+        by the journal; if Co wrote none of them, to the one with the lowest number.
         """
         sharing: dict[str, list[Note]] = {}
         for note in notes:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, Protocol
@@ -17,11 +16,11 @@ from co_cli.knowledge import lifecycle, similarity
 from co_cli.knowledge.format.frontmatter import MAX_ID
 from co_cli.knowledge.format.note import Note, file_name, parse, timestamp
 from co_cli.knowledge.format.rewrite import render, rewrite
-from co_cli.knowledge.pages import MEMORIES, Look, Problem, Ref, called, named
+from co_cli.knowledge.pages import MEMORIES, Look, Problem, Ref, called, named, pick
 from co_cli.knowledge.policy import Policy, Similar
 from co_cli.knowledge.safety import check
 from co_cli.knowledge.search.hits import Around
-from co_cli.knowledge.store import Change, Edit, Entry, Store, disk
+from co_cli.knowledge.store import Change, Edit, Entry, Store, disk, mark
 
 Action = Literal[
     "created", "related", "updated", "consolidated", "merged", "edited", "decayed",
@@ -38,7 +37,6 @@ class Book(Protocol):
     prefix: str
 
     def look(self) -> Look: ...
-    def pick(self, ref: Ref, notes: Iterable[Note]) -> Note | None: ...
     def ref(self, note: Note) -> str: ...
     def find(self, ref: Ref, look: Look | None = None) -> Note: ...
     def own(self, notes: list[Note]) -> list[Note]: ...
@@ -96,10 +94,9 @@ class Plan(NamedTuple):
         edits = self.change.edits if self.change and same else ()
         met = [(edit.path, disk.digest(edit.before)) for edit in edits]
         met += [(note.name, disk.digest(note.raw)) for note, _ in self.saved.similar]
-        where = os.path.dirname(self.saved.note.path)
-        mark = str(disk.digest(repr((where, same, met)).encode("utf-8", "backslashreplace")))
-        moved = repr([note.name for note in self.saved.decayed]).encode("utf-8", "backslashreplace")
-        return f"{mark}+{disk.digest(moved)}" if self.saved.decayed else mark
+        seen = mark(os.path.dirname(self.saved.note.path), same, met)
+        moved = [note.name for note in self.saved.decayed]
+        return f"{seen}+{mark(moved)}" if moved else seen
 
     def hold_to(self, seen: str) -> Plan:
         """This plan; MovedOn when it would do anything else than a person agreed to."""
@@ -194,14 +191,13 @@ class Draft:
         """The finished change, as the plan of a verb about one note."""
         return Plan(self.change(op), Saved(action, note, self.book.ref(note)))
 
-    # What each verb does
+    # The verbs, which `Notebook` describes
 
     def save(
         self,
         around: Around,
         text: str,
         tags: list[str],
-        *,
         similar: Similar,
         fields: Mapping[str, Any],
     ) -> Plan:
@@ -236,7 +232,6 @@ class Draft:
         return Plan(self.change("update" if replaced else "save"), saved)
 
     def consolidate(self, old: Note, text: str, tags: list[str], fields: Mapping[str, Any]) -> Plan:
-        """Give a note a new wording of the same and further tags; a protected one stays."""
         saved = Saved("consolidated", old, self.book.ref(old), reworded=text != old.body)
         if old.protected:
             return Plan(None, saved)
@@ -252,7 +247,6 @@ class Draft:
         return Plan(self.change("consolidate"), saved)
 
     def forget(self, ref: Ref, seen: str) -> Plan:
-        """Archive a note, if it is the one that a person agreed to lose."""
         note = self.book.find(ref, self.look)
         if seen and disk.digest(note.raw) != seen:
             raise MovedOn("the memory changed meanwhile", hint="Nothing was forgotten.")
@@ -260,7 +254,6 @@ class Draft:
         return self.plan("forget", "forgotten", note)
 
     def protect(self, ref: Ref, on: bool) -> Plan:
-        """Protect a note from forget and decay, or stop protecting it."""
         note = self.book.find(ref, self.look)
         if note.protected == on:
             return Plan(None, Saved("unchanged", note, self.book.ref(note)))
@@ -270,7 +263,6 @@ class Draft:
         return self.plan("unprotect", "unprotected", note)
 
     def merge(self, refs: Iterable[Ref], keep_first: bool) -> Plan:
-        """Merge notes into the first: their texts joined, or only the first one's wording kept."""
         found = [self.book.find(ref, self.look) for ref in refs]
         notes = list({note.path: note for note in found}.values())
         if len(notes) < 2:
@@ -317,19 +309,7 @@ class Draft:
         plan.saved.decayed, plan.saved.summary = picked, summary
         return plan
 
-    def refresh(self, plan: Plan) -> Plan:
-        """A plan to decay that a person agreed to, on what is there now, if it does the same."""
-        if plan.change is None or plan.change.basis == self.look.tail.settled:
-            return plan
-        self.actor = plan.change.actor
-        with suppress(NotFound):
-            again = self.decay()
-            if again.saved.decayed == plan.saved.decayed:
-                return again
-        raise MovedOn("the notebook changed meanwhile", hint="Nothing was changed; look again.")
-
     def bring_in(self, items: Iterable[ImportItem], context: bytes | None) -> ImportPlan:
-        """Notes for texts from elsewhere, leaving out what is here already or not storable."""
         found = ImportPlan(None, [], [], [], context)
         notes = self.look.notes
         seen = {similarity.key(note.body) for note in notes}
@@ -354,7 +334,6 @@ class Draft:
         return found
 
     def replace(self, note: Note, data: bytes) -> Plan:
-        """Put a person's edited bytes in a note's place, if the file is still what they edited."""
         changed = parse(note.path, data)
         numbers = [other.id for other in self.look.notes]
         free = numbers.count(note.id) > 1 and changed.id not in numbers
@@ -365,8 +344,7 @@ class Draft:
         return self.plan("edit", "edited", changed)
 
     def restore(self, ref: Ref, archived: Iterable[tuple[Entry, Note]]) -> Plan:
-        """Bring an archived note back as it was."""
-        note = self.book.pick(ref, [note for _, note in archived])
+        note = pick(ref, [note for _, note in archived], self.book.prefix)
         if note is None:
             name = f"{self.book.prefix}{called(ref)[:60]}"
             if named(ref, self.look.notes):

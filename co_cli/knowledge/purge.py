@@ -12,7 +12,7 @@ from co_cli.knowledge import lifecycle
 from co_cli.knowledge.format.note import Note, Part, sections, timestamp
 from co_cli.knowledge.format.rewrite import rewrite
 from co_cli.knowledge.notebook import Notebook
-from co_cli.knowledge.pages import Ref, as_number, called
+from co_cli.knowledge.pages import Ref, as_number, called, pick
 from co_cli.knowledge.plan import protected
 from co_cli.knowledge.store import Change, Entry, disk
 from co_cli.knowledge.versions import Lineage, Version, lineages
@@ -97,7 +97,7 @@ def _named(book: Notebook, ref: Ref, known: list[Lineage]) -> Lineage | None:
     """The note that is meant: one that is there, else an archived one; Ambiguous when several."""
     for there in (True, False):
         found = {one.latest: one for one in known if one.is_there == there and one.latest}
-        if note := book.pick(ref, found):
+        if note := pick(ref, found, book.prefix):
             if there and note.protected:
                 raise protected(book.ref(note))
             return found[note]

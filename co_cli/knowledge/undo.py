@@ -10,26 +10,25 @@ from co_cli.knowledge.store import Change, Edit, Entry, Store, disk, previous
 
 def plan_undo(store: Store, n: int, actor: str, at: str) -> Change:
     """The change that takes back change `n`, or with 0 the last one that still stands."""
-    basis = store.tail()
+    basis = store.tail().settled
     entries = [entry for entry in store.entries() if entry.state == "done"]
     undone: set[int] = set()
     for entry in reversed(entries):
         if entry.undoes and entry.n not in undone:
             undone.add(entry.undoes)
-    standing = [e for e in entries if e.n not in undone and (n or not e.undoes)]
-    found = [e for e in standing if e.n == n] if n else standing[-1:]
     if n in undone:
         raise MovedOn(f"change {n} is undone already")
-    if not found:
+    standing = {e.n: e for e in entries if e.n not in undone and (n or not e.undoes)}
+    found = standing.get(n or next(reversed(standing), 0))
+    if found is None:
         what = f"there is no change {n} to undo" if n else "there is nothing to undo"
         raise NotFound(what, hint="`co knowledge log` shows what happened.")
-    [entry] = found
-    if not _is_undoable(entry):
-        others = [e.n for e in standing if _is_undoable(e)]
+    if not _is_undoable(found):
+        others = [e.n for e in standing.values() if _is_undoable(e)]
         hint = f"The one before it: co knowledge undo {others[-1]}" if others else ""
-        raise NotFound(f"change {entry.n} ({entry.op}) was purged or is a purge", hint=hint)
-    edits = tuple(_back(store, entry.n, file) for file in entry.files)
-    return Change("undo", actor, at, basis.settled, edits, undoes=entry.n)
+        raise NotFound(f"change {found.n} ({found.op}) was purged or is a purge", hint=hint)
+    edits = tuple(_back(store, found.n, file) for file in found.files)
+    return Change("undo", actor, at, basis, edits, undoes=found.n)
 
 
 def _back(store: Store, n: int, file: dict[str, Any]) -> Edit:

@@ -88,10 +88,14 @@ def previous(store: Store, n: int, file: Mapping[str, Any]) -> bytes:
     return data
 
 
+def mark(*values: object) -> str:
+    """A digest that stands for these values."""
+    return str(digest(repr(values).encode("utf-8", "backslashreplace")))
+
+
 def mark_call(call: str, text: str, tags: Iterable[str]) -> str:
-    """A tool call's mark in the journal; ids recur, in other conversations and with other texts."""
-    said = repr((call, text.strip(), [tag.strip() for tag in tags]))
-    return str(digest(said.encode("utf-8", "backslashreplace"))) if call else ""
+    """A tool call's mark in the journal; its id may recur with another text."""
+    return mark(call, text.strip(), [tag.strip() for tag in tags]) if call else ""
 
 
 class Store(Protocol):
