@@ -45,12 +45,8 @@ def pick(ref: Ref, notes: Iterable[Note], prefix: str = "") -> Note | None:
     found = named(ref, notes)
     if len(found) <= 1:
         return found[0] if found else None
-    names = [prefix + escape(note.name[:-3], keep="") for note in found]
-    raise Ambiguous(
-        f"{len(found)} memories are called {prefix}{ref}",
-        choices=found,
-        hint="Say which: " + ", ".join(names),
-    )
+    hint = "Say which: " + ", ".join(prefix + escape(n.name[:-3], keep="") for n in found)
+    raise Ambiguous(f"{len(found)} memories are called {prefix}{ref}", choices=found, hint=hint)
 
 
 def called(ref: Ref) -> str:
@@ -90,10 +86,8 @@ class Look(NamedTuple):
         """One more than any number in use or ever given out."""
         highest = max(self.taken, self.tail.high)
         if highest >= MAX_ID:
-            raise CoError(
-                f"no number is left after {highest}",
-                hint=f"A memory has a number near {MAX_ID}; give it a lower one.",
-            )
+            hint = f"A memory has a number near {MAX_ID}; give it a lower one."
+            raise CoError(f"no number is left after {highest}", hint=hint)
         return highest + 1
 
 

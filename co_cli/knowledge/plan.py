@@ -106,9 +106,8 @@ class Plan(NamedTuple):
 
 
 def protected(ref: str) -> Protected:
-    return Protected(
-        f"memory {ref} is protected", hint=f"`co knowledge unprotect {ref}` first, if you mean it."
-    )
+    hint = f"`co knowledge unprotect {ref}` first, if you mean it."
+    return Protected(f"memory {ref} is protected", hint=hint)
 
 
 def _fitting(raw: bytes) -> bytes:
@@ -349,10 +348,8 @@ class Draft:
             name = f"{self.book.prefix}{called(ref)[:60]}"
             if named(ref, self.look.notes):
                 raise NotFound(f"memory {name} is not archived")
-            raise NotFound(
-                f"the archive holds no memory {name}",
-                hint="`co knowledge restore` lists what can be brought back.",
-            )
+            hint = "`co knowledge restore` lists what can be brought back."
+            raise NotFound(f"the archive holds no memory {name}", hint=hint)
         self.edits.append(Edit(f"{MEMORIES}/{note.name}", None, note.raw))
         return self.plan("restore", "restored", note)
 

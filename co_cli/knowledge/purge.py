@@ -141,11 +141,9 @@ def _find_parts(copies: Copies, known: list[Lineage]) -> None:
     else:
         mine = numbered
         if len({part.uid or part.text for part in mine}) > 1:
-            raise Ambiguous(
-                f"several memories were called {copies.number} before they decayed",
-                choices=(),
-                hint="Take the part you mean out of its summary: co knowledge edit",
-            )
+            what = f"several memories were called {copies.number} before they decayed"
+            hint = "Take the part you mean out of its summary: co knowledge edit"
+            raise Ambiguous(what, choices=(), hint=hint)
         copies.text = "".join(lifecycle.words_of(part.body)[:80] for part in list(mine)[:1])
     for holder, parts in holders.items():
         gone = [part for part in parts if part in mine]
@@ -189,11 +187,10 @@ def _carry_out(book: Notebook, copies: Copies, first: Callable[[], None]) -> Non
         book.store.rewrite([*entries[:-1], entries[-1]._replace(state="done")])
     except (OSError, CoError) as error:
         why = disk.trouble(error) if isinstance(error, OSError) else error
-        raise DiskTrouble(
-            f"the purge was cut short: {why}",
-            hint=f"{len(gone)} of {len(copies)} copies are removed for good. "
-            f"To finish it: co forget {book.prefix}{called(copies.ref)} --purge",
-        ) from error
+        finish = f"co forget {book.prefix}{called(copies.ref)} --purge"
+        done = f"{len(gone)} of {len(copies)} copies are removed for good."
+        hint = f"{done} To finish it: {finish}"
+        raise DiskTrouble(f"the purge was cut short: {why}", hint=hint) from error
 
 
 def _remove(book: Notebook, copies: Copies, gone: list[str]) -> dict[str | None, str | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
 
 from co_cli.errors import NotFound
 from co_cli.knowledge.format.note import Note
@@ -16,16 +17,15 @@ _EVERY = Filters()
 _FURTHEST = 1000  # answers that are looked through for some that may be told
 
 
-class Shelf:
+class Shelf(NamedTuple):
     """The project's notebook and the user's; nothing of another project is ever on it."""
 
-    def __init__(self, project: Notebook, user: Notebook) -> None:
-        self.project = project
-        self.user = user
+    project: Notebook
+    user: Notebook
 
     def books(self) -> tuple[Notebook, Notebook]:
         """Both, the project's first."""
-        return self.project, self.user
+        return self
 
     def close(self) -> None:
         """Let go of both indexes."""

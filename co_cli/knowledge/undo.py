@@ -34,10 +34,8 @@ def plan_undo(store: Store, n: int, actor: str, at: str) -> Change:
 def _back(store: Store, n: int, file: dict[str, Any]) -> Edit:
     present = store.read(file["path"])
     if disk.digest(present) != file["after"]:
-        raise MovedOn(
-            f"{file['path']} has changed since change {n}",
-            hint="Nothing was changed. Edit the file by hand, or undo the newer change first.",
-        )
+        hint = "Nothing was changed. Edit the file by hand, or undo the newer change first."
+        raise MovedOn(f"{file['path']} has changed since change {n}", hint=hint)
     before = None if file["before"] is None else previous(store, n, file)
     return Edit(file["path"], present, before)
 

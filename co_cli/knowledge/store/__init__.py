@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal, NamedTuple, Protocol
 
-from co_cli.errors import NotFound
+from co_cli.errors import FormatError, MovedOn, NotFound
 from co_cli.knowledge.store.disk import digest
 
 JOURNAL = "archive/journal.jsonl"
@@ -81,11 +81,23 @@ def previous(store: Store, n: int, file: Mapping[str, Any]) -> bytes:
     """The bytes of a file as change `n` found them."""
     data = store.read(file["path"], n)
     if data is None or digest(data) != file["before"]:
-        raise NotFound(
-            f"the archive no longer holds {file['path']} as it was before change {n}",
-            hint="It was purged, or the archive was changed by hand.",
-        )
+        hint = "It was purged, or the archive was changed by hand."
+        what = f"the archive no longer holds {file['path']} as it was before change {n}"
+        raise NotFound(what, hint=hint)
     return data
+
+
+def refuse_stale(store: Store, change: Change) -> None:
+    """MovedOn unless the notebook and every file are still as the plan found them."""
+    if store.tail().n != change.basis:
+        raise MovedOn("the notebook changed meanwhile", hint="Nothing was changed; try again.")
+    for edit in change.edits:
+        try:
+            found = store.read(edit.path)
+        except FormatError as error:
+            raise MovedOn(f"{edit.path} {error}") from error
+        if found != edit.before:
+            raise MovedOn(f"{edit.path} changed since it was read")
 
 
 def mark(*values: object) -> str:
@@ -122,13 +134,13 @@ class Store(Protocol):
     def signature(self, path: str, *, settled: bool = False) -> int:
         """A file's signature now; 0 when there is no file.
 
-        With `settled`, also while another edit could still leave it as it is.
+        With `settled`, also 0 as long as one more edit could leave it unchanged.
         """
 
     def read(self, path: str, n: int = 0) -> bytes | None:
         """A file's bytes, or those that change `n` keeps of it; None when there are none.
 
-        FormatError when it is nothing that Co reads.
+        FormatError when it is not a file that Co reads.
         """
 
     def read_signed(self, path: str) -> tuple[bytes, int]:
@@ -140,7 +152,7 @@ class Store(Protocol):
     # The journal
 
     def settle(self) -> tuple[Entry, str]:
-        """Finish what a killed process left half done; where the journal stands, and any trouble.
+        """Finish what a killed process left half done; the last line of the journal, any trouble.
 
         A change that another process is making is left to it.
         """
@@ -167,11 +179,7 @@ class Store(Protocol):
         """
 
     def commit(self, change: Change) -> int:
-        """Carry a change out and return its number.
-
-        MovedOn, and nothing is changed, when another change came after the one that the plan saw,
-        or a file no longer holds the bytes that the plan read.
-        """
+        """Carry a change out and return its number; MovedOn as from `refuse_stale`."""
 
     # What only a purge does, while holding the lock
 
@@ -179,9 +187,9 @@ class Store(Protocol):
         """Write down durably what is about to be done; `more` are files that it is about."""
 
     def erase(self, where: str, before: bytes, after: bytes | None) -> None:
-        """Put other bytes in the place of a version, or none, and keep nothing of it.
+        """Put other bytes, or none, in the place of a version, and keep nothing of it.
 
-        MovedOn when somebody edits the file meanwhile, and the edit stays.
+        MovedOn if somebody edits the file meanwhile; the edit stays.
         """
 
     def rewrite(self, entries: list[Entry]) -> None:

@@ -283,10 +283,8 @@ def locked(path: str, patience: float | None = None) -> Iterator[None]:
         finally:
             os.close(fd)
         if time.monotonic() > deadline:
-            raise Busy(
-                f"another Co process has held {path} for {patience:.0f} seconds",
-                hint="Nothing was changed. Look for a stopped `co` process and end it.",
-            )
+            hint = "Nothing was changed. Look for a stopped `co` process and end it."
+            raise Busy(f"another Co process has held {path} for {patience:.0f} seconds", hint=hint)
         time.sleep(pause)
         pause = min(pause * 1.5, 0.02)
 

@@ -68,10 +68,8 @@ class FolderStore:
     def refuse_links(self, folder: str) -> None:
         """CoError when a link, which may lead anywhere, is on the way to this folder."""
         if link := self.link_to(folder):
-            raise CoError(
-                f"{link} is a symbolic link",
-                hint="Co follows no links inside a notebook. Make it a real folder.",
-            )
+            hint = "Co follows no links inside a notebook. Make it a real folder."
+            raise CoError(f"{link} is a symbolic link", hint=hint)
 
     # Reading
 

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from contextlib import suppress
+from typing import NamedTuple
 
 from co_cli.errors import FormatError
 from co_cli.knowledge.store import Entry, disk
@@ -28,12 +29,11 @@ def _entry(line: bytes) -> Entry | None:
             return None
         if not all(isinstance(word, str) for word in words) or type(entry.over) is not bool:
             return None
-        for file in entry.files:
-            sides = (file["before"], file["after"])
-            if not re.fullmatch(_PATH, file["path"]) or any(
-                not isinstance(side, str | None) for side in sides
-            ):
-                return None
+        sides = [file[side] for file in entry.files for side in ("before", "after")]
+        if not all(isinstance(side, str | None) for side in sides):
+            return None
+        if not all(re.fullmatch(_PATH, file["path"]) for file in entry.files):
+            return None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
     return entry
@@ -47,11 +47,10 @@ def _line(entry: Entry) -> str:
     return json.dumps(said, separators=(",", ":")) + "\n"
 
 
-class JournalFile:
+class JournalFile(NamedTuple):
     """The record of the changes of one knowledge folder."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    path: str
 
     def last(self) -> Entry | None:
         """The last line that can be read, looked for from the end; None when there is none."""
@@ -59,9 +58,8 @@ class JournalFile:
             size, chunk = os.fstat(fd).st_size, 0
             while chunk < size:
                 if chunk > _MAX_TAIL:
-                    raise FormatError(
-                        "the journal's end cannot be read; move archive/journal.jsonl away to go on"
-                    )
+                    hint = "move archive/journal.jsonl away to go on"
+                    raise FormatError(f"the journal's end cannot be read; {hint}")
                 chunk = min(size, chunk * 8 or _TAIL)
                 lines = os.pread(fd, chunk, size - chunk).split(b"\n")
                 for line in reversed(lines if chunk == size else lines[1:]):
@@ -74,11 +72,9 @@ class JournalFile:
         found: dict[int, Entry] = {}
         for line in self._lines():
             entry = _entry(line) if line else None
-            if entry is None:
-                continue
-            if entry.state == "intent":
+            if entry and entry.state == "intent":
                 found[entry.n] = entry
-            elif entry.n in found:
+            elif entry and entry.n in found:
                 found[entry.n] = found[entry.n]._replace(state=entry.state)
         return list(found.values())
 

@@ -9,7 +9,7 @@ from threading import RLock
 from typing import Any
 
 from co_cli.errors import MovedOn
-from co_cli.knowledge.store import Change, Entry, disk, intent, is_note
+from co_cli.knowledge.store import Change, Entry, disk, intent, is_note, refuse_stale
 
 
 class MemoryStore:
@@ -96,11 +96,7 @@ class MemoryStore:
 
     def commit(self, change: Change) -> int:
         with self.locked():
-            if self.tail().n != change.basis:
-                raise MovedOn("the notebook changed meanwhile", hint="Nothing was changed.")
-            for edit in change.edits:
-                if self.read(edit.path) != edit.before:
-                    raise MovedOn(f"{edit.path} changed since it was read")
+            refuse_stale(self, change)
             entry = intent(change, self.tail(), self.tail().n + 1)
             for edit in change.edits:
                 if edit.before is not None:

@@ -10,31 +10,27 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
-from co_cli.errors import CoError, FormatError, MovedOn
-from co_cli.knowledge.store import Change, Edit, Entry, State, disk, exchange, intent
+from co_cli.errors import CoError, MovedOn
+from co_cli.knowledge.store import Change, Edit, Entry, State, disk, exchange, intent, refuse_stale
 from co_cli.knowledge.store.files import FolderStore
 from co_cli.knowledge.store.journal import MAX_NUMBER
 
 _FOLDERS = ("archive", "memories", "articles", "inbox")
 
 
+@dataclass(slots=True)
 class Writer:
     """The only hand that edits the files of a knowledge folder."""
 
-    def __init__(self, store: FolderStore) -> None:
-        self.store = store
-        self.journal = store.journal
+    store: FolderStore
 
     def commit(self, change: Change) -> int:
         """Carry the change out and return its number; MovedOn when the plan is out of date."""
         with self.store.locked():
-            if self.store.tail().n != change.basis:
-                hint = "Nothing was changed; try again."
-                raise MovedOn("the notebook changed meanwhile", hint=hint)
-            for edit in change.edits:
-                self._expect(edit)
+            refuse_stale(self.store, change)
             entry = self.begin(change)
             try:
                 self._apply(entry.n, change.edits)
@@ -51,41 +47,33 @@ class Writer:
         """Write down durably what is about to be done; only while holding the lock.
 
         `more` are files that the change is about and does not edit. The folder for previous bytes
-        comes first and is new: what lies in an intent's folder is the intent's.
+        is made first, and is new: all that is in an intent's folder belongs to the intent.
         """
         tail = self.store.tail()
         entry = intent(change, tail, self._next_number(tail.n), more)
         if any(edit.before is not None for edit in change.edits):
             os.mkdir(self.store.kept_folder(entry.n))
             disk.sync_folder(self.store.archive)
-        self.journal.append(entry)
+        self.store.journal.append(entry)
         return entry
 
     def _finish(self, entry: Entry, state: State) -> None:
-        self.journal.append(entry._replace(state=state))
+        self.store.journal.append(entry._replace(state=state))
 
     def _next_number(self, n: int) -> int:
         """The number after `n`, unless the archive has it from a journal that was lost.
 
-        Then, and when numbers end there, it is the first in the longest row of free ones.
+        Then, or when no number comes after `n`, it is the first of the longest row of free ones.
         """
         if n + 1 < MAX_NUMBER and not disk.exists(self.store.kept_folder(n + 1)):
             return n + 1
-        entries = (entry.n for entry in self.journal.entries())
+        entries = (entry.n for entry in self.store.entries())
         taken = sorted({0, *self.store.kept_numbers(), *entries})
         gaps = zip(taken, [*taken[1:], MAX_NUMBER], strict=True)
         return max(gaps, key=lambda gap: gap[1] - gap[0])[0] + 1
 
-    def _expect(self, edit: Edit) -> None:
-        try:
-            found = self.store.read(edit.path)
-        except FormatError as error:
-            raise MovedOn(f"{edit.path} {error}") from error
-        if found != edit.before:
-            raise MovedOn(f"{edit.path} changed since it was read")
-
     def _apply(self, n: int, edits: tuple[Edit, ...]) -> None:
-        """New content changes places with the old, which the archive then holds; removals last."""
+        """Swap new content for the old, which is then in the archive; removals come last."""
         kept = {edit: self.store.locate(edit.path, n) for edit in edits if edit.before is not None}
         kept_folders = {os.path.dirname(where) for where in kept.values()}
         for folder in kept_folders:
