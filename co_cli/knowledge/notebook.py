@@ -51,12 +51,9 @@ class Notebook:
     ) -> None:
         self.store = FolderStore(store) if isinstance(store, str | os.PathLike) else store
         self.root, self.memories = self.store.root, self.store.locate(MEMORIES)
-        self.scope = scope
+        self.scope, self.policy, self.clock = scope, policy or Policy(), clock
         self.prefix = "g" if scope == "user" else ""  # before a number in a reference
-        self.policy = policy or Policy()
-        self.clock = clock
-        self.how = how
-        self.origins = origins
+        self.how, self.origins = how, origins
         self.pages = Pages(self.store)
         self._search: Search | None = None
         self.store.settle()
@@ -178,8 +175,9 @@ class Notebook:
         say where in their passage the words are.
         """
         self.store.settle()
+        today = self.today()
         return self.search.recall(
-            query, max(limit, 0), filters, self.today(), strict=strict, marked=marked
+            query, max(limit, 0), filters, today, strict=strict, marked=marked
         )
 
     def sync(

@@ -82,14 +82,14 @@ class ImportPlan:
 
 
 class Plan(NamedTuple):
-    """A change and what will be true once it is carried out; None when nothing would differ."""
+    """A change, None when nothing would differ, and what will be true once it is carried out."""
 
     change: Change | None
     saved: Saved
 
     @property
     def seen(self) -> str:
-        """A mark of what the text collides with; it differs when a person would see another."""
+        """A mark of what the text collides with and moves; another if a person would see more."""
         same = self.saved.action == "consolidated"
         edits = self.change.edits if self.change and same else ()
         met = [(edit.path, disk.digest(edit.before)) for edit in edits]
@@ -99,8 +99,8 @@ class Plan(NamedTuple):
         return f"{seen}+{mark(moved)}" if moved else seen
 
     def hold_to(self, seen: str) -> Plan:
-        """This plan; MovedOn when it would do anything else than a person agreed to."""
-        if seen and self.seen not in (seen, seen.partition("+")[0]):  # or moves none now
+        """This plan; MovedOn when it does anything but what a person agreed to."""
+        if seen and self.seen not in (seen, seen.partition("+")[0]):  # it may move none any more
             raise MovedOn("the notebook changed meanwhile", hint="Nothing was saved; ask again.")
         return self
 
@@ -125,14 +125,10 @@ class Draft:
     """A change being put together, from what a look at the notebook found."""
 
     def __init__(self, book: Book, look: Look, actor: str, call: str = "") -> None:
-        self.book = book
-        self.look = look
-        self.actor = actor
-        self.call = call
+        self.book, self.look, self.actor, self.call = book, look, actor, call
         self.at = timestamp(book.clock())
         self.edits: list[Edit] = []
-        self.over = look.tail.over
-        self.high = 0
+        self.high, self.over = 0, look.tail.over
 
     def add(self, text: str, tags: list[str], fields: Mapping[str, Any]) -> Note:
         """A new note with the next number."""
@@ -153,10 +149,7 @@ class Draft:
         return parse(self.book.store.locate(path), raw)
 
     def edit(self, note: Note, changes: dict[str, Any], text: str | None = None) -> Note:
-        """The note with these fields changed and nothing else; a legacy field goes.
-
-        A uid that it shares with another note is replaced.
-        """
+        """The note with these fields changed; a legacy field goes, and a copied uid is replaced."""
         if "consolidation_reason" in note.meta:
             changes = changes | {"consolidation_reason": None}
         if note.path in self.book.copies([note], self.look.notes):
@@ -175,7 +168,7 @@ class Draft:
         self.edits.append(Edit(f"{MEMORIES}/{note.name}", note.raw, None))
 
     def links(self, notes: Sequence[Note]) -> list[str]:
-        """What another note's header calls these: a uid, if no other note has it by right."""
+        """What another note's header calls these: by uid, or by number where the uid is copied."""
         copies = self.book.copies(notes, self.look.notes)
         return [str(note.id) if note.path in copies else note.uid for note in notes]
 
@@ -205,20 +198,18 @@ class Draft:
         verdict = lifecycle.judge(text, around.same, around.near, policy.threshold)
         if verdict.match is not None:
             return self.consolidate(verdict.match, text, tags, fields)
-        links: dict[str, Any] = {}
         action: Action = "created"
-        replaced = None
+        replaced, links = None, {}
         met = [note for note, _ in verdict.similar]
         # What a person says beside a note from outside is theirs; a model may just echo it.
         echoed = met if self.actor == "agent" else []
         if met and similar == "update":
-            replaced, action = met[0], "updated"
+            action, replaced = "updated", met[0]
             echoed = [*echoed, replaced]
             self.remove(replaced)
-            links["supersedes"] = self.links([replaced])
+            links = {"supersedes": self.links([replaced])}
         elif met:
-            links["related"] = self.links(met)
-            action = "related"
+            action, links = "related", {"related": self.links(met)}
         note = self.add(text, tags, {**fields, **lifecycle.inherited(echoed), **links})
         saved = Saved(action, note, book.ref(note), list(verdict.similar), replaced=replaced)
         count = around.total - (replaced is not None)
@@ -234,12 +225,8 @@ class Draft:
         saved = Saved("consolidated", old, self.book.ref(old), reworded=text != old.body)
         if old.protected:
             return Plan(None, saved)
-        changes = {
-            **fields,
-            **lifecycle.inherited([old]),
-            "tags": lifecycle.union(old.tags, tags),
-            "updated": self.at,
-        }
+        tags = lifecycle.union(old.tags, tags)
+        changes = {**fields, **lifecycle.inherited([old]), "tags": tags, "updated": self.at}
         if old.expired(self.at[:10]):  # said again, so it holds again
             changes.setdefault("expires", None)
         saved.note = self.edit(old, changes, None if text == old.body else text)
@@ -257,9 +244,8 @@ class Draft:
         if note.protected == on:
             return Plan(None, Saved("unchanged", note, self.book.ref(note)))
         note = self.edit(note, {"decay_protected": on})
-        if on:
-            return self.plan("protect", "protected", note)
-        return self.plan("unprotect", "unprotected", note)
+        word: Action = "protected" if on else "unprotected"
+        return self.plan(word.removesuffix("ed"), word, note)
 
     def merge(self, refs: Iterable[Ref], keep_first: bool) -> Plan:
         found = [self.book.find(ref, self.look) for ref in refs]
@@ -294,13 +280,9 @@ class Draft:
             raise NotFound("no memory may decay")
         summary = None
         if policy.strategy == "summarize":
-            fields = {
-                "created": min(note.created for note in picked),
-                "updated": self.at,
-                "source": "auto_decay",
-            }
-            tags = list(lifecycle.DECAY_TAGS)
-            summary = self.add(lifecycle.decay_text(picked), tags, fields)
+            since = min(note.created for note in picked)
+            fields = {"created": since, "updated": self.at, "source": "auto_decay"}
+            summary = self.add(lifecycle.decay_text(picked), [*lifecycle.DECAY_TAGS], fields)
         for note in picked:
             self.remove(note)
         self.over = len(notes) - len(picked) + (summary is not None) > policy.max_count
@@ -354,7 +336,7 @@ class Draft:
         return self.plan("restore", "restored", note)
 
     def repeat(self, done: Entry, text: str) -> Saved | None:
-        """The answer a tool call got when it arrived the first time, while its note is there."""
+        """The answer a tool call got when it arrived the first time, if its note is still there."""
         made = [file["path"] for file in done.files if file["before"] is None]
         for note in self.look.notes:
             if f"{MEMORIES}/{note.name}" in made and similarity.same(note.body, text):
