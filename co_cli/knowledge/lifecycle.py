@@ -39,25 +39,19 @@ def judge(text: str, notes: Iterable[Note], near: Iterable[Note], threshold: flo
 
     A similar note is never changed without a person's word.
     """
-    match = find_same(text, notes)
-    if match is not None:
-        return Verdict(match)
-    others = {note.path: note for note in near if not note.consolidated}
-    similar = collisions(text, others.values(), threshold)
-    for note, _ in similar:
-        del others[note.path]
-    matter = [(note, similarity(note.body, text)) for note in replaced(text, others.values())]
-    return Verdict(similar=[*similar, *(pair for pair in matter if pair[1] < _ALIKE)])
-
-
-def find_same(text: str, notes: Iterable[Note]) -> Note | None:
-    """The first note that says the same, word for word."""
     said, longest = key(text), longest_word(text).lower()
     for note in notes:
         body = note.body
         if (not body.isascii() or longest in body.lower()) and key(body) == said:
-            return note
-    return None
+            return Verdict(note)
+    others = {note.path: note for note in near if not note.consolidated}.values()
+    alike = [note for note in others if _may_reach(note.body, text, threshold)]
+    scored = [(note, similarity(note.body, text)) for note in alike]
+    similar = sorted((pair for pair in scored if pair[1] >= threshold), key=lambda pair: -pair[1])
+    met = [note for note, _ in similar]
+    matter = replaced(text, [note for note in others if note not in met])
+    scored = [(note, similarity(note.body, text)) for note in matter]
+    return Verdict(similar=[*similar, *(pair for pair in scored if pair[1] < _ALIKE)])
 
 
 def similarity(old: str, new: str) -> float:
@@ -65,13 +59,6 @@ def similarity(old: str, new: str) -> float:
     from rapidfuzz import fuzz  # only a save with recent neighbours needs it
 
     return fuzz.token_sort_ratio(old.lower(), new.lower())
-
-
-def collisions(text: str, notes: Iterable[Note], threshold: float) -> list[tuple[Note, float]]:
-    """The notes at or above the threshold, closest first."""
-    near = [note for note in notes if _may_reach(note.body, text, threshold)]
-    scored = [(note, similarity(note.body, text)) for note in near]
-    return sorted((pair for pair in scored if pair[1] >= threshold), key=lambda pair: -pair[1])
 
 
 def _may_reach(old: str, new: str, threshold: float) -> bool:
@@ -111,7 +98,12 @@ def pick_decay(notes: Iterable[Note], policy: Policy) -> list[Note]:
 
     Numbers only grow, while a clock that jumps can make a new note look old.
     """
-    able = [note for note in notes if _may_decay(note)]
+    able = [
+        note
+        for note in notes  # not what a person set apart, decay made, or has a mark of its own
+        if not (note.protected or note.pinned or note.consolidated or note.external)
+        and not note.meta.get("sensitive")
+    ]
     able.sort(key=lambda note: (note.id, note.name))
     least = 2 if policy.strategy == "summarize" else 1
     count = max(least, int(policy.max_count * policy.percentage)) if policy.percentage else 0
@@ -122,12 +114,6 @@ def pick_decay(notes: Iterable[Note], policy: Policy) -> list[Note]:
             break
         picked.append(note)
     return picked if len(picked) >= least else []
-
-
-def _may_decay(note: Note) -> bool:
-    """Not if a person set it apart, decay made it, or its mark must stay its own."""
-    marked = note.meta.get("sensitive") or note.external
-    return not (note.protected or note.pinned or note.consolidated or marked)
 
 
 def inherited(notes: Iterable[Note]) -> dict[str, Any]:

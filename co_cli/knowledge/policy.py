@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from co_cli.knowledge.format.note import Note
-
-_SETTINGS = ("max_count", "dedup_window_days", "dedup_threshold", "decay_strategy",
-             "decay_percentage")  # fmt: skip
-
 
 Similar = Literal["keep", "update"]  # what becomes of a similar note: both stay, or it is replaced
 
@@ -37,6 +33,7 @@ class Policy(NamedTuple):
     percentage: float = 0.2
 
     @classmethod
-    def of(cls, source: object) -> Policy:
+    def of(cls, source: Any) -> Policy:
         """The rules that something with the five `memory_*` settings gives."""
-        return cls(*(getattr(source, f"memory_{name}") for name in _SETTINGS))
+        names = "max_count dedup_window_days dedup_threshold decay_strategy decay_percentage"
+        return cls(*(getattr(source, f"memory_{name}") for name in names.split()))

@@ -154,13 +154,7 @@ def _find_parts(copies: Copies, known: list[Lineage]) -> None:
             copies.beside.append(holder)
 
 
-def purge(
-    book: Notebook,
-    copies: Copies,
-    *,
-    actor: str = "cli",
-    first: Callable[[], None] = lambda: None,
-) -> None:
+def purge(book: Notebook, copies: Copies, *, first: Callable[[], None] = lambda: None) -> None:
     """Remove them all, but what `first` removes before; one that is cut short can be repeated.
 
     MovedOn, and nothing is removed, when anything changed since they were found.
@@ -170,7 +164,7 @@ def purge(
         if find_copies(book, copies.ref, earlier=copies.taken) != copies:
             raise MovedOn("the notebook changed meanwhile", hint="Nothing was purged; try again.")
         at, path = timestamp(book.clock()), f"memories/{copies.number:03d}-{PURGED}.md"
-        change = Change("purge", actor, at, store.tail().n, (), high=copies.number)
+        change = Change("purge", "cli", at, store.tail().n, (), high=copies.number)
         store.begin(change, [{"path": path, "before": PURGED, "after": PURGED}])
         _carry_out(book, copies, first)
         if book.origins is not None:
@@ -178,33 +172,26 @@ def purge(
 
 
 def _carry_out(book: Notebook, copies: Copies, first: Callable[[], None]) -> None:
-    gone: list[str] = []
+    """Take the text out of every summary, then delete the files, the live one last."""
+    gone, digests = 0, {}
     try:
         first()
-        digests = _remove(book, copies, gone)
+        for holder, parts in copies.summaries:
+            raw = rewrite(holder.raw, {}, lifecycle.without_parts(holder, parts))
+            digests[disk.digest(holder.raw)] = disk.digest(raw)
+            book.store.erase(holder.path, holder.raw, raw)
+            gone += 1
+        for version in sorted(copies.files, key=lambda version: version.n):
+            book.store.erase(version.path, version.raw, None)
+            gone += 1
         _remove_index(book)
         entries = [_redacted(one, copies, digests) for one in book.store.entries()]
         book.store.rewrite([*entries[:-1], entries[-1]._replace(state="done")])
     except (OSError, CoError) as error:
         why = disk.trouble(error) if isinstance(error, OSError) else error
         finish = f"co forget {book.prefix}{called(copies.ref)} --purge"
-        done = f"{len(gone)} of {len(copies)} copies are removed for good."
-        hint = f"{done} To finish it: {finish}"
+        hint = f"{gone} of {len(copies)} copies are removed for good. To finish it: {finish}"
         raise DiskTrouble(f"the purge was cut short: {why}", hint=hint) from error
-
-
-def _remove(book: Notebook, copies: Copies, gone: list[str]) -> dict[str | None, str | None]:
-    """Take the text out of every summary, then delete the files, the live one last."""
-    digests = {}
-    for holder, parts in copies.summaries:
-        raw = rewrite(holder.raw, {}, lifecycle.without_parts(holder, parts))
-        digests[disk.digest(holder.raw)] = disk.digest(raw)
-        book.store.erase(holder.path, holder.raw, raw)
-        gone.append(holder.path)
-    for version in sorted(copies.files, key=lambda version: version.n):
-        book.store.erase(version.path, version.raw, None)
-        gone.append(version.path)
-    return digests
 
 
 def _remove_index(book: Notebook) -> None:

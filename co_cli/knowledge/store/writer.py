@@ -195,22 +195,20 @@ class Writer:
 
     def erase(self, where: str, before: bytes, after: bytes | None) -> None:
         """Remove a version, or put other bytes in its place; an edit made meanwhile stays."""
-        folder = os.path.dirname(where)
-        if after is None:
-            os.unlink(where)
-        else:
-            self._replace(where, disk.digest(before), after, disk.temp_name(folder))
+        folder, old = os.path.dirname(where), where
+        if after is not None:
+            old = disk.temp_name(folder)
+            exchange.swap(where, after, old, disk.digest(before))
+            if exchange.settled(old) != disk.digest(before):
+                self._give_back(old, where, disk.digest(after))
+        os.unlink(old)
         disk.sync_folder(folder)
 
-    def _replace(self, where: str, before: str | None, after: bytes, kept: str) -> None:
-        exchange.swap(where, after, kept, before)
-        if exchange.settled(kept) == before:
-            os.unlink(kept)
-            return
-        exchange.put_back(kept, where, disk.digest(after))
-        if (held := disk.digest_of(kept)) == disk.digest_of(where):
-            exchange.drop(kept, held)
-        if disk.exists(kept):  # the older of two edits; its name must not be a temporary one
-            os.rename(kept, aside := f"{where[:-3]}-edited-{os.urandom(4).hex()}~")
+    def _give_back(self, edited: str, where: str, ours: str | None) -> None:
+        exchange.put_back(edited, where, ours)
+        if (held := disk.digest_of(edited)) == disk.digest_of(where):
+            exchange.drop(edited, held)
+        if disk.exists(edited):  # the older of two edits; its name must not be a temporary one
+            os.rename(edited, aside := f"{where[:-3]}-edited-{os.urandom(4).hex()}~")
             self.store.aside.append(aside)
         raise MovedOn(f"{os.path.basename(where)} changed while it was being written")
