@@ -17,7 +17,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from co_cli.errors import EmbedderUnavailable
-from co_cli.knowledge.meaning.encoders import DIM, LONGEST, WEIGHTS, Meaning, Weights, built_in
+from co_cli.knowledge.meaning.encoders import (
+    DIM,
+    LONGEST,
+    WEIGHTS,
+    Meaning,
+    broken_weights,
+    built_in,
+)
 from co_cli.knowledge.meaning.wordpiece import _split, tagged, words
 from co_cli.knowledge.search.vectors import Vectors
 
@@ -114,7 +121,7 @@ def test_a_megabyte_is_read_as_far_as_the_model_reads(text: str) -> None:
     began = time.process_time()
     built_in().closely(text)
     assert time.process_time() - began < 5
-    assert len(built_in()._weights.tokens(text)) <= LONGEST
+    assert len(built_in().tokens(text)) <= LONGEST
 
 
 def test_threads_share_the_weights() -> None:
@@ -145,7 +152,7 @@ def test_skimming_loads_no_numpy() -> None:
 
 def test_the_weights_are_what_was_built() -> None:
     """Red when a file of the package is not the one that weights.json describes."""
-    assert Weights().broken() == []
+    assert broken_weights() == []
 
 
 @pytest.mark.parametrize("how", ["cut", "gone", "no list"])
@@ -157,9 +164,9 @@ def test_broken_weights_are_named(tmp_path: Path, how: str) -> None:
     if how != "gone":
         target.write_bytes(b"not as many")
     with pytest.raises(EmbedderUnavailable, match=f"weights in {tmp_path} cannot be read"):
-        Meaning(Weights(str(tmp_path))).quickly("a word")
+        Meaning(str(tmp_path)).quickly("a word")
     if how != "no list":
-        assert Weights(str(tmp_path)).broken() == ["fast.bin"]
+        assert [path for path, _ in broken_weights(str(tmp_path))] == [str(tmp_path / "fast.bin")]
 
 
 # The vectors that are kept

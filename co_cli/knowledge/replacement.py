@@ -11,10 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from math import sqrt
+from operator import mul
 from typing import TypeVar
 
+from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.format.note import Note
-from co_cli.knowledge.meaning.nearness import nearness
+from co_cli.knowledge.meaning.encoders import built_in
 from co_cli.knowledge.search.hits import Hit
 from co_cli.knowledge.search.words import MONTHS, STOP, spoken
 
@@ -73,8 +76,8 @@ _KINDS = {name: at for at, kind in enumerate(_RIVALS.split("|")) for name in kin
 
 def replaced(text: str, notes: Iterable[Note]) -> list[Note]:
     """The few notes that a new text may replace, the nearest in meaning first."""
-    found = [note for note in notes if _replaces(note.body, text)]
-    return sorted(found, key=lambda note: -nearness(note.body, text))[:_MOST]
+    found = [note for note in notes if may_replace(note.body, text)]
+    return sorted(found, key=lambda note: -_nearness(note.body, text))[:_MOST]
 
 
 def newest_first(hits: Sequence[Hit]) -> list[Hit]:
@@ -110,7 +113,7 @@ def in_time(items: Iterable[_Some], hit: Callable[[_Some], Hit]) -> list[_Some]:
 
 
 def _newer(note: Note, old: Note) -> bool:
-    return _told_at(note) > _told_at(old) and _replaces(old.body, note.body)
+    return _told_at(note) > _told_at(old) and may_replace(old.body, note.body)
 
 
 def _told_at(note: Note) -> tuple[str, int]:
@@ -118,17 +121,29 @@ def _told_at(note: Note) -> tuple[str, int]:
     return str(note.meta.get("updated") or note.created)[:19], note.id
 
 
-def _replaces(old: str, new: str) -> bool:
-    return shared_matter(old, new) > 0 and may_replace(old, new, nearness(old, new))
+def _nearness(one: str, other: str) -> float:
+    """The cosine of two texts, skimmed; 0 where one of them has no meaning that can be told."""
+    left, right = _skimmed(one), _skimmed(other)
+    length = sqrt(sum(map(mul, left, left)) * sum(map(mul, right, right)))
+    product: int = sum(map(mul, left, right))
+    return product / (length or 1.0)
 
 
-def may_replace(old: str, new: str, cosine: float) -> bool:
-    """Whether the new text speaks of what the old one does, and says something else of it.
+@lru_cache(256)
+def _skimmed(text: str) -> Sequence[int]:
+    try:
+        return memoryview(built_in().quickly(text)).cast("b")
+    except EmbedderUnavailable:  # recall says so; a save notices less
+        return ()
 
-    `cosine` is how near they are in meaning.
-    """
+
+def may_replace(old: str, new: str) -> bool:
+    """Whether the new text speaks of what the old one does, and says something else of it."""
     shared = shared_matter(old, new)
-    if not shared or cosine + _CHANGED + _OTHER_VALUE + _RIVAL + _SHARED < _ENOUGH:
+    if not shared:
+        return False
+    cosine = _nearness(old, new)
+    if cosine + _CHANGED + _OTHER_VALUE + _RIVAL + _SHARED < _ENOUGH:
         return False
     named = _apart(_names(old), _names(new))
     old, new = _said(old), _said(new)

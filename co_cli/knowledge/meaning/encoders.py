@@ -11,12 +11,14 @@ import mmap
 import os
 import struct
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property, lru_cache
-from math import sqrt
+from math import prod, sqrt
 from typing import Any, Protocol
 
 from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.meaning.wordpiece import WordPiece
+from co_cli.knowledge.store import disk
 
 WEIGHTS = os.path.join(os.path.dirname(__file__), "weights")
 DIM = 384
@@ -28,72 +30,6 @@ _LENGTH = 500.0  # of a vector in bytes: a value of a fourth of it would be the 
 _ZERO = 128  # a row's bytes are its values plus this, so that lanes never borrow
 
 _LOW = int.from_bytes(b"\xff\x00" * (DIM // 2), "little")  # every other byte
-
-
-class Weights:
-    """The weights that come with Co, mapped; loaded piece by piece as they are needed."""
-
-    def __init__(self, folder: str = WEIGHTS) -> None:
-        self._folder = folder
-        try:
-            with open(os.path.join(folder, "weights.json"), encoding="utf-8") as file:
-                self._files: dict[str, Any] = json.load(file)
-        except (OSError, ValueError) as error:
-            raise self._unusable(error) from error
-        self.name = f"co/{self._files['careful.bin']['sha256'][:12]}"
-
-    def _unusable(self, error: Exception) -> EmbedderUnavailable:
-        why = getattr(error, "strerror", None) or str(error)
-        return EmbedderUnavailable(f"Co's weights in {self._folder} cannot be read: {why}")
-
-    def mapped(self, name: str) -> mmap.mmap:
-        """One file of weights."""
-        try:
-            with open(os.path.join(self._folder, name), "rb") as file:
-                found = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        except (OSError, ValueError) as error:
-            raise self._unusable(error) from error
-        if len(found) != self._files[name]["size"]:
-            raise self._unusable(ValueError(f"{name} is not whole"))
-        return found
-
-    def broken(self) -> list[str]:
-        """The files that are not what they were when Co was built."""
-        from hashlib import sha256
-
-        def same(name: str, told: str) -> bool:
-            try:
-                with open(os.path.join(self._folder, name), "rb") as file:
-                    return sha256(file.read()).hexdigest() == told
-            except OSError:
-                return False
-
-        return [name for name, told in self._files.items() if not same(name, told["sha256"])]
-
-    def places(self, name: str) -> dict[str, tuple[str, list[int], int]]:
-        """Where each array of a file is: its type, shape and offset."""
-        places: dict[str, tuple[str, list[int], int]] = self._files[name]["arrays"]
-        return places
-
-    @cached_property
-    def pieces(self) -> WordPiece:
-        """The tokenizer."""
-        with self.mapped("vocab.txt") as file:
-            return WordPiece(file[:].decode("utf-8").split("\n")[:-1])
-
-    @cached_property
-    def table(self) -> mmap.mmap:
-        """A row of bytes per token."""
-        return self.mapped("fast.bin")
-
-    @cached_property
-    def layers(self) -> Layers:
-        """The careful encoder's numbers."""
-        return Layers(self)
-
-    def tokens(self, text: str) -> list[int]:
-        """The pieces of a text; none when too few of its words are known to mean something."""
-        return self.pieces.known(text, LONGEST)
 
 
 class Embedder(Protocol):
@@ -112,63 +48,99 @@ class Embedder(Protocol):
 
 
 class Meaning:
-    """Texts to vectors of signed bytes, all zeros where a text has no meaning that can be told."""
+    """Texts to vectors of signed bytes, all zeros where a text has no meaning that can be told.
+
+    The weights come with Co; each file is mapped when it is needed.
+    """
 
     dim = DIM
 
-    def __init__(self, weights: Weights | None = None) -> None:
-        self._weights = weights or Weights()
-        self.name = self._weights.name
+    def __init__(self, folder: str = WEIGHTS) -> None:
+        self._folder = folder
+        try:
+            with open(os.path.join(folder, "weights.json"), encoding="utf-8") as file:
+                self.files: dict[str, Any] = json.load(file)
+        except (OSError, ValueError) as error:
+            raise self._unusable(error) from error
+        self.name = f"co/{self.files['careful.bin']['sha256'][:12]}"
+
+    def _unusable(self, error: Exception) -> EmbedderUnavailable:
+        why = getattr(error, "strerror", None) or str(error)
+        return EmbedderUnavailable(f"Co's weights in {self._folder} cannot be read: {why}")
+
+    def mapped(self, name: str) -> mmap.mmap:
+        """One file of weights."""
+        try:
+            with open(os.path.join(self._folder, name), "rb") as file:
+                found = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except (OSError, ValueError) as error:
+            raise self._unusable(error) from error
+        if len(found) != self.files[name]["size"]:
+            raise self._unusable(ValueError(f"{name} is not whole"))
+        return found
+
+    @cached_property
+    def _pieces(self) -> WordPiece:
+        with self.mapped("vocab.txt") as file:
+            return WordPiece(file[:].decode("utf-8").split("\n")[:-1])
+
+    @cached_property
+    def _table(self) -> mmap.mmap:
+        """A row of bytes per token."""
+        return self.mapped("fast.bin")
+
+    @cached_property
+    def _layers(self) -> Layers:
+        return Layers(self)
+
+    def tokens(self, text: str) -> list[int]:
+        """The pieces of a text; none when too few of its words are known to mean something."""
+        return self._pieces.known(text, LONGEST)
 
     def documents(self, texts: Sequence[str]) -> list[bytes]:
         """A vector for each text, at once; `closely` makes better ones when there is time."""
         if len(texts) < _MANY:
             return [self.quickly(text) for text in texts]
-        return [self._summed(self._weights.tokens(text)) for text in texts]
-
-    def _summed(self, tokens: Sequence[int]) -> bytes:
-        """The same as `_fast`, to the byte, by numpy."""
-        import numpy as np
-
-        if not tokens:
-            return bytes(DIM)
-        table = np.frombuffer(self._weights.table, np.uint8).reshape(-1, DIM)
-        values = table[tokens].sum(0, dtype=np.int64) - _ZERO * len(tokens)
-        length = sqrt(int(values @ values))
-        scaled = np.rint(values * (_LENGTH / length if length else 0.0))
-        return bytes(scaled.clip(-127, 127).astype(np.int8).tobytes())
+        return [self._summed(self.tokens(text)) for text in texts]
 
     def query(self, text: str) -> bytes:
         """The vector of a question, read closely."""
         return self.closely(text)
 
     def quickly(self, text: str) -> bytes:
-        """By the fast encoder."""
-        tokens = self._weights.tokens(text)
-        return self._fast(tokens) if tokens else bytes(DIM)
+        """By the fast encoder: the sum of the tokens' rows.
 
-    def closely(self, text: str) -> bytes:
-        """By the careful encoder."""
-        tokens = self._weights.tokens(text)
-        return self._careful(tokens) if tokens else bytes(DIM)
-
-    def _fast(self, tokens: Sequence[int]) -> bytes:
-        """The sum of the tokens' rows, in lanes of 16 bits: two numbers of 192 lanes each."""
-        table, low, high = self._weights.table, 0, 0
+        It is made in lanes of 16 bits, in two numbers of 192 lanes each.
+        """
+        tokens = self.tokens(text)
+        table, low, high = self._table, 0, 0
         for token in tokens:
             row = int.from_bytes(table[token * DIM : (token + 1) * DIM], "little")
             low += row & _LOW
             high += row >> 8 & _LOW
         shift = _ZERO * len(tokens)
-        lanes = struct.Struct(f"<{DIM // 2}H")
         values = [0] * DIM
-        values[0::2] = [one - shift for one in lanes.unpack(low.to_bytes(DIM, "little"))]
-        values[1::2] = [one - shift for one in lanes.unpack(high.to_bytes(DIM, "little"))]
+        for at, lanes in enumerate((low, high)):
+            summed = struct.unpack(f"<{DIM // 2}H", lanes.to_bytes(DIM, "little"))
+            values[at::2] = [one - shift for one in summed]
         return signed_bytes(values)
 
-    def _careful(self, tokens: Sequence[int]) -> bytes:
-        pieces = self._weights.pieces
-        return signed_bytes(self._weights.layers.read([pieces.first, *tokens, pieces.last]))
+    def _summed(self, tokens: Sequence[int]) -> bytes:
+        """The same as `quickly`, to the byte, by numpy."""
+        import numpy as np
+
+        table = np.frombuffer(self._table, np.uint8).reshape(-1, DIM)
+        values = table[tokens].sum(0, dtype=np.int64) - _ZERO * len(tokens)
+        length = sqrt(int(values @ values))
+        scaled = np.rint(values * (_LENGTH / length if length else 0.0))
+        return bytes(scaled.clip(-127, 127).astype(np.int8).tobytes())
+
+    def closely(self, text: str) -> bytes:
+        """By the careful encoder."""
+        tokens, ends = self.tokens(text), self._pieces
+        if not tokens:
+            return bytes(DIM)
+        return signed_bytes(self._layers.read([ends.first, *tokens, ends.last]))
 
 
 def signed_bytes(values: Sequence[float]) -> bytes:
@@ -179,12 +151,20 @@ def signed_bytes(values: Sequence[float]) -> bytes:
 
 
 def broken_weights(folder: str = WEIGHTS) -> list[tuple[str, str]]:
-    """The files of the weights that cannot be trusted, and why."""
+    """The files of the weights that are not what they were when Co was built, and why."""
+
+    def hashed(path: str) -> str | None:
+        with suppress(OSError), open(path, "rb") as file:
+            return disk.digest(file.read())
+        return None
+
     try:
-        broken = Weights(folder).broken()
+        files = Meaning(folder).files
     except EmbedderUnavailable as error:
         return [(folder, str(error))]
-    return [(os.path.join(folder, name), "is not what was installed") for name in broken]
+    told = {os.path.join(folder, name): file["sha256"] for name, file in files.items()}
+    broken = [path for path, sha256 in told.items() if hashed(path) != sha256]
+    return [(path, "is not what was installed") for path in broken]
 
 
 @lru_cache(1)
@@ -196,12 +176,12 @@ def built_in() -> Meaning:
 class Layers:
     """The careful encoder: six layers, the mean over the tokens."""
 
-    def __init__(self, weights: Weights) -> None:
+    def __init__(self, weights: Meaning) -> None:
         import numpy as np
 
         self._np = np
         self._file = weights.mapped("careful.bin")
-        self._places = weights.places("careful.bin")
+        self._places: dict[str, Any] = weights.files["careful.bin"]["arrays"]
         self._words = self._raw("words")
         self._word_scales = self._raw("words.scale")
         self._positions, self._place_scales = self._matrix("positions")
@@ -214,10 +194,7 @@ class Layers:
 
     def _raw(self, name: str) -> Any:
         kind, shape, offset = self._places[name]
-        count = 1
-        for one in shape:
-            count *= one
-        return self._np.frombuffer(self._file, kind, count, offset).reshape(shape)
+        return self._np.frombuffer(self._file, kind, prod(shape), offset).reshape(shape)
 
     def _matrix(self, name: str) -> Any:
         """A matrix of whole numbers as floats, and the scale of each row."""

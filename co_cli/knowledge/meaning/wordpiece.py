@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from co_cli.knowledge.search.words import STOP
 
@@ -33,7 +34,7 @@ class WordPiece:
         self._numbers = {piece: number for number, piece in enumerate(vocabulary)}
         self.unknown = self._numbers[UNKNOWN]
         self.first, self.last = self._numbers[FIRST], self._numbers[LAST]
-        self._known: dict[str, tuple[int, ...]] = {}
+        self._word = lru_cache(_REMEMBERED)(self._cut)
 
     def pieces(self, text: str, most: int) -> list[int]:
         """The numbers of a text's first pieces, without the marks at either end."""
@@ -70,14 +71,6 @@ class WordPiece:
         short = count < _FEW and letters - whole >= _CRUMB * cut
         is_english = short or whole / letters + small / count >= _ENGLISH
         return found[:most] if is_english else []
-
-    def _word(self, word: str) -> tuple[int, ...]:
-        pieces = self._known.get(word)
-        if pieces is None:
-            if len(self._known) >= _REMEMBERED:
-                self._known.clear()
-            pieces = self._known[word] = self._cut(word)
-        return pieces
 
     def _cut(self, word: str) -> tuple[int, ...]:
         """The longest piece that a word begins with, then the longest that goes on from there."""
