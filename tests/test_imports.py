@@ -103,7 +103,7 @@ LATE_IMPORTS_ALLOWED = [
     "knowledge.meaning",
     "knowledge.notebook",
     "knowledge.safety.escape",
-    "knowledge.search.index_writer",
+    "knowledge.search.passages",
     "knowledge.search.recall",
     "knowledge.store.exchange",
     "knowledge.store.files",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from co_cli.knowledge.format.note import Note
 
@@ -28,29 +28,22 @@ class Filters(NamedTuple):
     since: str = ""
     until: str = ""
 
-    def conditions(self) -> tuple[list[str], list[str]]:
-        """The same for the table of files."""
-        found = {
-            "memory": ["name NOT LIKE 'articles/%'"],
-            "article": ["name LIKE 'articles/%'"],
-        }.get(self.kind, [])
-        values = [f"\n{tag.strip().lower()}\n" for tag in self.tags]
-        found += ["instr(tags, ?)"] * len(values)
-        for day, how in ((self.since, "substr(created, 1, 10) >= ?"),
-                         (self.until, "substr(created, 1, 10) <= ?")):  # fmt: skip
-            if day:
-                found.append(how)
-                values.append(day)
-        return found, values
+    def conditions(self) -> list[tuple[str, str]]:
+        """The same for the table of files: conditions, each with its value."""
+        kind = {"memory": "name NOT LIKE ?", "article": "name LIKE ?"}.get(self.kind)
+        found = [(kind, "articles/%")] if kind else []
+        found += [("instr(tags, ?)", f"\n{tag.strip().lower()}\n") for tag in self.tags]
+        found += [("substr(created, 1, 10) >= ?", self.since)] if self.since else []
+        found += [("substr(created, 1, 10) <= ?", self.until)] if self.until else []
+        return found
 
     def fit(self, note: Note) -> bool:
         """Whether a note is among them."""
-        tags = {tag.lower() for tag in note.tags}
+        wanted = {tag.strip().lower() for tag in self.tags}
         return (
             self.kind in ("", note.kind)
-            and all(tag.strip().lower() in tags for tag in self.tags)
-            and (not self.since or note.created[:10] >= self.since)
-            and (not self.until or note.created[:10] <= self.until)
+            and wanted <= {tag.lower() for tag in note.tags}
+            and self.since <= note.created[:10] <= (self.until or "~")
         )
 
 
@@ -74,46 +67,28 @@ class Degraded(NamedTuple):
     reason: str
 
 
-_Item_co = TypeVar("_Item_co", covariant=True)
+_Item = TypeVar("_Item")
 
 
-class Recall(Sequence[_Item_co]):
-    """What a recall found, best first: hits, or each with its notebook; equal to a list of them."""
+class Recall(list[_Item]):
+    """What a recall found, best first: hits, or each with its notebook; and how it was found."""
 
     def __init__(
         self,
-        hits: Iterable[_Item_co] = (),
+        hits: Iterable[_Item] = (),
         *,
         searched: int = 0,
         matched: int = 0,
-        degraded: Sequence[Degraded] = (),
-        missing: Sequence[str] = (),
-        unread: Sequence[tuple[str, str, int]] = (),
+        degraded: Iterable[Degraded] = (),
+        missing: Iterable[str] = (),
+        unread: Iterable[tuple[str, str, int]] = (),
     ) -> None:
-        self._hits = tuple(hits)
-        self.searched: Final = searched  # memories that were looked through
-        self.matched: Final = max(matched, len(self._hits))  # notes that match, told or not
-        self.degraded: Final = tuple(degraded)  # empty when search was at its best
-        self.missing: Final = tuple(missing)  # files that vanished together, and do not answer
-        self.unread: Final = tuple(unread)  # files that hold no note, why, and in which line
-
-    @overload
-    def __getitem__(self, at: int) -> _Item_co: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[_Item_co]: ...
-    def __getitem__(self, at: int | slice) -> _Item_co | Sequence[_Item_co]:
-        return self._hits[at]
-
-    def __len__(self) -> int:
-        return len(self._hits)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and list(self) == list(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"Recall({list(self._hits)!r})"
+        super().__init__(hits)
+        self.searched = searched  # memories that were looked through
+        self.matched = max(matched, len(self))  # notes that match, told or not
+        self.degraded = tuple(degraded)  # empty when search was at its best
+        self.missing = tuple(missing)  # files that vanished together, and do not answer
+        self.unread = tuple(unread)  # files that hold no note, why, and in which line
 
 
 class IndexReport(NamedTuple):
@@ -143,6 +118,7 @@ class Synced(NamedTuple):
     missing: int = 0
     rebuilt: bool = False
     notes: int = 0  # memories in the index now
+    absent: Sequence[str] = ()  # the missing files
     unread: Sequence[tuple[str, str, int]] = ()  # files that hold no note, why, and in which line
     degraded: Sequence[Degraded] = ()
 

@@ -9,20 +9,19 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 
 import apsw
 
 from co_cli import paths
-from co_cli.errors import EmbedderUnavailable, FormatError
-from co_cli.knowledge.meaning.encoders import Embedder, Meaning
+from co_cli.errors import FormatError
 from co_cli.knowledge.search import tables
 from co_cli.knowledge.search.hits import Synced
 from co_cli.knowledge.search.index_writer import IndexWriter, Load
 from co_cli.knowledge.search.lookup import Lookup
 from co_cli.knowledge.search.seal import BESIDE, Seal
-from co_cli.knowledge.search.vectors import Vectors
+from co_cli.knowledge.search.vectors import Reader
 from co_cli.knowledge.store import disk
 
 _BATCH = 1000
@@ -34,16 +33,10 @@ Progress = Callable[[int, int], None] | None
 class Index:
     """The index of one knowledge folder, or of nothing but memory when the folder takes no file."""
 
-    def __init__(self, root: str, embedder: Embedder | None = None, *, kept: bool = True) -> None:
-        self.path = os.path.join(root, paths.INDEX)
-        beside = f"{self.path}-vectors" if root else ""
-        self.embedder = embedder
-        self.vectors = (
-            Vectors(beside, embedder.name, embedder.dim) if isinstance(embedder, Meaning) else None
-        )
-        self.trouble = ""  # what the embedder said when it failed last
-        stamp = tables.stamp(embedder.name if embedder else "")
-        self.seal = Seal(self.path, stamp) if kept else None
+    def __init__(self, path: str, reader: Reader, *, kept: bool = True) -> None:
+        self.path, self.reader = path, reader
+        made_by = reader.embedder.name if reader.embedder else ""
+        self.seal = Seal(path, tables.stamp(made_by)) if kept else None
         self._lookup: Lookup | None = None
         self._inode = 0
 
@@ -82,13 +75,17 @@ class Index:
         return self.seal is None or self.seal.is_whole()
 
     def _open(self, path: str) -> apsw.Connection:
-        kept, vectors = self.seal is not None, self.embedder is not None
+        kept, vectors = self.seal is not None, self.reader.embedder is not None
         return tables.connect(path, checked=kept, vectors=vectors)
 
-    def _writer(self, db: apsw.Connection, *, new: bool = False) -> IndexWriter:
-        writer = IndexWriter(db, self.embedder, self.vectors, new=new)
-        writer.trouble = self.trouble
-        return writer
+    @contextmanager
+    def _written(self) -> Iterator[apsw.Connection]:
+        """The database, to be written to; until that is done, nobody believes it."""
+        if self.seal:
+            self.seal.open()
+        yield self.lookup.db
+        if self.seal:
+            self.seal.close()
 
     def sync(
         self,
@@ -120,23 +117,32 @@ class Index:
         gone -= missing
         if not (stale or gone or missing != before) and (missing or not state):
             return Synced(missing=len(missing))
-        if self.seal:
-            self.seal.open()
-        writer = self._writer(lookup.db)
+        with self._written() as db:
+            added, changed = self._take(db, load, stale, known, gone, progress)
+            _remember(db, state, missing)
+        return Synced(added, changed, len(gone), len(missing))
+
+    def _take(
+        self,
+        db: apsw.Connection,
+        load: Load,
+        stale: Sequence[str],
+        known: Mapping[str, int],
+        gone: Iterable[str],
+        progress: Progress,
+    ) -> tuple[int, int]:
+        """Write what the files say now, some at a time; how many are new, and how many changed."""
+        writer = IndexWriter(db, self.reader)
         added = changed = 0
-        for start in range(0, max(len(stale), 1), _BATCH):
-            with lookup.db:
-                freed = writer.drop(gone)
+        with db:
+            freed = writer.drop(gone)
+        for start in range(0, len(stale), _BATCH):
+            with db:
                 new, other = writer.take(stale[start : start + _BATCH], load, known, freed)
-                if start + _BATCH >= len(stale):
-                    _remember(lookup.db, state, missing)
             added, changed = added + new, changed + other
             if progress:
                 progress(min(start + _BATCH, len(stale)), len(stale))
-        self.trouble = writer.trouble
-        if self.seal:
-            self.seal.close()
-        return Synced(added, changed, len(gone), len(missing))
+        return added, changed
 
     def _missing(
         self,
@@ -156,30 +162,12 @@ class Index:
     def _owed(self, seen: Mapping[str, int]) -> set[str]:
         """The files whose vectors are still owed, when the embedder answers again."""
         owed = self.lookup.owed() & seen.keys()
-        if owed and self.embedder:
-            try:
-                self.embedder.query("again")
-            except EmbedderUnavailable as error:
-                self.trouble = str(error)
-                return set()
-        return owed
+        return owed if owed and self.reader.query("again") else set()
 
     def take_closely(self, vectors: Mapping[bytes, bytes]) -> None:
         """Put the vectors of passages that were read closely in the place of the quick ones."""
-        db = self.lookup.db
-        rows = [
-            (at, key, vector, True)
-            for key, vector in vectors.items()
-            for at in self.lookup.skimmed_as(key)
-        ]
-        if not rows:
-            return
-        if self.seal:
-            self.seal.open()
-        with db:
-            self._writer(db).put_vectors(rows)
-        if self.seal:
-            self.seal.close()
+        with self._written() as db, db:
+            IndexWriter(db, self.reader).take_closely(vectors)
 
     def _rebuild(self, seen: Mapping[str, int], load: Load, progress: Progress) -> None:
         """Write everything into a new file and put it in the old one's place."""
@@ -209,14 +197,7 @@ class Index:
     ) -> apsw.Connection:
         db = self._open(path)
         tables.create(db)
-        writer = self._writer(db, new=True)
-        names = sorted(seen)
-        for start in range(0, len(names), _BATCH):
-            with db:
-                writer.take(names[start : start + _BATCH], load, {}, {})
-            if progress:
-                progress(min(start + _BATCH, len(names)), len(names))
-        self.trouble = writer.trouble
+        self._take(db, load, sorted(seen), {}, (), progress)
         _remember(db, _summed(seen), set())
         return db
 

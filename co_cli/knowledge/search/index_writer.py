@@ -8,33 +8,22 @@ from typing import Any
 
 import apsw
 
-from co_cli.errors import EmbedderUnavailable, FormatError
+from co_cli.errors import FormatError
 from co_cli.knowledge.format.note import number_of
-from co_cli.knowledge.meaning.encoders import Embedder
 from co_cli.knowledge.pages import Page
 from co_cli.knowledge.search import words
-from co_cli.knowledge.search.passages import passages, reading
-from co_cli.knowledge.search.vectors import Vectors
+from co_cli.knowledge.search.passages import digest, passages, reading
+from co_cli.knowledge.search.vectors import Reader
 
 Load = Callable[[str], Page | None]
 
 
 class IndexWriter:
-    """Writes into one database; a `new` one holds just what this writer put there."""
+    """Writes into one database."""
 
-    def __init__(
-        self,
-        db: apsw.Connection,
-        embedder: Embedder | None,
-        vectors: Vectors | None,
-        *,
-        new: bool = False,
-    ) -> None:
+    def __init__(self, db: apsw.Connection, reader: Reader) -> None:
         self.db = db
-        self.trouble = ""  # why there are notes without vectors
-        self._embedder = embedder
-        self._vectors = vectors
-        self._vocabulary: set[str] | None = set() if new else None
+        self._reader = reader
 
     def drop(self, names: Iterable[str]) -> dict[bytes, bytes]:
         """Remove the rows of these files; a provider's vectors are handed back, by their hash."""
@@ -46,7 +35,7 @@ class IndexWriter:
             if row is None:
                 continue
             rows = [(at,) for at in range(row[0], row[0] + row[1])]
-            if self._embedder and self._vectors is None:
+            if self._reader.embedder and not self._reader.kept:
                 for one in rows:
                     kept.update(self.db.execute("SELECT hash, v FROM vector WHERE id=?", one))
             for table in ("terms", "letters", "vector", "bits"):
@@ -93,7 +82,8 @@ class IndexWriter:
         query = "SELECT id + max(passages, 1) FROM file ORDER BY id DESC LIMIT 1"
         row = self.db.execute(query).get or 1  # a file takes as many rows as it has passages
         files: list[tuple[Any, ...]] = []
-        terms, letters, readings = [], [], []
+        terms, letters = [], []
+        readings: list[tuple[int, bytes, str]] = []
         vocabulary: set[str] = set()
         for name, page in fresh:
             note, known = page.found, (row, key_of(name), name, page.signature, digest_of(page))
@@ -112,7 +102,7 @@ class IndexWriter:
                 vocabulary.update(said.split())
                 terms.append((at, said, *around))
                 letters.append((at, f"{words.folded(part)}\n{lower}"))
-                readings.append((at, reading(part, note.tags)))
+                readings.append((at, *reading(part, note.tags)))
             vocabulary.update(around[0].split(), around[1].split())
             expires = str(note.meta.get("expires") or "")[:10]
             head = note.id, note.created, expires, tags + "\n"
@@ -122,48 +112,29 @@ class IndexWriter:
         put = self.db.executemany
         put("INSERT INTO terms(rowid,body,title,tags,date) VALUES(?,?,?,?,?)", terms)
         put("INSERT INTO letters(rowid,text) VALUES(?,?)", letters)
-        self._learn(vocabulary)
-        if self._embedder and readings and not self._embed(self._embedder, readings, vectors):
+        heard = [(word,) for word in sorted(vocabulary) if 1 + word.isascii() < len(word) < 40]
+        put("INSERT OR IGNORE INTO word VALUES(?)", heard)  # for beginnings and slips
+        if self._reader.embedder and readings and not self._embed(readings, vectors):
             files = [(*file[:-2], 1, file[-1]) for file in files]  # owed until it answers again
         put("INSERT INTO file VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", files)
 
-    def _learn(self, vocabulary: set[str]) -> None:
-        """Keep the words that are new, for beginnings and slips."""
-        new = sorted(word for word in vocabulary if (2 if word.isascii() else 1) < len(word) < 40)
-        if self._vocabulary is None:
-            known = "SELECT 1 FROM word WHERE word=?"
-            new = [word for word in new if self.db.execute(known, (word,)).get is None]
-        else:
-            new = [word for word in new if word not in self._vocabulary]
-            self._vocabulary.update(new)
-        self.db.executemany("INSERT INTO word VALUES(?)", [(word,) for word in new])
-
-    def _embed(
-        self,
-        embedder: Embedder,
-        readings: list[tuple[int, str]],
-        known: Mapping[bytes, bytes],
-    ) -> bool:
+    def _embed(self, readings: list[tuple[int, bytes, str]], known: Mapping[bytes, bytes]) -> bool:
         """Write the vectors of what an embedder reads; whether it answered."""
-        if self.trouble:  # once a sync is enough
+        found = self._reader.passages({key: text for _, key, text in readings}, known)
+        if found is None:
             return False
-        keyed = [(at, digest(text.encode("utf-8", "replace")), text) for at, text in readings]
-        if self._vectors is not None:
-            known = self._vectors.find(key for _, key, _ in keyed)
-        wanted = {key: text for _, key, text in keyed if key not in known}
-        try:
-            made = dict(zip(wanted, embedder.documents(list(wanted.values())), strict=True))
-        except EmbedderUnavailable as error:
-            self.trouble = str(error)
-            return False
-        closely = self._vectors is None  # another embedder has one way to read
-        rows = [
-            (at, key, known.get(key) or made[key], closely or key in known) for at, key, _ in keyed
-        ]
-        self.put_vectors([row for row in rows if any(row[2])])
+        rows = [(at, key, *found[key]) for at, key, _ in readings]
+        self._put_vectors([row for row in rows if any(row[2])])
         return True
 
-    def put_vectors(self, rows: list[tuple[int, bytes, bytes, bool]]) -> None:
+    def take_closely(self, vectors: Mapping[bytes, bytes]) -> None:
+        """Put the vectors of passages that were read closely in the place of the quick ones."""
+        query = "SELECT id FROM vector WHERE hash=? AND NOT closely"
+        for key, vector in vectors.items():
+            rows: list[Any] = self.db.execute(query, (key,)).fetchall()
+            self._put_vectors([(at, key, vector, True) for (at,) in rows])
+
+    def _put_vectors(self, rows: list[tuple[int, bytes, bytes, bool]]) -> None:
         """Write vectors: the passage, the hash of its reading, the vector, whether read closely."""
         self.db.executemany("INSERT OR REPLACE INTO vector VALUES(?,?,?,?)", rows)
         self.db.executemany(
@@ -175,13 +146,6 @@ class IndexWriter:
 def digest_of(page: Page) -> bytes:
     """What tells a file from any other content, or reason why there is no note in it."""
     return digest(page.raw or str(page.found).encode("utf-8", "replace"))
-
-
-def digest(data: bytes) -> bytes:
-    """What tells these bytes from others."""
-    import hashlib  # only what changed is hashed
-
-    return hashlib.blake2b(data, digest_size=12).digest()
 
 
 def key_of(name: str) -> int:

@@ -92,11 +92,11 @@ class Lookup:
 
     def allowed(self, filters: Filters) -> set[int] | None:
         """The passages that a recall may look at; None when it may look at all."""
-        conditions, values = filters.conditions()
-        missing = set(self.missing())
+        conditions, missing = filters.conditions(), set(self.missing())
         if not conditions and not missing:
             return None
-        where = " AND ".join(["why IS NULL", *conditions])
+        where = " AND ".join(["why IS NULL", *(condition for condition, _ in conditions)])
+        values = [value for _, value in conditions]
         found = self._get(f"SELECT id, passages, name FROM file WHERE {where}", *values)
         rows = (range(id, id + count) for id, count, name in found if name not in missing)
         return {row for some in rows for row in some}
@@ -221,16 +221,10 @@ class Lookup:
                    WHERE id IN (SELECT value FROM json_each(?))"""
         return list(self._get(query, vector, json.dumps(list(rows))))
 
-    def skimmed(self, limit: int) -> list[tuple[bytes, int, Row]]:
-        """Passages that wait to be read closely: the text's hash, the passage, its file."""
+    def skimmed(self, limit: int) -> list[tuple[bytes, str]]:
+        """Passages that wait to be read closely, newest first: the text's hash, the file."""
         query = "SELECT hash, id FROM vector WHERE NOT closely ORDER BY id DESC LIMIT ?"
-        found = self._get(query, limit).fetchall()
-        return [(key, id, self.file(id)) for key, id in found]
-
-    def skimmed_as(self, key: bytes) -> list[int]:
-        """The passages with this hash that wait to be read closely."""
-        query = "SELECT id FROM vector WHERE hash=? AND NOT closely"
-        return [id for (id,) in self._get(query, key)]
+        return [(key, self.file(id).name) for key, id in self._get(query, limit).fetchall()]
 
     def closely(self) -> tuple[int, int]:
         """How many files with a meaning were read closely, and how many there are."""

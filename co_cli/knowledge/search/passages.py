@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from co_cli.knowledge.meaning.wordpiece import tagged
 from co_cli.knowledge.search import words
 
+KEY = 12  # bytes of a digest
 MOST = 4095  # passages of one note
 _WHOLE = 1000  # a text up to this many characters is not split
 _SIZE = 500
@@ -39,9 +40,20 @@ def passages(text: str) -> list[str]:
     return found or [text]
 
 
-def reading(passage: str, tags: Iterable[str]) -> str:
-    """A passage as an embedder reads it: what is said, without who says it, and the tags."""
-    return tagged(words.spoken(passage)[1], tags)
+def reading(passage: str, tags: Iterable[str]) -> tuple[bytes, str]:
+    """A passage as an embedder reads it: what is said, without who says it, and the tags.
+
+    Before it the hash that it is known by.
+    """
+    text = tagged(words.spoken(passage)[1], tags)
+    return digest(text.encode("utf-8", "replace")), text
+
+
+def digest(data: bytes) -> bytes:
+    """What tells these bytes from others."""
+    import hashlib  # only what changed is hashed
+
+    return hashlib.blake2b(data, digest_size=KEY).digest()
 
 
 def _is_heading(text: str) -> bool:

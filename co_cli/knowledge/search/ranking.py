@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from co_cli.errors import EmbedderUnavailable
-from co_cli.knowledge.meaning.encoders import Meaning
 from co_cli.knowledge.search import words
 from co_cli.knowledge.search.candidate import (
     WEIGHTS,
@@ -72,19 +70,6 @@ class Ranking:
         self.vector = b""
         self._meaning: dict[int, float] = {}
 
-    def _embedded(self) -> bytes:
-        """The question as a vector; nothing when no embedder answers."""
-        embedder, text = self.index.embedder, self.query.text
-        if not embedder:
-            return b""
-        if self.quick and isinstance(embedder, Meaning):
-            return embedder.quickly(text)
-        try:
-            return embedder.query(text)
-        except EmbedderUnavailable as error:
-            self.index.trouble = str(error)
-            return b""
-
     def candidates(self) -> list[Candidate]:
         """What may answer, best first, one passage a note."""
         keyword = self._by_words()
@@ -93,8 +78,8 @@ class Ranking:
         stands = any(self._holds(row, needle) for row in exact)
         if not keyword and not stands and self.terms.mend():
             keyword = self._by_words()
-        self.quick = self.quick or stands  # what stands there as it was asked needs no reading
-        self.vector = self._embedded()
+        # What stands there as it was asked needs no reading.
+        self.vector = self.index.reader.query(self.query.text, quick=self.quick or stands)
         nearest = self._by_meaning()
         self.terms.weigh()
         picked = self._pick(keyword, exact, nearest)
@@ -178,7 +163,7 @@ class Ranking:
         Of a question whose meaning is not known, such as one in another language, the letters tell.
         """
         if not any(self.vector):
-            if not self.index.embedder:
+            if not self.index.reader.embedder:
                 return {}
             found = [
                 (row, _LETTERS * share)

@@ -7,14 +7,14 @@ memory, and at last every file is read. Recall never fails, and says when it is 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from co_cli import paths
 from co_cli.errors import CoError, EmbedderUnavailable
 from co_cli.knowledge.format.note import Note
-from co_cli.knowledge.meaning.encoders import Meaning, built_in
+from co_cli.knowledge.meaning.encoders import Embedder, built_in
 from co_cli.knowledge.pages import ARTICLES, Pages
 from co_cli.knowledge.replacement import newest_first
 from co_cli.knowledge.search import words
@@ -31,14 +31,14 @@ from co_cli.knowledge.search.hits import (
     Synced,
 )
 from co_cli.knowledge.search.index import Index
-from co_cli.knowledge.search.index_writer import digest, digest_of
-from co_cli.knowledge.search.lookup import Row
+from co_cli.knowledge.search.index_writer import digest_of
+from co_cli.knowledge.search.lookup import Lookup
 from co_cli.knowledge.search.passages import passages, reading
 from co_cli.knowledge.search.query import Query
 from co_cli.knowledge.search.ranking import Ranking
 from co_cli.knowledge.search.scan import scan
 from co_cli.knowledge.search.tables import vec_path
-from co_cli.knowledge.search.vectors import Vectors
+from co_cli.knowledge.search.vectors import Reader, Vectors
 from co_cli.knowledge.store import disk
 
 if TYPE_CHECKING:
@@ -54,38 +54,19 @@ _T = TypeVar("_T")
 _Progress = Callable[[int, int], None] | None
 
 
-class _State(NamedTuple):
-    """How the index stood when it was used."""
-
-    searched: int = 0
-    missing: Sequence[str] = ()
-    unread: Sequence[tuple[str, str, int]] = ()
-    degraded: Sequence[Degraded] = ()
-
-
 class _Unlisted(Exception):
-    """The folder itself cannot be read."""
-
-    def __init__(self, error: CoError) -> None:
-        super().__init__(str(error))
-        self.error = error
-
-
-class _Doubt(Exception):
-    """The index was touched by somebody else while it was in use."""
+    """The folder itself cannot be read; the cause says why."""
 
 
 class Search:
     """The search of one notebook: its index, kept fresh, and its watcher."""
 
     def __init__(self, pages: Pages, how: How) -> None:
-        self.pages = pages
+        self.pages, self.how = pages, how
         self.files = NoteFiles(pages)
         self.root = pages.store.index_folder
-        self.how = how
-        self._unwatched = self._lacking = self._unkept = ""
-        self._index: Index | None = None
-        self._spare: Index | None = None  # in memory, where the folder takes no file
+        self.index_path = os.path.join(self.root, paths.INDEX) if self.root else ""
+        self._unwatched = self._lacking = ""
         self._watcher: Watcher | None = None
         if how.watch and self.root:
             from co_cli.knowledge.search.watch import Watcher  # a command looks once and is gone
@@ -94,6 +75,19 @@ class Search:
                 self._watcher = Watcher([pages.store.locate(name) for name in FOLDERS])
             except OSError as error:
                 self._unwatched = f"the folder cannot be watched: {error.strerror}"
+        self._reader = Reader(self._embedder(), f"{self.index_path}-vectors")
+        self._index = Index(self.index_path, self._reader) if self.root else None
+        self._spare = Index("", self._reader, kept=False)  # where the folder takes no file
+
+    def _embedder(self) -> Embedder | None:
+        if self.how.backend in ("fts5", "grep"):
+            return None
+        try:
+            vec_path()  # without it no vector can be compared
+            return self.how.embedder() if self.how.embedder else built_in()
+        except EmbedderUnavailable as error:
+            self._lacking = str(error)
+            return None
 
     def close(self) -> None:
         """Let go of the index and the watcher."""
@@ -101,19 +95,11 @@ class Search:
             if one is not None:
                 one.close()
 
-    @property
-    def index_path(self) -> str:
-        """Where the index is kept, or would be."""
-        return os.path.join(self.root, paths.INDEX) if self.root else ""
-
     # The index
 
     def sync(self, *, anew: bool = False, progress: _Progress = None) -> Synced:
         """Bring the index up to date now."""
-        synced, state = self._use(lambda _, synced: synced, anew=anew, progress=progress)
-        return (synced or Synced())._replace(
-            notes=state.searched, unread=state.unread, degraded=state.degraded
-        )
+        return self._use(lambda *_: None, anew=anew, progress=progress)[1]
 
     def _use(
         self,
@@ -121,27 +107,25 @@ class Search:
         *,
         anew: bool = False,
         progress: _Progress = None,
-    ) -> tuple[_T | None, _State]:
+    ) -> tuple[_T | None, Synced]:
         """Do something with an index that is up to date; None when there can be none."""
         if self.how.backend == "grep":
-            return None, _State()
+            return None, Synced()
         trouble: Exception | None = None
         for index, again in self._attempts():
             try:
                 with index.held():
                     seen, only = self._changes(index, anew or again)
-                    if index.seal is None and len(seen) > _MEMORY_NOTES and only is None:
+                    if index is self._spare and len(seen) > _MEMORY_NOTES and only is None:
                         break
                     synced = index.sync(
                         seen, self.files.page, only=only, anew=anew or again,
                         explained=self.pages.removed, progress=progress,
                     )  # fmt: skip
                     found = act(index, synced)
-                    lookup, path = index.lookup, self.files.path
-                    unread = [(path(name), why, line) for name, why, line in lookup.unread()]
-                    state = _State(lookup.count(), list(map(path, lookup.missing())), unread)
+                    synced = self._told(index.lookup, synced)
                     if not index.intact():
-                        raise _Doubt("another program wrote to the index")
+                        raise CoError("another program wrote to the index")
             except disk.Busy as error:
                 trouble = error
                 break
@@ -152,12 +136,19 @@ class Search:
             except BaseException:
                 self._look_again()
                 raise
-            return found, state._replace(degraded=self._degraded(index, trouble))
+            return found, synced._replace(degraded=self._degraded(index, trouble))
         self._look_again()
         if isinstance(trouble, _Unlisted):
-            raise trouble.error
+            raise trouble.__cause__ or trouble
         reason = f"the index cannot be used ({_why(trouble)}); every note was read instead"
-        return None, _State(degraded=[Degraded("no index", reason)])
+        return None, Synced(degraded=[Degraded("no index", reason)])
+
+    def _told(self, lookup: Lookup, synced: Synced) -> Synced:
+        """What a sync did, with how the index stands after it."""
+        path = self.files.path
+        unread = [(path(name), why, line) for name, why, line in lookup.unread()]
+        absent = [path(name) for name in lookup.missing()]
+        return synced._replace(notes=lookup.count(), unread=unread, absent=absent)
 
     def _changes(self, index: Index, whole: bool) -> tuple[dict[str, int], list[str] | None]:
         """The files as they are, all or those that changed; only while the index is held."""
@@ -175,35 +166,19 @@ class Search:
 
     def _attempts(self) -> Iterator[tuple[Index, bool]]:
         """The index, then a new one in its place, then one in memory; whether it is built anew."""
-        if self.root:
-            self._index = self._index or self._made(kept=True)
+        if self._index:
             yield self._index, False
             yield self._index, True
-        self._spare = self._spare or self._made(kept=False)
         yield self._spare, False
 
-    def _made(self, *, kept: bool) -> Index:
-        self._lacking = ""
-        embedder = None
-        if self.how.backend != "fts5":
-            try:
-                vec_path()  # without it no vector can be compared
-                embedder = self.how.embedder() if self.how.embedder else built_in()
-            except EmbedderUnavailable as error:
-                self._lacking = str(error)
-        return Index(self.root, embedder, kept=kept)
-
     def _degraded(self, index: Index, trouble: Exception | None) -> list[Degraded]:
-        if index.seal:
-            self._unkept = ""
-        elif trouble:
-            self._unkept = f"the index cannot be saved in {self.root} ({_why(trouble)})"
-        lacking = index.trouble or (self._lacking if index.embedder is None else "")
-        index.trouble = ""
+        lacking = self._reader.trouble or self._lacking
+        self._reader.trouble = ""
         if lacking:
             return [Degraded("no meaning", f"searched by words alone: {lacking}")]
-        if self._unkept:
-            return [Degraded("not kept", self._unkept)]
+        if index is self._spare and trouble:
+            reason = f"the index cannot be saved in {self.root} ({_why(trouble)})"
+            return [Degraded("not kept", reason)]
         return [Degraded("not watched", self._unwatched)] if self._unwatched else []
 
     def compare(self) -> IndexReport:
@@ -211,9 +186,9 @@ class Search:
         if self.how.backend == "grep":
             return IndexReport("unused", "not used: search_backend is grep")
         seen = self.files.signatures()
-        if not os.path.lexists(self.index_path):
+        index = self._index
+        if index is None or not os.path.lexists(index.path):
             return IndexReport("missing", "not built yet")
-        index = self._made(kept=True)
         try:
             with index.held():
                 if not index.trusted():
@@ -221,8 +196,6 @@ class Search:
                 known, unread = index.lookup.digests(), index.lookup.unread()
         except Exception as error:  # the next recall sees to it
             return IndexReport("broken", f"cannot be used: {_why(error)}")
-        finally:
-            index.close()
         path = self.files.path
         behind = [(path(name), f"not indexed yet; {_SOON}") for name in sorted(seen.keys() - known)]
         for name in sorted(seen.keys() & known):
@@ -249,30 +222,15 @@ class Search:
             waiting = [one for one in found if one[0] not in tried][:few]
             if not waiting:
                 break
-            tried.update(key for key, _, _ in waiting)
-            vectors = self._read(waiting)
-            self._use(lambda index, _, vectors=vectors: index.take_closely(vectors))  # type: ignore[misc]
+            tried.update(key for key, _ in waiting)
+            texts = {name: _readings(self.files.note(name)) for _, name in waiting}
+            there = {key: texts[name][key] for key, name in waiting if key in texts[name]}
+            if vectors := self._reader.closely(there):
+                self._use(lambda index, _, read=vectors: index.take_closely(read))  # type: ignore[misc]
             done += len(waiting)
             if progress:
                 progress(*self.closely())
         return done
-
-    def _read(self, waiting: Iterable[tuple[bytes, int, Row]]) -> dict[bytes, bytes]:
-        """The vectors of these passages, also put beside the index; none for one that changed."""
-        index = self._index
-        if index is None or index.vectors is None or not isinstance(index.embedder, Meaning):
-            return {}
-        found: dict[bytes, bytes] = {}
-        known: dict[str, dict[bytes, str]] = {}
-        for key, _, row in waiting:
-            if row.name not in known:
-                known[row.name] = _readings(self.files.note(row.name))
-            if text := known[row.name].get(key):
-                found[key] = index.embedder.closely(text)
-        if index.seal:
-            with suppress(OSError):  # a folder that takes no file
-                index.vectors.add(found)
-        return found
 
     def tidy_vectors(self) -> None:
         """Forget the close readings of what is no longer a note's text; for a purge, of all."""
@@ -285,9 +243,9 @@ class Search:
         except EmbedderUnavailable:
             with suppress(FileNotFoundError):
                 os.unlink(path)
-            return
-        keys = [key for note in notes for key in _readings(note)]
-        Vectors(path, meaning.name, meaning.dim).keep(keys)
+        else:
+            keys = {key for note in notes for key in _readings(note)}
+            Vectors(path, meaning.name, meaning.dim).keep(keys)
 
     def closely(self) -> tuple[int, int]:
         """How many notes with a meaning were read closely, and how many there are."""
@@ -316,8 +274,11 @@ class Search:
         if found is None or (not hits and len(query.strip()) < 3):  # shorter than the index looks
             notes = self.pages.look().notes
             hits = scan(query, filter(filters.fit, notes), today=today)
-            matched, state = len(hits), state._replace(searched=len(notes))
-        return Recall(newest_first(hits[:limit]), matched=matched, **state._asdict())
+            matched, state = len(hits), state._replace(notes=len(notes))
+        return Recall(
+            newest_first(hits[:limit]), searched=state.notes, matched=matched,
+            degraded=state.degraded, missing=state.absent, unread=state.unread,
+        )  # fmt: skip
 
     def _hits(
         self, ranking: Ranking, found: list[tuple[Candidate, bool]], limit: int, marked: bool
@@ -333,9 +294,12 @@ class Search:
             if note is None:
                 continue
             other = said.setdefault(words.folded(note.body[:_SHORT]), note.body)
-            if other is not note.body and _same(other, note.body):
-                matched -= 1
-                continue
+            if other is not note.body:
+                from co_cli.knowledge.similarity import same  # seldom are two hits that alike
+
+                if same(other, note.body):
+                    matched -= 1
+                    continue
             marks = ranking.marks(one.text) if marked else ()
             hits.append(Hit(note, one.shown, one.why, weak, one.text, marks, one.parts))
         return hits, matched
@@ -377,14 +341,7 @@ class Search:
 
 def _readings(note: Note | None) -> dict[bytes, str]:
     """What an embedder reads of a note, by the hash that the index knows it by."""
-    texts = [reading(part, note.tags) for part in passages(note.text)] if note else []
-    return {digest(text.encode("utf-8", "replace")): text for text in texts}
-
-
-def _same(one: str, other: str) -> bool:
-    from co_cli.knowledge.similarity import same  # seldom are two hits that alike
-
-    return same(one, other)
+    return dict(reading(part, note.tags) for part in passages(note.text)) if note else {}
 
 
 def _why(error: Exception | None) -> str:

@@ -1,8 +1,8 @@
-"""The vectors of passages that were read closely, kept beside the index and outliving it.
+"""What reads passages for their meaning, and the vectors of those that were read closely.
 
-One file of rows that only grows: the passage's hash, the vector, a checksum. A row that does not
-fit its checksum is not believed, and what a crash left half written is cut off. Made by other
-weights, the whole file counts for nothing.
+These are kept beside the index and outlive it, in one file of rows that only grows: the passage's
+hash, the vector, a checksum. A row that does not fit its checksum is not believed, and what a crash
+left half written is cut off. Made by other weights, the whole file counts for nothing.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ import os
 import struct
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
+from co_cli.errors import EmbedderUnavailable
+from co_cli.knowledge.meaning.encoders import Embedder, Meaning
+from co_cli.knowledge.search.passages import KEY
 from co_cli.knowledge.store import disk
 
-KEY = 12
 _HEAD = 64
 _FEW = 30  # keys that are looked for one by one
 
@@ -31,13 +33,10 @@ class Vectors:
 
     def find(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
         """The vectors that there are of these passages."""
-        wanted = set(keys)
-        with self._mapped() as data:
-            if not wanted or len(data) < _HEAD or data[:_HEAD] != self._head:
-                return {}
-            if len(wanted) > _FEW:
-                return {key: vector for key, vector in self._rows(data) if key in wanted}
-            return {key: found for key in wanted if (found := self._one(data, key))}
+        wanted, data = set(keys), self._mapped()
+        if len(wanted) > _FEW:
+            return {key: vector for key, vector in self._rows(data) if key in wanted}
+        return {key: found for key in wanted if (found := self._one(data, key))}
 
     def add(self, vectors: Mapping[bytes, bytes]) -> None:
         """Keep these as well; on the disk before it returns."""
@@ -64,9 +63,7 @@ class Vectors:
             return
         wanted = set(keys)
         with disk.locked(self.path):
-            with self._mapped() as data:
-                ours = data[:_HEAD] == self._head
-                kept = dict(self._rows(data)) if ours else {}
+            kept = dict(self._rows(self._mapped()))
             rows = self._packed(row for row in kept.items() if row[0] in wanted)
             disk.replace(self.path, self._head + rows)
 
@@ -89,18 +86,64 @@ class Vectors:
             at = data.find(key, at + 1)
         return None
 
-    @contextmanager
-    def _mapped(self) -> Iterator[mmap.mmap | bytes]:
-        """The file's bytes; none where there is no such file or it is no plain one."""
-        data = None
+    def _mapped(self) -> mmap.mmap | bytes:
+        """The file's bytes; none where it is not there, no plain one, or made by other weights."""
         with suppress(OSError, ValueError):
             fd = os.open(self.path, disk.READ_FLAGS)
             try:
                 data = mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
             finally:
                 os.close(fd)
-        if data is None:
-            yield b""
-        else:
-            with data:
-                yield data
+            if data[:_HEAD] == self._head:
+                return data
+        return self._head
+
+
+class Reader:
+    """The embedder of one notebook, if it has one, and what it said when it failed last."""
+
+    def __init__(self, embedder: Embedder | None, path: str) -> None:
+        self.embedder = embedder
+        self.trouble = ""
+        self.kept = None  # the vectors that outlive the index
+        if isinstance(embedder, Meaning):
+            self.kept = Vectors(path, embedder.name, embedder.dim)
+
+    def query(self, text: str, *, quick: bool = False) -> bytes:
+        """A question as a vector; nothing when no embedder answers."""
+        if quick and isinstance(self.embedder, Meaning):
+            return self.embedder.quickly(text)
+        try:
+            return self.embedder.query(text) if self.embedder else b""
+        except EmbedderUnavailable as error:
+            self.trouble = str(error)
+            return b""
+
+    def passages(
+        self, texts: Mapping[bytes, str], known: Mapping[bytes, bytes]
+    ) -> dict[bytes, tuple[bytes, bool]] | None:
+        """Vectors for these readings, and whether each was made closely; None without an answer.
+
+        `known` are vectors of a provider, which is not asked twice; it has one way to read.
+        """
+        if self.embedder is None or self.trouble:  # once a sync is enough
+            return None
+        known = self.kept.find(texts) if self.kept else known
+        wanted = {key: text for key, text in texts.items() if key not in known}
+        try:
+            made = self.embedder.documents(list(wanted.values()))
+        except EmbedderUnavailable as error:
+            self.trouble = str(error)
+            return None
+        found = {key: (known[key], True) for key in texts.keys() & known.keys()}
+        new = {key: (v, not self.kept) for key, v in zip(wanted, made, strict=True)}
+        return found | new
+
+    def closely(self, texts: Mapping[bytes, str]) -> dict[bytes, bytes]:
+        """Read these closely, and keep the vectors; nothing where there is one way to read."""
+        if self.kept is None or not isinstance(self.embedder, Meaning):
+            return {}
+        found = {key: self.embedder.closely(text) for key, text in texts.items()}
+        with suppress(OSError):  # a folder that takes no file
+            self.kept.add(found)
+        return found
