@@ -79,19 +79,15 @@ class Candidate:
         return "; ".join(parts)
 
 
-def floor(size: int) -> float:
-    """What a passage must reach to be an answer: among many notes, one is near by chance."""
-    return min(_HIGH, max(_LOW, _BASE + _SLOPE * math.log(size or 1)))
-
-
 def answers(
-    found: list[Candidate], floor: float, lost: float, *, known: bool
+    found: list[Candidate], size: int, lost: float, *, known: bool
 ) -> list[tuple[Candidate, bool]]:
     """What to tell, and whether it is weak; nothing when even the best is about something else.
 
-    `lost` is the share of names that stand nowhere. Where the query's meaning is not known,
-    letters alone are no proof that nothing is about it.
+    Among many passages (`size`) one is near by chance. `lost` is the share of names that stand
+    nowhere. Where the query's meaning is not known, letters alone are no proof of a miss.
     """
+    floor = min(_HIGH, max(_LOW, _BASE + _SLOPE * math.log(size or 1)))
     miss, faint = (_MISS, _FAINT) if known else (_BLIND, _BLIND)
     if max((one.strength for one in found[:_TOP]), default=-1.0) < floor + miss:
         return []

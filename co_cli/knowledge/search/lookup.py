@@ -53,6 +53,9 @@ class Lookup:
     def _get(self, query: str, *values: object) -> Any:
         return self.db.execute(query, values)
 
+    def _column(self, query: str, *values: object) -> list[Any]:
+        return [value for (value,) in self._get(query, *values)]
+
     # The files
 
     def meta(self, key: str) -> str:
@@ -78,7 +81,7 @@ class Lookup:
 
     def owed(self) -> set[str]:
         """The files whose vectors are still owed."""
-        return {name for (name,) in self._get("SELECT name FROM file WHERE owed")}
+        return set(self._column("SELECT name FROM file WHERE owed"))
 
     def files_in_all(self) -> int:
         """How many files there are, whatever is in them."""
@@ -122,12 +125,12 @@ class Lookup:
     def newest(self, since: str, limit: int) -> list[str]:
         """The files of the highest numbers among those created since."""
         query = "SELECT name FROM file WHERE created >= ? ORDER BY number DESC, name LIMIT ?"
-        return [name for (name,) in self._get(query, since, limit)]
+        return self._column(query, since, limit)
 
     def having(self, uids: set[str]) -> list[str]:
         """The files that have one of these uids."""
-        rows = (self._get("SELECT name FROM file WHERE uid=?", uid) for uid in sorted(uids))
-        return [name for found in rows for (name,) in found]
+        query = "SELECT name FROM file WHERE uid=?"
+        return [name for uid in sorted(uids) for name in self._column(query, uid)]
 
     def speaks(self, name: str) -> bool:
         """Whether some note says that this person said it."""
@@ -168,7 +171,7 @@ class Lookup:
         found: Iterator[tuple[int, float]] = self._get(query, asked, f"bm25({weights})")
         return found
 
-    def holding(self, *needles: str) -> Iterator[int]:
+    def holding(self, *needles: str) -> list[int]:
         """The passages that may hold all these folded texts: their letters are there, by threes."""
         triples: dict[str, None] = {}
         for needle in needles:
@@ -176,8 +179,7 @@ class Lookup:
             step = 1 if last < _NEEDLE else 3
             triples.update((needle[at : at + 3], None) for at in (*range(0, last, step), last))
         asked = " AND ".join('"' + triple.replace('"', '""') + '"' for triple in triples)
-        found = self._get("SELECT rowid FROM letters WHERE letters MATCH ?", asked)
-        return (row for (row,) in found)
+        return self._column("SELECT rowid FROM letters WHERE letters MATCH ?", asked)
 
     def resembling(self, text: str) -> dict[int, float]:
         """Which share of a folded text's letters each passage has, the rare ones more.
@@ -191,17 +193,16 @@ class Lookup:
         found: dict[int, float] = {}
         whole = 0.0
         for letters in sorted(asked)[:_ASKED]:
-            rows = [*(self.holding(letters) if len(letters) == 3 else self._starting(letters))]
+            rows = self.holding(letters) if len(letters) == 3 else self._starting(letters)
             weight = math.log((total + 1) / (len(rows) + 0.5))
             whole += max(weight, 0.0)
             for row in rows if 3 * len(rows) <= total + 6 else ():
                 found[row] = found.get(row, 0.0) + weight
         return {row: share / whole for row, share in found.items()} if whole else {}
 
-    def _starting(self, letter: str) -> Iterator[int]:
+    def _starting(self, letter: str) -> list[int]:
         """The passages with this letter of a script without spaces: each starts a term there."""
-        found = self._get("SELECT rowid FROM terms WHERE terms MATCH ?", f'"{letter}"*')
-        return (row for (row,) in found)
+        return self._column("SELECT rowid FROM terms WHERE terms MATCH ?", f'"{letter}"*')
 
     # The meaning
 
@@ -237,7 +238,7 @@ class Lookup:
         """The first passages of the notes whose date looks like this."""
         query = """SELECT id FROM file WHERE created LIKE ? AND why IS NULL
                    ORDER BY created DESC, number DESC, name"""
-        return [id for (id,) in self._get(query, like)]
+        return self._column(query, like)
 
     def after(self, row: Row, seconds: int) -> int:
         """The memory made right after this one, if it is that near; 0 otherwise."""
@@ -254,9 +255,9 @@ class Lookup:
     def beginning(self, prefix: str, limit: int) -> list[str]:
         """Words of the notes that begin like this."""
         query = "SELECT word FROM word WHERE word >= ? AND word < ? LIMIT ?"
-        return [word for (word,) in self._get(query, prefix, prefix + chr(0x10FFFF), limit)]
+        return self._column(query, prefix, prefix + chr(0x10FFFF), limit)
 
     def of_length(self, least: int, most: int) -> list[str]:
         """Words of the notes by length."""
         query = "SELECT word FROM word WHERE length(word) BETWEEN ? AND ?"
-        return [word for (word,) in self._get(query, least, most)]
+        return self._column(query, least, most)

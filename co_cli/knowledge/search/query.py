@@ -139,14 +139,13 @@ def _span(match: re.Match[str], today: date) -> Span:
     if said in ("today", "yesterday"):
         day = (today - timedelta(days=said == "yesterday")).isoformat()
         return Span(day, day)
-    first = {
-        "week": today - timedelta(days=today.weekday()),
-        "month": today.replace(day=1),
-        "year": today.replace(month=1, day=1),
-    }[match["unit"].lower()]
-    if said.startswith("this"):
-        return Span(first.isoformat(), today.isoformat())
-    last = first - timedelta(days=1)
-    before = {"week": last - timedelta(days=6), "month": last.replace(day=1)}
-    start = before.get(match["unit"].lower(), last.replace(month=1, day=1))
-    return Span(start.isoformat(), last.isoformat())
+    unit = match["unit"].lower()
+    last = today if said.startswith("this") else _start(unit, today) - timedelta(days=1)
+    return Span(_start(unit, last).isoformat(), last.isoformat())
+
+
+def _start(unit: str, day: date) -> date:
+    """The first day of the week, month or year that a day is in."""
+    if unit == "week":
+        return day - timedelta(days=day.weekday())
+    return day.replace(day=1) if unit == "month" else day.replace(month=1, day=1)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from itertools import islice
 
 from co_cli.knowledge.search import words
 from co_cli.knowledge.search.candidate import (
     WEIGHTS,
     Candidate,
     answers,
-    floor,
     in_order,
     newest,
     rank_by_places,
@@ -53,21 +53,18 @@ class Ranking:
         limit: int = 10,
         quick: bool = False,
     ) -> None:
-        self.index = index
-        self.lookup = index.lookup
-        self.query = query
+        self.index, self.lookup = index, index.lookup
+        self.query, self.read = query, read
         query.days = [  # a span that holds no note was hardly meant as one
             day for day in query.days if not isinstance(day, Span) or self._any(day)
         ]
-        self.read = read
-        self.allowed = allowed
-        self.fusion = fusion
+        self.allowed, self.fusion = allowed, fusion
         self.first = max(_FIRST, limit)  # candidates of each kind
         self.closer = max(_CLOSER, limit)
         self._texts: dict[str, list[str]] = {}
         self.terms = QueryTerms(self.lookup, query, self._holds)
         self.quick = quick  # whether the question is only skimmed, too
-        self.vector = b""
+        self.vector = b""  # the question's; empty when no embedder answers
         self._meaning: dict[int, float] = {}
 
     def candidates(self) -> list[Candidate]:
@@ -96,10 +93,8 @@ class Ranking:
 
     def answers(self, found: list[Candidate]) -> list[tuple[Candidate, bool]]:
         """Those that answer, and whether each is weak; none when all are about something else."""
-        terms = self.terms
-        return answers(
-            found, floor(terms.size), terms.lost / (terms.whole or 1.0), known=any(self.vector)
-        )
+        lost = self.terms.lost / (self.terms.whole or 1.0)
+        return answers(found, self.terms.size, lost, known=any(self.vector))
 
     def marks(self, text: str) -> list[tuple[int, int]]:
         """Where in a text the words that were asked for stand."""
@@ -115,14 +110,15 @@ class Ranking:
 
     def _few(self) -> Callable[[int], bool]:
         """Whether a passage may join a list; a long note must not take every place in it."""
-        if not self.lookup.has_long_notes():
-            return lambda _: True
-        taken: dict[int, int] = {}
+        long, taken = self.lookup.has_long_notes(), dict[int, int]()
 
         def free(row: int) -> bool:
-            file = self.lookup.file(row).id
-            taken[file] = taken.get(file, 0) + 1
-            return taken[file] <= _OF_ONE
+            if self.allowed is not None and row not in self.allowed:
+                return False
+            if long:
+                file = self.lookup.file(row).id
+                taken[file] = taken.get(file, 0) + 1
+            return not long or taken[file] <= _OF_ONE
 
         return free
 
@@ -134,13 +130,11 @@ class Ranking:
             for row, score in self.lookup.matching(self.terms.wanted, _COLUMNS):
                 if len(found) >= self.first and score < found[-1][1]:
                     break
-                if (self.allowed is None or row in self.allowed) and free(row):
+                if free(row):
                     found.append((row, score))
         if len(found) > self.first:
-            last = found[-1][1]
-            sure = [pair for pair in found if pair[1] > last]
-            ties = [pair for pair in found if pair[1] == last]
-            found = sure + newest(ties, lambda pair: self.lookup.file(pair[0]))
+            found = newest(found, lambda pair: self.lookup.file(pair[0]))
+            found.sort(key=lambda pair: -pair[1])
         return dict(found[: self.first])
 
     def _by_letters(self) -> list[int]:
@@ -151,10 +145,9 @@ class Ranking:
         rows = list(self._may(self.lookup.holding(needle)))
         if len(rows) > self.first:
             rows = newest(rows, self.lookup.files(rows).__getitem__)
-        if len(rows) > self.first:
             free = self._few()
             held = (row for row in rows if self._holds(row, needle) and free(row))
-            rows = [row for row, _ in zip(held, range(self.first), strict=False)]
+            rows = list(islice(held, self.first))
         return rows
 
     def _by_meaning(self) -> dict[int, float]:
@@ -165,11 +158,8 @@ class Ranking:
         if not any(self.vector):
             if not self.index.reader.embedder:
                 return {}
-            found = [
-                (row, _LETTERS * share)
-                for row, share in self.lookup.resembling(self.query.needle).items()
-                if self.allowed is None or row in self.allowed
-            ]
+            letters = self.lookup.resembling(self.query.needle)
+            found = [(row, _LETTERS * share) for row, share in letters.items()]
         elif self.allowed is None:
             found = self.lookup.nearest(self.vector)
         else:
@@ -293,16 +283,11 @@ class Ranking:
         needle = self.query.needle
         if not needle:
             return 0
-        tags = found.row.tags.split("\n")
-        text = words.folded(found.text)
-        at = text.find(needle)
-        found.in_text = at >= 0
-        whole = needle in tags
-        while at >= 0 and not whole:
-            end = at + len(needle)
-            whole = not (text[max(at - 1, 0) : at].isalnum() or text[end : end + 1].isalnum())
-            at = text.find(needle, at + 1)
-        return 2 if whole else int(found.in_text or any(needle in tag for tag in tags))
+        tags, text = found.row.tags.split("\n"), words.folded(found.text)
+        found.in_text = needle in text
+        if needle in tags or re.search(rf"(?<![^\W_]){re.escape(needle)}(?![^\W_])", text):
+            return 2
+        return int(found.in_text or any(needle in tag for tag in tags))
 
     def _reply(self, picked: dict[int, Candidate]) -> None:
         """A note made right after one that asks the question is likely to answer it."""

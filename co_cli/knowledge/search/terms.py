@@ -96,7 +96,7 @@ class QueryTerms:
             return False
         if sum([self._want(word, other, _BEGUN) for other in self.lookup.beginning(low, _MOST)]):
             return True
-        rows = list(self.lookup.holding(low)) if len(low) > 3 else []
+        rows = self.lookup.holding(low) if len(low) > 3 else []
         rows = [row for row in rows if len(rows) <= FEW and self._holds(row, low)]
         if rows:
             self.within[word] = set(rows)
