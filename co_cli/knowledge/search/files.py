@@ -19,7 +19,7 @@ class NoteFiles:
     """The memories and articles of one store."""
 
     def __init__(self, pages: Pages) -> None:
-        self._pages = pages
+        self.pages = pages
         self._store = pages.store
         self._odd: dict[str, str] = {}
         self._texts: dict[tuple[str, int], str | None] = {}
@@ -66,12 +66,12 @@ class NoteFiles:
 
     def page(self, name: str) -> Page | None:
         """A file as the index takes it in."""
-        return self._pages.read(self._place(name))
+        return self.pages.read(self._place(name))
 
     def note(self, name: str) -> Note | None:
         """A note as its file holds it now."""
         try:
-            return self._pages.note(self._place(name))
+            return self.pages.note(self._place(name))
         except CoError:
             return None
 

@@ -17,8 +17,9 @@ import apsw
 from co_cli import paths
 from co_cli.errors import FormatError
 from co_cli.knowledge.search import tables
+from co_cli.knowledge.search.files import NoteFiles
 from co_cli.knowledge.search.hits import Synced
-from co_cli.knowledge.search.index_writer import IndexWriter, Load
+from co_cli.knowledge.search.index_writer import IndexWriter
 from co_cli.knowledge.search.lookup import Lookup
 from co_cli.knowledge.search.seal import BESIDE, Seal
 from co_cli.knowledge.search.vectors import Reader
@@ -33,8 +34,8 @@ Progress = Callable[[int, int], None] | None
 class Index:
     """The index of one knowledge folder, or of nothing but memory when the folder takes no file."""
 
-    def __init__(self, path: str, reader: Reader, *, kept: bool = True) -> None:
-        self.path, self.reader = path, reader
+    def __init__(self, path: str, files: NoteFiles, reader: Reader, *, kept: bool = True) -> None:
+        self.path, self.files, self.reader = path, files, reader
         made_by = reader.embedder.name if reader.embedder else ""
         self.seal = Seal(path, tables.stamp(made_by)) if kept else None
         self._lookup: Lookup | None = None
@@ -90,20 +91,18 @@ class Index:
     def sync(
         self,
         seen: Mapping[str, int],
-        load: Load,
-        *,
         only: Iterable[str] | None = None,
+        *,
         anew: bool = False,
-        explained: Callable[[], set[str]] = set,
         progress: Progress = None,
     ) -> Synced:
         """Take in what changed since the last time; the same rows as a rebuild would write.
 
         `seen` holds every file there is with its signature, or just those named by `only`.
-        When most files are gone at once and nobody explains it, their rows stay and are silent.
+        When most files are gone at once and Co did not remove them, their rows stay and are silent.
         """
         if anew or not self.trusted():
-            self._rebuild(seen, load, progress)
+            self._rebuild(seen, progress)
             return Synced(added=len(seen), rebuilt=True)
         lookup = self.lookup
         state = _summed(seen) if only is None else ""
@@ -113,51 +112,37 @@ class Index:
         stale = sorted({name for name, _ in seen.items() - known.items()} | self._owed(seen))
         gone = known.keys() - seen.keys()
         before = set(lookup.missing())
-        missing = self._missing(before, gone, seen, only is None, explained)
+        missing = before & gone if only is None else before - seen.keys()
+        if len(gone - before) > max(_MANY, (lookup.files_in_all() - len(before)) // 2):
+            missing |= gone - before - self.files.pages.removed()
         gone -= missing
         if not (stale or gone or missing != before) and (missing or not state):
             return Synced(missing=len(missing))
         with self._written() as db:
-            added, changed = self._take(db, load, stale, known, gone, progress)
+            added, changed = self._take(db, stale, known, gone, progress)
             _remember(db, state, missing)
         return Synced(added, changed, len(gone), len(missing))
 
     def _take(
         self,
         db: apsw.Connection,
-        load: Load,
         stale: Sequence[str],
         known: Mapping[str, int],
         gone: Iterable[str],
         progress: Progress,
     ) -> tuple[int, int]:
         """Write what the files say now, some at a time; how many are new, and how many changed."""
-        writer = IndexWriter(db, self.reader)
+        writer = IndexWriter(db, self.files, self.reader)
         added = changed = 0
         with db:
             freed = writer.drop(gone)
         for start in range(0, len(stale), _BATCH):
             with db:
-                new, other = writer.take(stale[start : start + _BATCH], load, known, freed)
+                new, other = writer.take(stale[start : start + _BATCH], known, freed)
             added, changed = added + new, changed + other
             if progress:
                 progress(min(start + _BATCH, len(stale)), len(stale))
         return added, changed
-
-    def _missing(
-        self,
-        before: set[str],
-        gone: set[str],
-        seen: Mapping[str, int],
-        whole: bool,
-        explained: Callable[[], set[str]],
-    ) -> set[str]:
-        """The vanished files whose rows stay: those missing before, and too many at once."""
-        missing = before & gone if whole else before - seen.keys()
-        new = gone - before
-        if len(new) > max(_MANY, (self.lookup.files_in_all() - len(before)) // 2):
-            missing |= new - explained()
-        return missing
 
     def _owed(self, seen: Mapping[str, int]) -> set[str]:
         """The files whose vectors are still owed, when the embedder answers again."""
@@ -167,19 +152,19 @@ class Index:
     def take_closely(self, vectors: Mapping[bytes, bytes]) -> None:
         """Put the vectors of passages that were read closely in the place of the quick ones."""
         with self._written() as db, db:
-            IndexWriter(db, self.reader).take_closely(vectors)
+            IndexWriter(db, self.files, self.reader).take_closely(vectors)
 
-    def _rebuild(self, seen: Mapping[str, int], load: Load, progress: Progress) -> None:
+    def _rebuild(self, seen: Mapping[str, int], progress: Progress) -> None:
         """Write everything into a new file and put it in the old one's place."""
         self.close()
         if self.seal is None:
-            self._lookup = Lookup(self._fill(":memory:", seen, load, progress))
+            self._lookup = Lookup(self._fill(":memory:", seen, progress))
             return
         new = self.path + "-new"
         for ending in ("", *BESIDE):
             _unlink(new + ending)
         try:
-            self._fill(new, seen, load, progress).close()
+            self._fill(new, seen, progress).close()
             for ending in BESIDE:
                 _unlink(self.path + ending)
             os.replace(new, self.path)
@@ -192,12 +177,10 @@ class Index:
         self.seal.close()
         self.trusted()
 
-    def _fill(
-        self, path: str, seen: Mapping[str, int], load: Load, progress: Progress
-    ) -> apsw.Connection:
+    def _fill(self, path: str, seen: Mapping[str, int], progress: Progress) -> apsw.Connection:
         db = self._open(path)
         tables.create(db)
-        self._take(db, load, sorted(seen), {}, (), progress)
+        self._take(db, sorted(seen), {}, (), progress)
         _remember(db, _summed(seen), set())
         return db
 

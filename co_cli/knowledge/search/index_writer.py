@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import apsw
@@ -12,26 +11,23 @@ from co_cli.errors import FormatError
 from co_cli.knowledge.format.note import number_of
 from co_cli.knowledge.pages import Page
 from co_cli.knowledge.search import words
+from co_cli.knowledge.search.files import NoteFiles
 from co_cli.knowledge.search.passages import digest, passages, reading
 from co_cli.knowledge.search.vectors import Reader
-
-Load = Callable[[str], Page | None]
 
 
 class IndexWriter:
     """Writes into one database."""
 
-    def __init__(self, db: apsw.Connection, reader: Reader) -> None:
-        self.db = db
-        self._reader = reader
+    def __init__(self, db: apsw.Connection, files: NoteFiles, reader: Reader) -> None:
+        self.db, self._files, self._reader = db, files, reader
+        self._vocabulary: set[str] = set()  # what this writer has put there already
 
     def drop(self, names: Iterable[str]) -> dict[bytes, bytes]:
         """Remove the rows of these files; a provider's vectors are handed back, by their hash."""
         kept: dict[bytes, bytes] = {}
         for name in names:
-            row = self.db.execute(
-                "SELECT id, passages FROM file WHERE key=? AND name=?", (key_of(name), name)
-            ).get
+            row = self.db.execute("SELECT id, passages FROM file WHERE name=?", (name,)).get
             if row is None:
                 continue
             rows = [(at,) for at in range(row[0], row[0] + row[1])]
@@ -44,11 +40,7 @@ class IndexWriter:
         return kept
 
     def take(
-        self,
-        names: Iterable[str],
-        load: Load,
-        known: Mapping[str, int],
-        vectors: Mapping[bytes, bytes],
+        self, names: Iterable[str], known: Mapping[str, int], vectors: Mapping[bytes, bytes]
     ) -> tuple[int, int]:
         """Write the rows of these files; one that says what it said keeps its rows.
 
@@ -57,7 +49,7 @@ class IndexWriter:
         fresh: list[tuple[str, Page]] = []
         stale: list[str] = []
         for name in names:
-            page = load(name)
+            page = self._files.page(name)
             if page is None:  # gone since the folder was listed
                 stale += [name] if name in known else []
             elif name not in known:
@@ -71,11 +63,10 @@ class IndexWriter:
 
     def _is_same(self, name: str, page: Page) -> bool:
         """Whether a file holds what its rows were made of; if so, they get its signature."""
-        which = "WHERE key=? AND name=? AND NOT owed"
-        values = key_of(name), name
-        if self.db.execute(f"SELECT hash FROM file {which}", values).get != digest_of(page):
+        query = "SELECT hash FROM file WHERE name=? AND NOT owed"
+        if self.db.execute(query, (name,)).get != digest_of(page):
             return False
-        self.db.execute(f"UPDATE file SET sign=? {which}", (page.signature, *values))
+        self.db.execute("UPDATE file SET sign=? WHERE name=?", (page.signature, name))
         return True
 
     def _insert(self, fresh: list[tuple[str, Page]], vectors: Mapping[bytes, bytes]) -> None:
@@ -86,7 +77,7 @@ class IndexWriter:
         readings: list[tuple[int, bytes, str]] = []
         vocabulary: set[str] = set()
         for name, page in fresh:
-            note, known = page.found, (row, key_of(name), name, page.signature, digest_of(page))
+            note, known = page.found, (row, name, page.signature, digest_of(page))
             if isinstance(note, FormatError):
                 why = str(note), note.line
                 files.append((*known, number_of(name), "", "", "", 0, None, *why, 0, None))
@@ -112,11 +103,13 @@ class IndexWriter:
         put = self.db.executemany
         put("INSERT INTO terms(rowid,body,title,tags,date) VALUES(?,?,?,?,?)", terms)
         put("INSERT INTO letters(rowid,text) VALUES(?,?)", letters)
-        heard = [(word,) for word in sorted(vocabulary) if 1 + word.isascii() < len(word) < 40]
-        put("INSERT OR IGNORE INTO word VALUES(?)", heard)  # for beginnings and slips
+        new = sorted(vocabulary - self._vocabulary)
+        self._vocabulary |= vocabulary
+        new = [word for word in new if 1 + word.isascii() < len(word) < 40]
+        put("INSERT OR IGNORE INTO word VALUES(?)", [(word,) for word in new])
         if self._reader.embedder and readings and not self._embed(readings, vectors):
             files = [(*file[:-2], 1, file[-1]) for file in files]  # owed until it answers again
-        put("INSERT INTO file VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", files)
+        put("INSERT INTO file VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)", files)
 
     def _embed(self, readings: list[tuple[int, bytes, str]], known: Mapping[bytes, bytes]) -> bool:
         """Write the vectors of what an embedder reads; whether it answered."""
@@ -146,9 +139,3 @@ class IndexWriter:
 def digest_of(page: Page) -> bytes:
     """What tells a file from any other content, or reason why there is no note in it."""
     return digest(page.raw or str(page.found).encode("utf-8", "replace"))
-
-
-def key_of(name: str) -> int:
-    """A short stand-in for a file's name; two names that share it are told apart by the name."""
-    data = name.encode("utf-8", "surrogateescape")
-    return zlib.crc32(data) << 32 >> 1 | zlib.crc32(data, 1)

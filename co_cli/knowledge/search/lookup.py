@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import apsw
 
 from co_cli.knowledge.search.hits import Filters
-from co_cli.knowledge.search.index_writer import key_of
 from co_cli.knowledge.search.words import is_dense
 
 _NEEDLE = 16  # of a longer text, triples side by side tell enough
@@ -71,8 +70,7 @@ class Lookup:
         """The files with their signatures: all, or those of these names."""
         if only is None:
             return dict(self._get("SELECT name, sign FROM file"))
-        query = "SELECT name, sign FROM file WHERE key=? AND name=?"
-        found = (self._get(query, key_of(name), name).get for name in only)
+        found = (self._get("SELECT name, sign FROM file WHERE name=?", name).get for name in only)
         return dict(pair for pair in found if pair is not None)
 
     def digests(self) -> dict[str, bytes]:

@@ -30,7 +30,7 @@ from co_cli.knowledge.search.hits import (
     Recall,
     Synced,
 )
-from co_cli.knowledge.search.index import Index
+from co_cli.knowledge.search.index import Index, Progress
 from co_cli.knowledge.search.index_writer import digest_of
 from co_cli.knowledge.search.lookup import Lookup
 from co_cli.knowledge.search.passages import passages, reading
@@ -51,7 +51,6 @@ _PAID = 32  # passages that are read closely between two looks at the index
 _SHORT = 2000  # characters by which two hits are told apart at first
 _START = 400  # characters of a passage that stand together in any note that says the same
 _T = TypeVar("_T")
-_Progress = Callable[[int, int], None] | None
 
 
 class _Unlisted(Exception):
@@ -76,8 +75,9 @@ class Search:
             except OSError as error:
                 self._unwatched = f"the folder cannot be watched: {error.strerror}"
         self._reader = Reader(self._embedder(), f"{self.index_path}-vectors")
-        self._index = Index(self.index_path, self._reader) if self.root else None
-        self._spare = Index("", self._reader, kept=False)  # where the folder takes no file
+        self._index = Index(self.index_path, self.files, self._reader) if self.root else None
+        # Where the folder takes no file.
+        self._spare = Index("", self.files, self._reader, kept=False)
 
     def _embedder(self) -> Embedder | None:
         if self.how.backend in ("fts5", "grep"):
@@ -97,7 +97,7 @@ class Search:
 
     # The index
 
-    def sync(self, *, anew: bool = False, progress: _Progress = None) -> Synced:
+    def sync(self, *, anew: bool = False, progress: Progress = None) -> Synced:
         """Bring the index up to date now."""
         return self._use(lambda *_: None, anew=anew, progress=progress)[1]
 
@@ -106,7 +106,7 @@ class Search:
         act: Callable[[Index, Synced], _T],
         *,
         anew: bool = False,
-        progress: _Progress = None,
+        progress: Progress = None,
     ) -> tuple[_T | None, Synced]:
         """Do something with an index that is up to date; None when there can be none."""
         if self.how.backend == "grep":
@@ -118,10 +118,7 @@ class Search:
                     seen, only = self._changes(index, anew or again)
                     if index is self._spare and len(seen) > _MEMORY_NOTES and only is None:
                         break
-                    synced = index.sync(
-                        seen, self.files.page, only=only, anew=anew or again,
-                        explained=self.pages.removed, progress=progress,
-                    )  # fmt: skip
+                    synced = index.sync(seen, only, anew=anew or again, progress=progress)
                     found = act(index, synced)
                     synced = self._told(index.lookup, synced)
                     if not index.intact():
@@ -211,7 +208,7 @@ class Search:
 
     # Reading closely
 
-    def read_closely(self, progress: _Progress = None, most: int = 0) -> int:
+    def read_closely(self, progress: Progress = None, most: int = 0) -> int:
         """Read the passages that were only skimmed, newest first, all or so many; how many were.
 
         The index is not held meanwhile, and what was read is kept whatever happens next.

@@ -9,17 +9,17 @@ import apsw
 
 from co_cli.errors import EmbedderUnavailable
 
-SCHEMA = "co 7"
+SCHEMA = "co 8"
 
 _TABLES = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE file(
-    id INTEGER PRIMARY KEY, key INTEGER, name TEXT, sign INTEGER, hash BLOB, number INTEGER,
+    id INTEGER PRIMARY KEY, name TEXT, sign INTEGER, hash BLOB, number INTEGER,
     created TEXT, expires TEXT, tags TEXT, passages INTEGER, speaker TEXT, why TEXT, line INTEGER,
     owed INTEGER, uid TEXT);
 CREATE INDEX owing ON file(name) WHERE owed;
 CREATE INDEX long ON file(passages) WHERE passages > 1;
-CREATE INDEX keys ON file(key);
+CREATE INDEX names ON file(name);
 CREATE INDEX unread ON file(name) WHERE why IS NOT NULL;
 CREATE INDEX numbers ON file(number);
 CREATE INDEX uids ON file(uid) WHERE uid IS NOT NULL;
