@@ -252,7 +252,7 @@ def test_a_text_of_several_lines_stays_one_line_of_the_list(old: Path) -> None:
 def test_another_version_is_a_problem_and_the_file_is_left_alone(old: Path, version: Any) -> None:
     text = f'{{"user": {{"name": "Alex"}},\n"version": {json.dumps(version)}}}'
     path = put_context(old, text)
-    problem = Problem(str(path), "Unsupported version (expected '1.0')", 2)
+    problem = Problem(str(path), "Unsupported version (expected '1.0')")
     assert collect(old) == ImportBatch(problems=[problem])
     assert path.read_text() == text
 
@@ -286,23 +286,8 @@ def test_a_wrong_type_is_named_and_nothing_of_the_file_is_imported(
 ) -> None:
     path = put_context(old, {"version": "1.0", "user": {"name": "Alex"}} | wrong)
     before = path.read_bytes()
-    assert collect(old) == ImportBatch(problems=[Problem(str(path), reason, 1)])
+    assert collect(old) == ImportBatch(problems=[Problem(str(path), reason)])
     assert path.read_bytes() == before
-
-
-def test_a_wrong_type_is_found_in_its_own_line(old: Path) -> None:
-    put_context(
-        old,
-        '{\n"user": {"notes": ["a"]},\n"project": {\n"name": "co",\n"notes": "b"}}',
-    )
-    assert [problem.line for problem in collect(old).problems] == [5]
-
-
-def test_a_field_written_with_escapes_has_no_line_to_blame(old: Path) -> None:
-    path = put_context(old, '{"\\u0075ser": 1}')
-    assert collect(old) == ImportBatch(
-        problems=[Problem(str(path), "Field 'user' must be an object")]
-    )
 
 
 def test_unknown_fields_are_reported_and_the_rest_goes_on(old: Path) -> None:
@@ -465,13 +450,13 @@ def test_a_key_that_makes_no_tag_is_left_out_and_the_memory_is_not(old: Path, ke
 @pytest.mark.parametrize(
     ("content", "reason", "line"),
     [
-        ('{"a":\n1}', "Field 'a' must be an object with a string as its 'value'", 1),
+        ('{"a":\n1}', "Field 'a' must be an object with a string as its 'value'", 0),
         (
             '{"a": {"value": "x"},\n"b": {"value": 1}}',
             "Field 'b' must be an object with a string as its 'value'",
-            2,
+            0,
         ),
-        ('{\n"a": {}}', "Field 'a' must be an object with a string as its 'value'", 2),
+        ('{\n"a": {}}', "Field 'a' must be an object with a string as its 'value'", 0),
         ('{"a": "x"', "is not valid JSON: Expecting ',' delimiter", 1),
         ("[]", "must hold a JSON object", 1),
     ],

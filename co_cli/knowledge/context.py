@@ -176,37 +176,37 @@ def _fit(
     texts: list[tuple[str, str]] = []
     used: list[ContextFile] = []
     for file, body in reversed(sources):
+        name, size = escape(str(file.path), keep=""), _size(body)
         room = SIZE_LIMIT - _size(_join([(file.title, ""), *texts]))
         starved = any(other.bytes_cut for other in used)
-        text, loaded = _cut(file.path, body, room, starved)
+        text, loaded = body, size
+        if size > room or starved:
+            room -= _size(_notice(name, size)) + 1
+            text, loaded = (
+                cut(body, 0 if starved else room, name) if size and room >= 0 else ("", 0)
+            )
         if text:
             texts.insert(0, (file.title, text))
-        cut = file.bytes_loaded - loaded
-        used.insert(0, file._replace(bytes_loaded=loaded, bytes_cut=cut))
+        used.insert(0, file._replace(bytes_loaded=loaded, bytes_cut=size - loaded))
     return texts, tuple(used)
 
 
-def _cut(path: AnyPath, body: str, room: int, starved: bool) -> tuple[str, int]:
-    """As much of a body as the room holds, a line in place of the rest, and the bytes kept."""
-    data = body.encode()
-    if len(data) <= room and not starved:
-        return body, len(data)
-    room -= _size(_notice(path, len(data))) + 1
-    if room < 0 or not data:
-        return "", 0
-    room = 0 if starved else room
+def cut(text: str, room: int, name: str) -> tuple[str, int]:
+    """As much of a text as so many bytes hold, a line in place of the rest, and the bytes kept."""
+    data = text.encode()
+    if len(data) <= room:
+        return text, len(data)
     end = data.rfind(b"\n", 0, room + 1)
     line_end = data.find(b"\n", end + 1)
     if (len(data) if line_end < 0 else line_end) - end - 1 > room:
         end = room  # a line that no room could hold: break it rather than lose it
-    text = data[:end].decode("utf-8", "ignore").rstrip()
-    notice = _notice(path, len(data) - _size(text))
-    return f"{text}\n{notice}" if text else notice, _size(text)
+    kept = data[:end].decode("utf-8", "ignore").rstrip()
+    notice = _notice(name, len(data) - _size(kept))
+    return f"{kept}\n{notice}" if kept else notice, _size(kept)
 
 
-def _notice(path: AnyPath, left_out: int) -> str:
-    where = escape(str(path), keep="")
-    return f"[cut here: {left_out:,} bytes of {where} left out; shorten the file]"
+def _notice(name: str, left_out: int) -> str:
+    return f"[cut here: {left_out:,} bytes of {name} left out; shorten the file]"
 
 
 def _amount(size: int) -> str:

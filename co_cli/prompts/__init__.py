@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from co_cli import paths
 from co_cli.errors import CoError, FormatError
-from co_cli.knowledge.context import Loaded, Receipt, read_context
+from co_cli.knowledge.context import Loaded, Receipt, cut, read_context
 from co_cli.knowledge.format.note import decode
 from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.safety.escape import escape
@@ -183,8 +183,8 @@ class _Files:
                 self.warnings.append(escape(line, keep=""))
                 continue
             if text:
-                kept, cut = _cut(text, relpath)
-                self.used.append(PromptFile(relpath, len(text.encode()) - cut, cut))
+                kept, loaded = cut(text, MAX_INSTRUCTIONS, relpath)
+                self.used.append(PromptFile(relpath, loaded, len(text.encode()) - loaded))
                 sections.append(f"### {relpath}\n\n{defang(kept)}")
         return sections
 
@@ -209,16 +209,3 @@ class _Files:
 
 def _skipped(path: str, error: CoError) -> Problem:
     return Problem(path, str(error), getattr(error, "line", 0))
-
-
-def _cut(text: str, relpath: str) -> tuple[str, int]:
-    """As much of a text as is let in, a line in place of the rest, and the bytes left out."""
-    data = text.encode()
-    if len(data) <= MAX_INSTRUCTIONS:
-        return text, 0
-    end = data.rfind(b"\n", 0, MAX_INSTRUCTIONS + 1)
-    if end < MAX_INSTRUCTIONS // 2:
-        end = MAX_INSTRUCTIONS  # a line so long that breaking it loses less than leaving it out
-    kept = data[:end].decode("utf-8", "ignore").rstrip()
-    cut = len(data) - len(kept.encode())
-    return f"{kept}\n[cut here: {cut:,} bytes of {relpath} left out; shorten the file]", cut

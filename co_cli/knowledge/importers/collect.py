@@ -6,9 +6,10 @@ already, is for the notebook to say.
 
 from __future__ import annotations
 
+import math
 import os
 import stat
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 from co_cli.errors import CoError, FormatError, MovedOn, NotFound
@@ -44,13 +45,12 @@ def collect(path: Path) -> ImportBatch:
     return batch
 
 
-def _age(item: ImportItem) -> timedelta:
+def _age(item: ImportItem) -> float:
     """What puts older items first, whatever time zones they are written in."""
     if not item.created:
-        return timedelta.max
+        return math.inf
     moment = datetime.fromisoformat(item.created)
-    since = moment.replace(tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)
-    return since - (moment.utcoffset() or timedelta())
+    return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
 
 
 def plan_import(book: Notebook, batch: ImportBatch) -> ImportPlan:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,12 +18,15 @@ from co_cli.knowledge.plan import ImportItem
 from co_cli.knowledge.safety import check
 from co_cli.knowledge.store import disk
 
-# Each part of context.json: its heading in context.md, and its fields; `#` for one with a heading.
+# Each part of context.json: its heading in context.md, the fields right under it, and those with
+# a heading of their own.
 _PARTS = {
-    "user": ("# User", "name timezone working_hours preferences notes"),
-    "project": ("# Project", "name type #architecture #patterns #conventions #notes"),
-    "learned_facts": ("# Learned", "facts #corrections #clarifications"),
-}
+    "user": ("# User", ("name", "timezone", "working_hours", "preferences", "notes"), ()),
+    "project": (
+        "# Project", ("name", "type"), ("architecture", "patterns", "conventions", "notes"),
+    ),
+    "learned_facts": ("# Learned", ("facts",), ("corrections", "clarifications")),
+}  # fmt: skip
 _TEXTS = ("name", "timezone", "working_hours", "type")
 _TAGS = {
     "user_preferences": "preference",
@@ -62,7 +63,8 @@ def read_file(source: Source, batch: ImportBatch) -> None:
 def _memories(source: Source, data: dict[str, Any], tag: str) -> Iterator[ImportItem]:
     for key, entry in data.items():
         if not isinstance(entry, dict) or not isinstance(entry.get("value"), str):
-            raise _wrong(source, "Field '{}' must be an object with a string as its 'value'", key)
+            must = "must be an object with a string as its 'value'"
+            raise FormatError(f"Field '{key[:40]}' {must}")
         try:
             tags = check.clean_tags([tag, key])
         except RefusedText:
@@ -74,23 +76,17 @@ def _memories(source: Source, data: dict[str, Any], tag: str) -> Iterator[Import
 
 def _read_context(source: Source, data: dict[str, Any], batch: ImportBatch) -> None:
     if data.get("version", "1.0") != "1.0":
-        raise _wrong(source, "Unsupported {} (expected '1.0')", "version")
+        raise FormatError("Unsupported version (expected '1.0')")
     unknown = [name for name in data if name not in ("version", "created", "updated", *_PARTS)]
     groups: list[Sections] = []
-    for part, (heading, fields) in _PARTS.items():
+    for part, (heading, own, under) in _PARTS.items():
         values = {} if data.get(part) is None else data[part]
         if not isinstance(values, dict):
-            raise _wrong(source, "Field '{}' must be an object", part)
-        group: Sections = [(heading, [])]
-        for name in fields.split():
-            texts = _texts(source, values.get(name.strip("#")), part, name.strip("#"))
-            if name.startswith("#"):
-                group.append((f"## {name.strip('#').capitalize()}", texts))
-            else:
-                group[0][1].extend(texts)
-        groups.append(group)
-        known = fields.replace("#", "").split()
-        unknown += [f"{part}.{name}" for name in values if name not in known]
+            raise FormatError(f"Field '{part}' must be an object")
+        texts = {name: _texts(part, name, values.get(name)) for name in (*own, *under)}
+        below = [(f"## {name.capitalize()}", texts[name]) for name in under]
+        groups.append([(heading, [text for name in own for text in texts[name]]), *below])
+        unknown += [f"{part}.{name}" for name in values if name not in texts]
     if unknown:
         names = ", ".join(name[:40] for name in unknown[:10])
         batch.problems.append(Problem(source.path, f"unknown fields, left out: {names}"))
@@ -100,33 +96,22 @@ def _read_context(source: Source, data: dict[str, Any], batch: ImportBatch) -> N
         batch.context += [top, *below] if top[1] or below else []
 
 
-def _texts(source: Source, value: Any, part: str, name: str) -> list[str]:
+def _texts(part: str, name: str, value: Any) -> list[str]:
     """A field's texts, each with its label where it has one."""
     if value is None:
         return []
+    pairs: list[tuple[str, Any]] = [("", None)]
     if name in _TEXTS:
         must, pairs = "a string", [(name.replace("_", " ").capitalize(), value)]
     elif name == "preferences":
         must = "an object of strings"
-        pairs = list(value.items()) if isinstance(value, dict) else [("", None)]
+        pairs = list(value.items()) if isinstance(value, dict) else pairs
     else:
         must = "a list of strings"
-        pairs = [("", text) for text in value] if isinstance(value, list) else [("", None)]
+        pairs = [("", text) for text in value] if isinstance(value, list) else pairs
     if not all(isinstance(text, str) for _, text in pairs):
-        raise _wrong(source, f"Field '{{}}' must be {must}", part, name)
+        raise FormatError(f"Field '{part}.{name}' must be {must}")
     return [f"{label}: {text}" if label else text for label, text in pairs if text.strip()]
-
-
-def _wrong(source: Source, reason: str, *names: str) -> FormatError:
-    """What is wrong with a field, and in which line the field is."""
-    at = 0
-    for name in names:
-        quoted = re.escape(json.dumps(name, ensure_ascii=False))
-        found = re.compile(rf"{quoted}\s*:").search(source.text, at)
-        at = found.start() if found else at
-    shown = ".".join(name[:40] for name in names)
-    line = source.text.count("\n", 0, at) + 1 if at else 0
-    return FormatError(reason.format(shown), line=line)
 
 
 def _bullets(source: Source, heading: str, texts: list[str], batch: ImportBatch) -> list[str]:

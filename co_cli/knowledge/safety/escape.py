@@ -27,14 +27,18 @@ KEYCAPS = tuple("#*0123456789")
 _PICTURES = "\u203c\u2049\u2139\u3030\u303d"  # emoji that Unicode files as punctuation or letters
 _NO_END = "\n\\ No newline at end of file"
 
-# Control characters; blanks that are letters to Unicode; zero width, bidi and format characters;
-# lone surrogates; noncharacters; the tag block; variation selectors.
-HIDDEN = (
-    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
-    "\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0"
-    "\ufff0-\ufffb\ufffe\uffff\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
-    "\U000e0000-\U000e0fff]"
-)
+# What is not shown as what it is, by the rule that keeps it out of notes. The last: what Unicode
+# calls default-ignorable (drawn as nothing), annotation marks and noncharacters.
+HIDDEN_KINDS = {
+    "control_character": "\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029",
+    "bidi_control": "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069",
+    "not_utf8": "\ud800-\udfff",
+    "tag_block": "\U000e0000-\U000e007f",
+    "hidden_character": "\xad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065"
+    "\u206a-\u206f\u3164\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
+    "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0080-\U000e0fff",
+}
+HIDDEN = f"[\t\n{''.join(HIDDEN_KINDS.values())}]"
 
 
 def escape(text: str, *, keep: str = "\n\t") -> str:

@@ -6,18 +6,9 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-from co_cli.knowledge.safety.escape import KEYCAPS, is_picture
+from co_cli.knowledge.safety.escape import HIDDEN_KINDS, KEYCAPS, is_picture
 
-# The groups are the rules. The last one: what Unicode calls default-ignorable (drawn as nothing),
-# annotation marks and noncharacters.
-UNSTORABLE = (
-    r"(?P<control_character>\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029])"
-    r"|(?P<bidi_control>[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069])"
-    r"|(?P<not_utf8>[\ud800-\udfff])|(?P<tag_block>[\U000e0000-\U000e007f])"
-    r"|(?P<hidden_character>[\xad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d"
-    r"\u2060-\u2065\u206a-\u206f\u3164\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe"
-    r"\uffff\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0080-\U000e0fff])"
-)
+UNSTORABLE = "|".join(f"(?P<{kind}>[{chars}])" for kind, chars in HIDDEN_KINDS.items())
 _ZWSP, _ZWNJ, _ZWJ = "\u200b", "\u200c", "\u200d"
 # Scripts whose letters join or stack (Arabic, Indic, Mongolian ...): joiners choose their shape.
 _JOINING = (
@@ -44,15 +35,16 @@ def find_hidden(text: str) -> list[Hidden]:
     for match in re.finditer(UNSTORABLE, text):
         char, index = match[0], match.start()
         before, after = text[max(index - 1, 0) : index], text[index + 1 : index + 2]
-        if match["hidden_character"] and _does_something(char, before, after):
+        if char + after == "\r\n" or (
+            match["hidden_character"] and _does_something(char, before, after)
+        ):
             continue
         line += text.count("\n", seen, index)
         line_start = text.rfind("\n", seen, index) + 1 or line_start
         seen = index
         rule = str(match.lastgroup).replace("_", "-")
-        name = unicodedata.name(char, rule.replace("-", " ").upper())
-        shown = f"U+{ord(char):04X} {name}"
-        found.append(Hidden(line, index - line_start + 1, shown, rule))
+        name = f"U+{ord(char):04X} {unicodedata.name(char, rule.replace('-', ' ').upper())}"
+        found.append(Hidden(line, index - line_start + 1, name, rule))
     return found
 
 

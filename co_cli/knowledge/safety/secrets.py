@@ -23,9 +23,8 @@ _RULES = r"""
 private-key: a private key
     any private -----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY
     any putty-user PuTTY-User-Key-File-\d
-    any mi|b3blbnnz (?:MI[A-Za-z0-9+/]{2,6}IBA(?:AK|DANBgkqhki)|MH[cQ]CAQEE|MC4CAQAwBQYDK2Vw
+    any mi|mh|mc4c|b3blbnnz (?:MI[A-Za-z0-9+/]{2,6}IBA(?:AK|DANBgkqhki)|MH[cQ]CAQEE|MC4CAQAwBQYDK2Vw
         |MIG[A-Za-z0-9+/]{0,2}AgE|b3BlbnNzaC1rZXktdjEA)[A-Za-z0-9+/\s]{20}
-    any mhccaqee|mhqcaqee MH[cQ]CAQEE[A-Za-z0-9+/\s]{20}
     any xprv xprv[1-9A-Za-z]{90}
 age-secret-key: an age secret key
     any age-secret-key /age-secret-key-(?:pq-)?1[0-9a-z]{40}/
@@ -74,30 +73,21 @@ discord-webhook: a Discord webhook
 discord-token: a Discord bot token
     any . \b(?:[MNO][DTjz][AEIMQUYcgk][w-z0-5]){4}[\w-]{2,16}\.[\w-]{6}\.[\w-]{27}
 service-token: an API token
-    any shp shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}
+    any shp|dapi|sbp_|rubygems_|sib-|clojars_ (?:shp(?:at|ca|pa|ss)_|dapi|sbp_|rubygems_
+        |x(?:key|smtp)sib-|CLOJARS_)[a-fA-F0-9]{32}
+    any lin_|ntn_|glsa_|glc_|gsk_|r8_|xai-|pplx- (?:lin_(?:api|oauth)_|ntn_|gl(?:sa|c)_|gsk_|r8_
+        |xai-|pplx-)\w{32}
+    any atatt3|atctt3|nvapi-|ops_eyj|hrku-|figd_|sntry|fm2_|dckr_ (?:AT[AC]TT3|nvapi-|ops_eyJ
+        |HRKU-|figd_|sntry[su]_|fm2_|dckr_pat_)[\w+/=-]{20}
+    any eaa|akcp|ezak|eztk (?:EAA(?<!\wEAA)|AKCp|EZ[AT]K)[A-Za-z0-9]{54}
     any dp.|hvs.|hvb. (?:dp\.[a-z]{2,5}\.\w{40}|hv[sb]\.[\w-]{24})
-    any lin_|ntn_ lin_(?:api|oauth)_\w{32}|ntn_\w{40}
-    any dapi dapi[a-f0-9]{32}
-    any atatt3|atctt3 AT[AC]TT3[\w=-]{50}
-    any glsa_|glc_ gl(?:sa|c)_\w{32}
     any nrak-|pmak- NRAK-\w{27}|PMAK-\w{24}
-    any sbp_|gsk_|r8_ sbp_[a-f0-9]{40}|gsk_\w{40}|r8_\w{37}
-    any xai-|pplx-|nvapi- xai-\w{60}|pplx-\w{40}|nvapi-[\w-]{60}
     any tskey- tskey-[a-z]{2,10}-\w{10}
-    any dckr_ dckr_pat_[\w-]{20}
     any key- key-(?<!\wkey-)[a-f0-9]{32}\b
-    any ops_eyj ops_eyJ[\w+/-]{40}
-    any hrku- HRKU-[\w-]{30}
     any sq0 sq0[a-z]{3}-[\w-]{22}
-    any eaa EAA(?<!\wEAA)[A-Za-z0-9]{60}
     any q~ (?<![\w~.])[\w~.]{3}\dQ~[\w~.-]{31}
     any ltai LTAI(?<!\wLTAI)[A-Za-z0-9]{20}\b
-    any akcp AKCp[A-Za-z0-9]{60}
-    any figd_|rubygems_|sntry figd_[\w-]{40}|rubygems_[a-f0-9]{48}|sntry[su]_[\w+/=-]{40}
-    any sib- x(?:key|smtp)sib-[a-f0-9]{60}
-    any pscale_|fm2_ pscale_[a-z]{2,6}_[\w.-]{32}|fm2_[\w+/=]{60}
-    any ezak|eztk EZ[AT]K[A-Za-z0-9]{54}
-    any clojars_ CLOJARS_[a-f0-9]{60}
+    any pscale_ pscale_[a-z]{2,6}_[\w.-]{32}
     any a3- A3-(?<!\wA3-)[A-Z0-9]{6}-[A-Z0-9-]{20}
     any pat pat(?<!\wpat)[A-Za-z0-9]{14}\.[a-f0-9]{64}
     any /incomingwebhook/ /\/incomingwebhook\/[a-f0-9]{32}/
