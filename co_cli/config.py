@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from co_cli import paths
-from co_cli.errors import CoError, FormatError, SettingsError, nearest
+from co_cli.errors import FormatError, SettingsError, nearest
 from co_cli.knowledge.format.json_reader import read_json
 from co_cli.knowledge.format.note import decode
 from co_cli.knowledge.safety.escape import escape
@@ -18,16 +18,17 @@ from co_cli.paths import AnyPath
 
 MOST_WARNINGS = 10
 _ENV_PREFIX = "CO_CLI_MEMORY_"
-_WHOLE = r"[-+]?[0-9]{1,18}"
-_NUMBER = r"[-+]?(?:[0-9]{1,300}\.?[0-9]{0,300}|\.[0-9]{1,300})(?:[eE][-+]?[0-9]{1,3})?"
+_TEXTS: dict[type, str] = {  # what a variable may hold
+    int: r"[-+]?[0-9]{1,18}",
+    float: r"[-+]?(?:[0-9]{1,300}\.?[0-9]{0,300}|\.[0-9]{1,300})(?:[eE][-+]?[0-9]{1,3})?",
+    str: r"(?s:.*)",
+}
 _WORD = r"[a-z0-9]+|[A-Z][a-z0-9]*"
 _USER_ONLY = frozenset(
     "auth base credential credentials endpoint host key keys model models password provider "
     "providers proxy secret secrets server token tokens uri url urls".split()
 )
-
-
-OWN_EMBEDDER = ("", "co", "wordllama", "minilm")  # the last two are what older settings say
+OWN_EMBEDDER = ("", "co")
 
 
 class Settings(NamedTuple):
@@ -84,11 +85,7 @@ class Setting(NamedTuple):
 
     def accept_text(self, text: str) -> int | float | str | None:
         """The same for a variable's text."""
-        if self.kind is str:
-            return self.accept(text)
-        if self.kind is int:
-            return self.accept(int(text)) if re.fullmatch(_WHOLE, text) else None
-        return self.accept(float(text)) if re.fullmatch(_NUMBER, text) else None
+        return self.accept(self.kind(text)) if re.fullmatch(_TEXTS[self.kind], text) else None
 
 
 TABLE = (
@@ -164,26 +161,15 @@ def load_settings(
     user_file: AnyPath | None = None,
     project_file: AnyPath | None = None,
     env: Mapping[str, str] | None = None,
-    use_project: bool = True,
 ) -> Settings:
-    """The settings in force here: variables over the project's file over the person's own.
-
-    A project's file never governs the person's own notebook: that one asks without `use_project`.
-    """
+    """The settings in force: variables over a trusted project's file over the person's own."""
     warnings: list[str] = []
     user_file = user_file or os.path.join(paths.user_folder(), "settings.json")
     found = _from_file(user_file, False, warnings)
-    if use_project:
-        found |= _from_file(project_file or _project_file(), True, warnings)
+    if project_file:
+        found |= _from_file(project_file, True, warnings)
     found |= _from_env(os.environ if env is None else env, warnings)
     return Settings(**found, warnings=tuple(warnings))
-
-
-def _project_file() -> str:
-    try:
-        return paths.project_file(paths.project_folder(), paths.SETTINGS)
-    except CoError as error:
-        raise SettingsError(str(error), hint=error.hint) from error
 
 
 def _from_file(path: AnyPath, of_project: bool, warnings: list[str]) -> dict[str, Any]:
@@ -221,8 +207,12 @@ def _from_env(env: Mapping[str, str], warnings: list[str]) -> dict[str, Any]:
 
 
 def _accepted(value: int | float | str | None, where: str, row: Setting, given: object) -> Any:
+    """The value; an error tells what was given in short, and never what is inside a list."""
     if value is None:
-        raise SettingsError(f"{where} must be {row.allowed}, not {_shown(given)}")
+        kinds: dict[type, str] = {list: "a list", dict: "an object"}
+        text = kinds.get(type(given)) or json.dumps(given)
+        text = text if len(text) <= 40 else text[:37] + "..."
+        raise SettingsError(f"{where} must be {row.allowed}, not {text}")
     return value
 
 
@@ -256,23 +246,11 @@ def _quoted(name: str) -> str:
     return "'" + escape(name[:64], keep="") + "'"
 
 
-def _shown(value: object) -> str:
-    """A value in an error: short, and never what is inside a list or an object."""
-    if isinstance(value, list | dict):
-        return "a list" if isinstance(value, list) else "an object"
-    text = json.dumps(value)
-    return text if len(text) <= 40 else text[:37] + "..."
+settings: Settings  # the person's own, read whenever somebody asks for this name
 
-
-if TYPE_CHECKING:
-    settings: Settings
-else:
+if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Settings:
-        """`settings`: the person's own, at the moment somebody asks for them by that name.
-
-        A project's are left out: whether it is trusted is not known here.
-        """
         if name == "settings":
-            return load_settings(use_project=False)
+            return load_settings()
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,18 +1,4 @@
-"""Everything Co raises on purpose.
-
-CoError                  expected: shown as one line, exit code 1
-├── FormatError          a file that cannot be read as what it should be (also a ValueError)
-│   └── Unreadable       the system would not let it be read at all
-├── RefusedText          a text or tag that will not be stored (also a ValueError)
-├── NotFound             no note, change or folder by that name
-├── Ambiguous            several notes by that name
-├── Protected            the note is protected
-├── MovedOn              a file changed since it was read
-├── DiskTrouble          the disk or the folder said no; nothing was acknowledged
-├── SettingsError        a settings file or variable that cannot be used
-├── GaveUp               a model's answer that took too long or grew too large
-└── EmbedderUnavailable  no vectors can be had; search by words still works
-"""
+"""Everything Co raises on purpose. Expected: shown as one line, exit code 1."""
 
 from __future__ import annotations
 
@@ -28,7 +14,8 @@ class CoError(Exception):
 
     def sentence(self) -> str:
         """What happened and what to do, in one line."""
-        return f"{self}. {self.hint}" if self.hint else str(self)
+        stop = "" if str(self).endswith(("?", ".", "!")) else "."
+        return f"{self}{stop} {self.hint}" if self.hint else str(self)
 
 
 class FormatError(CoError, ValueError):

@@ -85,30 +85,24 @@ def _run(arguments: list[str] | None) -> int:
 
 
 def _surprise(error: Exception) -> int:
-    """An answer that cannot be written is the disk's fault; everything else is ours."""
-    if not isinstance(error, OSError) or error.filename is not None:
-        return _bug(error)
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    click.echo(f"co: the answer could not be written: {error.strerror}", err=True)
-    return 1
-
-
-def _bug(error: Exception) -> int:
     """Say that it is our fault and where the details are; stored text stays out of them."""
+    if isinstance(error, OSError) and error.filename is None:  # or the fault of the disk
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        click.echo(f"co: the answer could not be written: {error.strerror}", err=True)
+        return 1
     import traceback
 
     from co_cli.cli.output import explain
     from co_cli.knowledge.format.note import now, timestamp
+    from co_cli.knowledge.store import disk
     from co_cli.paths import state_folder
 
     stamp = timestamp(now())
     text = f"{stamp} {type(error).__name__}\n{''.join(traceback.format_tb(error.__traceback__))}"
     try:
-        folder = state_folder()
-        os.makedirs(folder, exist_ok=True)
-        path = os.path.join(folder, f"crash-{stamp.replace(':', '')[:17]}.log")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        path = os.path.join(state_folder(), f"crash-{stamp.replace(':', '')[:17]}.log")
+        disk.make_folder(os.path.dirname(path), 0o700)
+        disk.put(path, text.encode("utf-8", "backslashreplace"))
         where = f"Details are in {path}; please report them."
     except (OSError, CoError):
         where = text

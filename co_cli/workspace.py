@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from co_cli import config, paths, trust
 from co_cli.errors import SettingsError
-from co_cli.knowledge.format.note import Note, now, timestamp
+from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.policy import Policy
 from co_cli.knowledge.search.hits import How
@@ -35,7 +35,7 @@ class Workspace:
         self.trust = trust.status(self.project)
         self.trouble: SettingsError | None = None
         try:
-            self.own = self.settings = config.load_settings(use_project=False)
+            self.own = self.settings = config.load_settings()
             if paths.SETTINGS in self.trust.usable:
                 file = paths.project_file(self.trust.project, paths.SETTINGS)
                 self.settings = config.load_settings(project_file=file)
@@ -76,15 +76,6 @@ class Workspace:
         found = list(notes)
         own = [] if self.trust.foreign else self.shelf.project.own(found)
         return {note.path for note in found} - {note.path for note in own}
-
-    @property
-    def is_fresh(self) -> bool:
-        """Whether the project has nothing of Co's yet."""
-        return trust.untouched(self.project)
-
-    def claim(self) -> str:
-        """Remember that Co began this folder's knowledge here; what went wrong, if anything."""
-        return trust.claim(self.project, timestamp(now()))
 
 
 def _how(settings: config.Settings) -> How:

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from co_cli import config
+from co_cli import config, paths, trust
 from co_cli.config import MOST_WARNINGS, Settings, load_settings
-from co_cli.errors import SettingsError
+from co_cli.errors import CoError, SettingsError
+from co_cli.workspace import Workspace
 
 WHERE = "~/.config/co-cli/settings.json"
 
@@ -75,7 +76,7 @@ def test_what_reads_the_notes_is_for_the_person_to_choose(user: Path, project: P
     """G16. Red when a cloned folder can send notes to a server."""
     user.write_text('{"embedder": "ollama:nomic-embed-text"}')
     project.write_text('{"embedder": "openai:theirs", "search_backend": "fts5"}')
-    settings = load_settings()
+    settings = load_settings(project_file=project)
     assert (settings.embedder, settings.search_backend) == ("ollama:nomic-embed-text", "fts5")
     assert settings.warnings == (f"{project}: a project may not set 'embedder'; it was ignored",)
 
@@ -96,7 +97,7 @@ def test_what_a_person_talks_to_and_how_is_theirs_to_choose(user: Path, project:
     }
     user.write_text(json.dumps(mine))
     project.write_text(json.dumps(theirs))
-    settings = load_settings()
+    settings = load_settings(project_file=project)
     assert {name: getattr(settings, name) for name in mine} == mine
     assert settings.warnings == tuple(
         f"{project}: a project may not set '{name}'; it was ignored" for name in theirs
@@ -118,18 +119,18 @@ def test_a_variable_wins_over_the_project_and_the_project_over_the_user(
     )
     project.write_text('{"memory_max_count": 2, "memory_dedup_window_days": 2}')
     monkeypatch.setenv("CO_CLI_MEMORY_MAX_COUNT", "3")
-    assert load_settings() == Settings(
+    assert load_settings(project_file=project) == Settings(
         memory_max_count=3, memory_dedup_window_days=2, memory_dedup_threshold=1
     )
 
 
 def test_a_project_does_not_govern_the_users_notebook(user: Path, project: Path) -> None:
-    """G16. Red when use_project=False still reads the project's file, or checks it."""
+    """G16. Red when the project's file is read, or checked, without being named."""
     user.write_text('{"memory_max_count": 300}')
     project.write_text('{"memory_max_count": 1, "memory_decay_strategy": "cut"}')
-    assert load_settings(use_project=False) == Settings(memory_max_count=300)
+    assert load_settings() == Settings(memory_max_count=300)
     project.write_text("not JSON")
-    assert load_settings(use_project=False) == Settings(memory_max_count=300)
+    assert load_settings() == Settings(memory_max_count=300)
 
 
 def test_the_places_can_be_named(tmp_path: Path, user: Path) -> None:
@@ -238,10 +239,10 @@ def test_a_file_that_cannot_be_read_says_where_and_why(user: Path, data: bytes, 
 def test_a_link_or_a_folder_is_no_settings_file(user: Path, project: Path) -> None:
     project.mkdir()
     with pytest.raises(SettingsError, match=r"settings\.json is a folder, not a file"):
-        load_settings()
+        load_settings(project_file=project)
     user.symlink_to("/etc/hostname")
     with pytest.raises(SettingsError, match=r"^~/\.config/co-cli/settings\.json is a symbolic"):
-        load_settings()
+        load_settings(project_file=project)
 
 
 def test_a_project_that_points_elsewhere_is_refused(tmp_path: Path) -> None:
@@ -249,8 +250,10 @@ def test_a_project_that_points_elsewhere_is_refused(tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/settings.json").write_text('{"memory_max_count": 1}')
     (tmp_path / "work/.co-cli").symlink_to(tmp_path / "outside")
-    with pytest.raises(SettingsError, match="leads out of the project"):
-        load_settings()
+    trust.trust(tmp_path / "work", "2026-01-01T00:00:00+00:00")
+    here = Workspace(tmp_path / "work")
+    assert here.settings == Settings()
+    assert "leads out of the project" in here.trust.refused[paths.SETTINGS]
 
 
 @pytest.mark.parametrize(
@@ -295,7 +298,8 @@ def test_variables_are_read_as_text() -> None:
 def test_an_unknown_setting_is_named_with_the_nearest(user: Path, project: Path) -> None:
     user.write_text('{"memory_max_cuont": 5, "theme": "dark"}')
     project.write_text('{"memory_decay_stratgy\\u001b": "cut"}')
-    settings = load_settings(env={"CO_CLI_MEMORY_MAX": "5", "CO_CLI_MEMORY_ZZZZZZZZZZZZZZ": "1"})
+    env = {"CO_CLI_MEMORY_MAX": "5", "CO_CLI_MEMORY_ZZZZZZZZZZZZZZ": "1"}
+    settings = load_settings(project_file=project, env=env)
     assert settings._replace(warnings=()) == Settings()
     assert settings.warnings == (
         f"{WHERE}: unknown setting 'memory_max_cuont'; did you mean 'memory_max_count'?",
@@ -310,13 +314,13 @@ def test_an_unknown_setting_is_named_with_the_nearest(user: Path, project: Path)
 def test_a_flood_of_unknown_settings_is_counted_not_listed(user: Path, project: Path) -> None:
     """G10. Red when every unknown name is compared with every known one, or listed."""
     user.write_text(json.dumps({"memory_" + "x" * 100 + str(n): n for n in range(20_000)}))
-    warnings = load_settings().warnings
+    warnings = load_settings(project_file=project).warnings
     assert len(warnings) == MOST_WARNINGS + 1
     assert warnings[-1] == f"{WHERE}: 19990 more settings were ignored"
     assert warnings[0] == f"{WHERE}: unknown setting 'memory_{'x' * 57}'"
     user.rename(project)
     project.write_text(json.dumps({f"api_key_{n}": n for n in range(12)}))
-    warnings = load_settings().warnings
+    warnings = load_settings(project_file=project).warnings
     assert len(warnings) == MOST_WARNINGS + 1
     assert warnings[-1] == f"{project}: 2 more settings were ignored"
 
@@ -341,11 +345,11 @@ def test_a_project_never_sets_a_key_a_url_or_a_provider(
 ) -> None:
     """G16. Red when a project's file is read like the user's."""
     project.write_text(json.dumps({name: "https://evil.example", "memory_max_count": 5}))
-    settings = load_settings()
+    settings = load_settings(project_file=project)
     assert settings._replace(warnings=()) == Settings(memory_max_count=5)
     assert settings.warnings == (f"{project}: a project may not set '{name}'; it was ignored",)
     user.write_text(json.dumps({name: "mine"}))
-    assert load_settings(use_project=False).warnings[0].startswith(f"{WHERE}: unknown setting")
+    assert load_settings().warnings[0].startswith(f"{WHERE}: unknown setting")
 
 
 def test_a_project_does_not_set_what_is_the_users_alone(
@@ -357,7 +361,7 @@ def test_a_project_does_not_set_what_is_the_users_alone(
     monkeypatch.setattr(config, "TABLE", table)
     user.write_text('{"memory_max_count": 5}')
     project.write_text('{"memory_max_count": 6, "memory_dedup_threshold": 7}')
-    settings = load_settings()
+    settings = load_settings(project_file=project)
     assert settings._replace(warnings=()) == Settings(memory_max_count=5, memory_dedup_threshold=7)
     assert settings.warnings == (
         f"{project}: a project may not set 'memory_max_count'; it was ignored",
@@ -400,3 +404,15 @@ def test_what_is_written_is_what_is_read(wanted: Settings) -> None:
         ]
     assert ways == [wanted] * 3
     assert [settings.warnings for settings in ways] == [()] * 3
+
+
+@pytest.mark.parametrize(
+    ("message", "sentence"),
+    [
+        ("there is no model x", "there is no model x. Try again."),
+        ("did you mean gemini?", "did you mean gemini? Try again."),
+    ],
+)
+def test_an_error_and_its_hint_are_two_sentences(message: str, sentence: str) -> None:
+    assert CoError(message, hint="Try again.").sentence() == sentence
+    assert CoError(message).sentence() == message

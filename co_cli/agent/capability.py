@@ -235,7 +235,7 @@ def get_agent(
     can cache it; without one it is put together here, with what is trusted of this folder.
     """
     if model is None or prompt is None:
-        settings = config.load_settings(use_project=False)
+        settings = config.load_settings()
         choice = models.choose(None, settings, os.environ)
         model = model_for(choice) if model is None else model
         speaking = personality or settings.personality

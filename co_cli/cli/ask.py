@@ -5,25 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from co_cli import prompts
-from co_cli.agent.approval import (
-    FORGET,
-    WRITES,
-    Asker,
-    Decision,
-    Proposal,
-    Refusal,
-    Review,
-    Reviewed,
-    impossible,
-)
+from co_cli.agent import approval
+from co_cli.agent.approval import Decision, Proposal, Review, Reviewed
 from co_cli.chat.events import Notice, TextDelta, ToolFinished, TurnFailed
 from co_cli.cli.output import explain, notice
-from co_cli.cli.session import build_prompt, enter, log_content, log_level, with_model
+from co_cli.cli.session import build_prompt, enter, with_log, with_model
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
 from co_cli.knowledge.safety.escape import escape
@@ -41,18 +32,15 @@ NO_YES = "co ask changes nothing without --yes."
 @click.argument("question", nargs=-1)
 @with_model
 @click.option("-y", "--yes", is_flag=True, help="Approve what the model saves or forgets.")
-@log_level
-@log_content
-def ask_command(
-    question: tuple[str, ...], model: str, yes: bool, log_level: str | None, log_content: bool
-) -> None:
+@with_log
+def ask_command(question: tuple[str, ...], model: str, yes: bool, **log: Any) -> None:
     """Ask one question and print the answer. Nothing is saved without --yes.
 
     Text on standard input is added to the question, or becomes the question. It counts as text
     from outside, so nothing is saved then, even with --yes.
     """
-    workspace = enter(log_level, log_content, asking=False)
-    choice = models.choose(model or None, workspace.own, os.environ)
+    workspace = enter(asking=False, **log)
+    choice = models.choose(model, workspace.own, os.environ)
     deps = CoDeps(workspace=workspace, gated=True)
     text, piped = " ".join(question), _piped()
     if not (text or piped):
@@ -80,15 +68,16 @@ def _piped() -> str:
     return data.decode("utf-8", "replace").strip()
 
 
-def _by_rule(yes: bool) -> Asker:
+def _by_rule(yes: bool) -> approval.Asker:
     """What a script says to every write: no, or with --yes yes, while nothing came from outside."""
 
     async def answer(review: Review) -> Reviewed:
         if yes and not review.external:
             return Reviewed([_agreed(one) for one in review.proposals])
-        refusal = Refusal("rule", OUTSIDE if yes else NO_YES)
+        refusal = approval.Refusal("rule", OUTSIDE if yes else NO_YES)
         for one in review.proposals:
-            notice(f"co: not {'forgotten' if one.tool == FORGET else 'saved'}: {one.text}")
+            done = "forgotten" if one.tool == approval.FORGET else "saved"
+            notice(f"co: not {done}: {one.text}")
         notice(f"    {refusal.text}")
         return Reviewed([Decision(one, "no", refusal) for one in review.proposals])
 
@@ -99,7 +88,7 @@ def _agreed(proposal: Proposal) -> Decision:
     """Yes, but never to a text that is not the one that was asked for."""
     if proposal.left_out:
         notice(f"co: not saved: {proposal.left_out}")
-        return Decision(proposal, "no", impossible(proposal.left_out))
+        return Decision(proposal, "no", approval.impossible(proposal.left_out))
     return Decision(proposal, "keep" if proposal.collides else "yes")
 
 
@@ -112,15 +101,13 @@ async def _answer(session: Session, text: str, piped: str) -> bool:
             case TextDelta():
                 click.echo(escape(event.text), nl=False)
                 said = True
-            case ToolFinished() if event.text and event.tool in WRITES:
+            case ToolFinished() if event.text and event.tool in approval.WRITES:
                 notice(event.text)
             case Notice():
                 notice(event.text)
             case TurnFailed():
                 explain(event.trouble.line, event.trouble.hint)
                 return False
-            case _:
-                pass
     if said:
         click.echo()
     return True

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+from typing import Any
 
 import click
 
 from co_cli.chat import transcripts
 from co_cli.cli.output import on_terminal
-from co_cli.cli.session import build_prompt, enter, log_content, log_level, with_model
+from co_cli.cli.session import build_prompt, enter, with_log, with_model
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
 from co_cli.knowledge.format.note import now
@@ -21,21 +22,14 @@ from co_cli.providers import models
 @click.option("--resume", is_flag=False, flag_value="latest", metavar="[ID]",
               help="Continue the last conversation here, or the one with this ID.")  # fmt: skip
 @click.option("--personality", metavar="NAME", help="The personality to speak with.")
-@log_level
-@log_content
-def chat_command(
-    model: str,
-    resume: str | None,
-    personality: str | None,
-    log_level: str | None,
-    log_content: bool,
-) -> None:
+@with_log
+def chat_command(model: str, resume: str | None, personality: str | None, **log: Any) -> None:
     """Talk with Co. It recalls what it knows and asks before it saves anything."""
     if not on_terminal():
         raise CoError("co chat needs a terminal", hint='For scripts: co ask "…"')
     from co_cli.chat.app import Chat
 
-    workspace = enter(log_level, log_content, asking=True)
+    workspace = enter(asking=True, **log)
     transcripts.prune(now())
     kept = None
     if resume == "latest":

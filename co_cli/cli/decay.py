@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from co_cli.cli.here import open_here
 from co_cli.cli.list import memory_table
-from co_cli.cli.options import as_json, assume_yes, in_user
+from co_cli.cli.options import as_json, assume_yes, in_user, open_here
 from co_cli.cli.output import say, tell
 from co_cli.cli.questions import confirm
 from co_cli.errors import CoError

@@ -1,16 +1,16 @@
-"""co knowledge edit: a memory in the person's own editor."""
+"""co knowledge edit: a memory in the person's own editor, and the drafts that this leaves."""
 
 from __future__ import annotations
 
 import os
 import shlex
 import subprocess
+from collections.abc import Iterable
 
 import click
 
-from co_cli.cli.drafts import draft_path
-from co_cli.cli.here import open_here
-from co_cli.cli.options import as_json, in_user, ref_argument
+from co_cli import paths
+from co_cli.cli.options import as_json, in_user, on_ref, open_here
 from co_cli.cli.output import notice, on_terminal, say, to_json
 from co_cli.cli.questions import act_on, confirm
 from co_cli.errors import CoError, FormatError, MovedOn
@@ -21,13 +21,13 @@ from co_cli.results import note_json, undo_hint
 
 
 @click.command("edit")
-@ref_argument()
+@on_ref
 @in_user
 @as_json
 def edit_command(ref: str, in_user: bool, as_json: bool) -> None:
     """Edit a memory in $VISUAL or $EDITOR; the result is checked before it is saved."""
     book, note = act_on(open_here().shelf, ref, in_user, Notebook.find)
-    draft = f"{draft_path(book, note.name)}{os.getpid()}.md"
+    draft = f"{_draft_path(book, note.name)}{os.getpid()}.md"
     try:
         disk.make_folder(os.path.dirname(draft), 0o700)
         disk.put(draft, note.raw)
@@ -47,6 +47,7 @@ def edit_command(ref: str, in_user: bool, as_json: bool) -> None:
 
 def _edit(book: Notebook, note: Note, draft: str) -> Note:
     """Let the person edit until it can be kept or they give up; the note as it is then."""
+    kept = f"Your text is in {draft}"
     while True:
         _run_editor(draft)
         data = disk.read_if_any(draft)
@@ -62,15 +63,13 @@ def _edit(book: Notebook, note: Note, draft: str) -> Note:
         except FormatError as error:
             cannot = f"the edited text cannot be saved: {error}"
             if not on_terminal():
-                raise CoError(cannot, hint=f"Your text is in {draft}") from error
+                raise CoError(cannot, hint=kept) from error
             notice(f"co: {cannot}")
             if not confirm("Edit it again?", yes=False, default=True):
-                raise CoError("the memory is unchanged", hint=f"Your text is in {draft}") from error
+                raise CoError("the memory is unchanged", hint=kept) from error
         except MovedOn as error:
-            raise CoError(
-                f"memory {book.ref(note)} changed while you were editing it",
-                hint=f"Nothing was overwritten. Your text is in {draft}",
-            ) from error
+            moved = f"memory {book.ref(note)} changed while you were editing it"
+            raise CoError(moved, hint=f"Nothing was overwritten. {kept}") from error
 
 
 def _run_editor(path: str) -> None:
@@ -80,11 +79,23 @@ def _run_editor(path: str) -> None:
         raise CoError("there is no editor to start", hint=which)
     editor = editor or "vi"
     try:
-        done = subprocess.run([*shlex.split(editor), path], check=False)
+        code = subprocess.run([*shlex.split(editor), path], check=False).returncode
     except (OSError, ValueError) as error:
         raise CoError(f"cannot start the editor {editor!r}", hint=which) from error
-    if done.returncode:
-        raise CoError(
-            f"the editor exited with code {done.returncode}",
-            hint=f"The memory is unchanged. Any changes you made are in {path}",
-        )
+    if code:
+        hint = f"The memory is unchanged. Any changes you made are in {path}"
+        raise CoError(f"the editor exited with code {code}", hint=hint)
+
+
+def _draft_path(book: Notebook, name: str) -> str:
+    """How the paths of drafts of this file begin: a mark of the file, as numbers may be shared."""
+    mark = disk.digest(os.fsencode(os.path.join(book.memories, name))) or ""
+    return os.path.join(paths.state_folder(), "drafts", f"{mark[:16]}-")
+
+
+def drop_drafts(book: Notebook, names: Iterable[str]) -> None:
+    """Remove what edits of these notes left behind."""
+    for folder, begin in (os.path.split(_draft_path(book, name)) for name in names):
+        for draft in disk.list_names(folder):
+            if draft.startswith(begin):
+                os.unlink(os.path.join(folder, draft))

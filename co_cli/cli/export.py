@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from co_cli.cli.here import open_here
-from co_cli.cli.options import in_user
+from co_cli.cli.options import in_user, open_here
 from co_cli.cli.output import notice_unread, say_line
 from co_cli.knowledge.export import export, export_to
 from co_cli.results import plural

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
 import click
 
 from co_cli import logs
 from co_cli.chat import mentions, transcripts
-from co_cli.cli.drafts import drop_drafts
-from co_cli.cli.here import open_here
-from co_cli.cli.options import RefType, as_json, assume_yes, in_user, is_ref
+from co_cli.cli.edit import drop_drafts
+from co_cli.cli.options import RefType, as_json, assume_yes, in_user, is_ref, open_here
 from co_cli.cli.output import notice, on_terminal, say_line, tell
 from co_cli.cli.questions import act_on, confirm
 from co_cli.errors import Ambiguous, CoError, DiskTrouble, NotFound
@@ -74,15 +74,11 @@ def _described(shelf: Shelf, text: str, in_user: bool, yes: bool) -> tuple[Noteb
         raise NotFound(f"no memory contains '{text}'", hint=f"Look for it: co recall {text}")
     exact = [(book, note) for book, note in found if text.lower() in note.body.lower()]
     found = exact if len(exact) == 1 else found
+    book, note = found[0]
     if len(found) > 1:
         lines = "\n".join(f"      {book.ref(note)}  {note.summary}" for book, note in found[:10])
-        first = found[0][0].ref(found[0][1])
-        raise Ambiguous(
-            f"{len(found)} memories contain '{text}'",
-            choices=(),
-            hint=f"Say which by its number, such as `co forget {first}`:\n{lines}",
-        )
-    book, note = found[0]
+        which = f"Say which by its number, such as `co forget {book.ref(note)}`:\n{lines}"
+        raise Ambiguous(f"{len(found)} memories contain '{text}'", choices=(), hint=which)
     if on_terminal() and not confirm(f'Forget memory {book.ref(note)}: "{note.summary}"?', yes):
         raise CoError("nothing was forgotten")
     return book, note
@@ -90,10 +86,13 @@ def _described(shelf: Shelf, text: str, in_user: bool, yes: bool) -> tuple[Noteb
 
 def _purge(book: Notebook, ref: Ref, yes: bool, with_earlier: bool) -> dict[str, Any]:
     """Remove a note for good, after saying what that means and asking."""
-    copies = _with_earlier(book, find_copies(book, ref, earlier=with_earlier), yes)
+    copies = find_copies(book, ref, earlier=with_earlier)
     name = f"{book.prefix}{copies.number}"
-    for line in _staying(book, copies):
-        notice(line)
+    earlier = [f"{book.ref(note)}  {note.summary}" for note in copies.earlier]
+    made = f"Memory {name} was made from or replaced these, which stay:"
+    if earlier and not yes and on_terminal() and _remove_too(made, earlier):
+        copies = find_copies(book, copies.ref, earlier=True)
+    _say_what_stays(book, copies)
     talks = _conversations(book, copies, yes)
     for line in transcripts.described(talks):
         notice(f"co: this conversation will be deleted too: {escape(line, keep='')}")
@@ -105,21 +104,18 @@ def _purge(book: Notebook, ref: Ref, yes: bool, with_earlier: bool) -> dict[str,
     )
     if not confirm(f'Remove memory {name} ({many}) for good: "{copies.text}"?', yes):
         raise CoError(f"memory {name} was not purged", hint="Answer y, or add --yes.")
-    did: list[str] = []
 
     def first() -> None:  # without the notebook's copies, nobody knows the words to look for
         for path in quoting:
             os.unlink(path)
         drop_drafts(book, copies.names)
-        for path in talks:
-            transcripts.remove([path])
-            did.append(path)
+        transcripts.remove(talks)
 
     try:
         purging.purge(book, copies, first=first)
     except DiskTrouble:
-        if did:
-            notice(f"co: {plural(len(did), 'conversation')} deleted before this happened:")
+        if gone := [path for path in talks if not os.path.lexists(path)]:
+            notice(f"co: {plural(len(gone), 'conversation')} deleted before this happened:")
         raise
     display = (
         f"✓ Purged memory {name}: {many} removed.\n"
@@ -135,51 +131,36 @@ def _purge(book: Notebook, ref: Ref, yes: bool, with_earlier: bool) -> dict[str,
     }
 
 
+def _remove_too(what: str, lines: Iterable[str]) -> bool:
+    """Show these and ask whether they go as well."""
+    say_line(what)
+    for line in lines:
+        say_line(f"  {line}")
+    return confirm("Remove them too?", yes=False)
+
+
 def _conversations(book: Notebook, copies: Copies, yes: bool) -> list[str]:
     """The conversations that hold it; where that is only likely, the person decides."""
-    found = mentions.about(copies.marks, copies.texts, _names(book, copies))
-    every = sorted([*found.certain, *found.likely])
-    if not found.likely or yes or not on_terminal():
-        return every
-    say_line("These conversations hold the same words, and Co did not record where they came from:")
-    for line in transcripts.described(found.likely):
-        say_line(f"  {line}")
-    return every if confirm("Remove them too?", yes=False) else found.certain
-
-
-def _with_earlier(book: Notebook, copies: Copies, yes: bool) -> Copies:
-    """The same with what it was made of or replaced, if the person wants that gone as well."""
-    if not copies.earlier or yes or not on_terminal():
-        return copies
-    say_line(f"Memory {book.prefix}{copies.number} was made from or replaced these, which stay:")
-    for note in copies.earlier:
-        say_line(f"  {book.ref(note)}  {note.summary}")
-    too = confirm("Remove them too?", yes=False)
-    return find_copies(book, copies.ref, earlier=True) if too else copies
-
-
-def _staying(book: Notebook, copies: Copies) -> list[str]:
-    """What a purge leaves, in words."""
-    lines = []
-    if copies.earlier:
-        refs = ", ".join(book.ref(note) for note in copies.earlier)
-        lines += [
-            f"co: the memories it was made from or replaced stay in the archive: {refs}",
-            "    To purge them too: --with-earlier",
-        ]
-    for ref in dict.fromkeys(book.ref(note) for note in copies.beside):
-        lines.append(
-            f"co: memory {ref} has a section numbered {copies.number} that did not "
-            "come from this memory; it stays"
-        )
-    return lines
-
-
-def _names(book: Notebook, copies: Copies) -> set[str]:
-    """The names of its files; one that says nothing is somebody else's too: there, the path."""
-    return {
+    names = {  # a name that says nothing is somebody else's too: there, the path counts
         name
         if number_of(name) and not name.endswith("-note.md")
         else os.path.join(book.memories, name)
         for name in copies.names
     }
+    found = mentions.about(copies.marks, copies.texts, names)
+    same = "These conversations hold the same words, and Co did not record where they came from:"
+    sure = not found.likely or yes or not on_terminal()
+    too = sure or _remove_too(same, transcripts.described(found.likely))
+    return sorted([*found.certain, *found.likely]) if too else found.certain
+
+
+def _say_what_stays(book: Notebook, copies: Copies) -> None:
+    if copies.earlier:
+        refs = ", ".join(book.ref(note) for note in copies.earlier)
+        notice(f"co: the memories it was made from or replaced stay in the archive: {refs}")
+        notice("    To purge them too: --with-earlier")
+    for ref in dict.fromkeys(book.ref(note) for note in copies.beside):
+        notice(
+            f"co: memory {ref} has a section numbered {copies.number} that did not "
+            "come from this memory; it stays"
+        )

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
 from co_cli import paths, trust
-from co_cli.cli.here import claim, open_here
-from co_cli.cli.options import as_json, assume_yes, in_user
+from co_cli.cli.options import as_json, assume_yes, claiming, in_user, open_here
 from co_cli.cli.output import notice, progress, quote, say, say_line, to_json
 from co_cli.cli.questions import confirm
 from co_cli.errors import CoError
-from co_cli.knowledge.importers.batch import ImportBatch
 from co_cli.knowledge.importers.collect import collect, plan_import
 from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.plan import ImportPlan
 from co_cli.knowledge.safety.escape import difference
 from co_cli.results import marks, plural, problem_json, problem_text, undo_hint
-from co_cli.workspace import Workspace
 
 _READ = 200  # passages that an import without a terminal reads closely; the rest is owed
 
@@ -35,11 +32,22 @@ def import_command(path: Path, in_user: bool, yes: bool, as_json: bool) -> None:
     book = workspace.book(in_user)
     batch = collect(path)
     plan = plan_import(book, batch)
-    report = _report(book, batch, plan)
+    skipped = [*plan.refused, *batch.problems]
+    report = {
+        "done": False,
+        "added": [{"ref": book.ref(note), "content": note.body} for note in plan.added],
+        "known": len(plan.known),
+        "context": plan.context is not None,
+        "skipped": [problem_json(problem) for problem in skipped],
+    }
     if not as_json:
-        _preview(book, batch, plan)
+        _preview(book, plan, skipped)
     if plan.change is not None and confirm("Do it?", yes, quiet=as_json):
-        _carry_out(workspace, book, plan, shown=not as_json)
+        before = book.store.read("context.md")
+        with claiming(workspace.project, book):
+            book.store.commit(plan.change)
+        if plan.context is not None and not (as_json or in_user):  # the person saw it
+            trust.wrote(workspace.project, paths.CONTEXT, plan.context, before=before)
         report["done"] = True
         with progress("Reading closely") as step:  # who sees a bar can wait, or press Control-C
             book.search.read_closely(step, most=0 if step else _READ)
@@ -54,17 +62,7 @@ def import_command(path: Path, in_user: bool, yes: bool, as_json: bool) -> None:
         raise CoError("nothing was imported", hint="Answer y, or add --yes.")
 
 
-def _carry_out(workspace: Workspace, book: Notebook, plan: ImportPlan, *, shown: bool) -> None:
-    fresh = workspace.is_fresh and book.scope == "project"
-    before = book.store.read("context.md")
-    assert plan.change is not None
-    book.store.commit(plan.change)
-    claim(workspace, fresh)
-    if plan.context is not None and shown and book.scope == "project":
-        trust.wrote(workspace.project, paths.CONTEXT, plan.context, before=before)
-
-
-def _preview(book: Notebook, batch: ImportBatch, plan: ImportPlan) -> None:
+def _preview(book: Notebook, plan: ImportPlan, skipped: list[Problem]) -> None:
     for note in plan.added:
         tags = f" [{', '.join(note.tags)}]" if note.tags else ""
         seen = f" {found}" if (found := marks(note, book.today())) else ""
@@ -74,19 +72,9 @@ def _preview(book: Notebook, batch: ImportBatch, plan: ImportPlan) -> None:
     if plan.context is not None:
         say("context  these lines will be read at the start of every session:")
         quote(difference(book.store.read("context.md"), plan.context, "context.md"))
-    for problem in (*plan.refused, *batch.problems):
+    for problem in skipped:
         say_line(f"skipped  {problem_text(problem)}")
     limit = book.policy.max_count
     over = len(book.notes()) + len(plan.added) - limit
     if plan.added and over > 0:
         notice(f"That is {over} over the limit of {limit}; nothing decays automatically.")
-
-
-def _report(book: Notebook, batch: ImportBatch, plan: ImportPlan) -> dict[str, Any]:
-    return {
-        "done": False,
-        "added": [{"ref": book.ref(note), "content": note.body} for note in plan.added],
-        "known": len(plan.known),
-        "context": plan.context is not None,
-        "skipped": [problem_json(problem) for problem in (*plan.refused, *batch.problems)],
-    }

@@ -9,8 +9,7 @@ import click
 
 from co_cli import paths
 from co_cli import trust as trusting
-from co_cli.cli.here import claim, open_here
-from co_cli.cli.options import as_json, in_user
+from co_cli.cli.options import as_json, claiming, in_user, open_here
 from co_cli.cli.output import say, say_line, to_json
 from co_cli.knowledge.format.note import now, timestamp
 
@@ -22,12 +21,10 @@ def init_command(in_user: bool, as_json: bool) -> None:
     """Write a context.md to fill in, for this folder or, with -g, for you. Overwrites nothing."""
     workspace = open_here()
     book = workspace.book(in_user)
-    fresh = workspace.is_fresh and not in_user
-    kind = "user-context.md" if in_user else "project-context.md"
-    template = Path(__file__).parent.parent / "templates" / kind
+    template = Path(__file__).parent.parent / "templates" / f"{book.scope}-context.md"
     text = template.read_text(encoding="utf-8").replace("{now}", timestamp(now())).encode()
-    made = book.start(text)
-    claim(workspace, fresh)
+    with claiming(workspace.project, book):
+        made = book.start(text)
     if made and not in_user:
         trusting.wrote(workspace.project, paths.CONTEXT, text)
     path = os.path.join(book.root, "context.md")

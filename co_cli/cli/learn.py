@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from datetime import date
 from typing import Any
 
 import click
 
 from co_cli import paths
-from co_cli.cli.here import claim, open_here
-from co_cli.cli.options import as_json, in_user
+from co_cli.cli.options import as_json, claiming, in_user, open_here
 from co_cli.cli.output import notice, on_terminal, quote, say, tell
 from co_cli.cli.questions import ask, typed
 from co_cli.errors import CoError, MovedOn, RefusedText
@@ -47,22 +47,21 @@ def learn_command(
     **flags: bool,
 ) -> None:
     """Remember TEXT for this project, or with -g everywhere. Use - to read standard input."""
-    content = read_text(text)
+    content = _read_text(text)
     tags = tuple(tag for some in tags for tag in some.split(","))
     workspace = open_here()
     book = workspace.book(in_user)
     if paths.SETTINGS in workspace.trust.present and paths.SETTINGS not in workspace.trust.usable:
         notice("co: this folder's settings are not used until you trust it: co trust")
     fields: dict[str, Any] = {"decay_protected": True} if protect else {}
-    options = {"allow_secret": flags["allow_secret"], "fields": fields}
     if expires is not None:
         fields["expires"] = parse_expiry(expires, date.fromisoformat(book.today()))
-    fresh = workspace.is_fresh and not in_user
-    saved = _remember(book, content, tags, choice, flags["as_json"], options)
+    options = {"allow_secret": flags["allow_secret"], "fields": fields}
+    with claiming(workspace.project, book):
+        saved = _remember(book, content, tags, choice, flags["as_json"], options)
     if saved is None:
         notice("Nothing was saved.")
         return
-    claim(workspace, fresh)
     if saved.trouble:
         notice(f"co: {saved.trouble}")
     tell(flags["as_json"], saved_json(book, saved), saved_text(book, saved))
@@ -70,7 +69,7 @@ def learn_command(
     book.search.read_closely(most=_OF_ONE)
 
 
-def read_text(words: tuple[str, ...]) -> str:
+def _read_text(words: tuple[str, ...]) -> str:
     """The text a command was given: its words, or standard input for `-` or a pipe."""
     if words and words != ("-",):
         return " ".join(words)
@@ -112,15 +111,11 @@ def _ask_about_secret(kept: str, error: RefusedText) -> str:
     notice(f"co: {error} and is not saved. Without it, the memory reads:")
     say("\n".join(f"  │ {line}" for line in kept.strip().split("\n")))
     question = "[k]eep this text, say [w]here the secret is kept, or [c]ancel"
-    match ask(question, "kwc"):
-        case "k":
-            return kept
-        case "w":
-            place = ""
-            while not place:
-                place = typed("It is in")
-            return kept.replace(LEFT_OUT, f"[in {place}]")
-    return ""
+    answer, place = ask(question, ("k", "w", "c", "")), ""
+    while answer == "w" and not place:
+        place = typed("It is in")
+    kept = kept.replace(LEFT_OUT, f"[in {place}]") if place else kept
+    return kept if answer in ("k", "w") else ""
 
 
 def _remember_asking(
@@ -131,15 +126,13 @@ def _remember_asking(
     while True:
         plan = book.plan_remember(content, tags, similar=picked or "keep", **options)
         shown = [note.raw for note, _ in plan.saved.similar]
-        if plan.saved.similar and (picked is None or shown != seen):
+        if shown and shown != seen:
             picked, seen = _ask_about(book, plan.saved, content), shown
             if picked is None:
                 return None
-            continue
-        try:
-            return book.commit(plan)
-        except MovedOn:
-            continue
+        else:
+            with suppress(MovedOn):
+                return book.commit(plan)
 
 
 def _ask_about(book: Notebook, saved: Saved, content: str) -> Similar | None:
@@ -148,6 +141,6 @@ def _ask_about(book: Notebook, saved: Saved, content: str) -> Similar | None:
         diff = difference(old.body.encode() + b"\n", content.strip().encode() + b"\n", "")
         quote("\n".join(diff.split("\n")[3:]))  # without the names and places of two files
     first = book.ref(saved.similar[0][0])
-    answer = ask(f"[u]pdate (replace {first}), [k]eep both, or [c]ancel", "ukc")
+    question = f"[u]pdate (replace {first}), [k]eep both, or [c]ancel"
     choices: dict[str, Similar] = {"u": "update", "k": "keep"}
-    return choices.get(answer)
+    return choices.get(ask(question, ("u", "k", "c", "")))

@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from co_cli.cli.here import open_here
-from co_cli.cli.options import RefType, as_json, at_user, in_user
+from co_cli.cli.options import RefType, as_json, at_user, in_user, open_here
 from co_cli.cli.output import notice, table, to_json
 from co_cli.knowledge.store import Entry
 
@@ -25,13 +24,13 @@ def log_command(ref: str | None, in_user: bool, limit: int, as_json: bool) -> No
     book, name = workspace.book(in_user), ""
     if ref:
         book, name = workspace.shelf.place(at_user(ref, in_user))
-    entries = [entry for entry in reversed(book.store.entries()) if _touches(entry, name)]
+    entries = [entry for entry in reversed(book.store.entries()) if _touches(entry, name)][:limit]
     if as_json:
-        to_json([entry_json(entry) for entry in entries[:limit]])
+        to_json([entry_json(entry) for entry in entries])
     elif entries:
         rows = [
             (str(e.n), e.at[:16].replace("T", " "), e.op, e.actor, _ending(e), files_text(e))
-            for e in entries[:limit]
+            for e in entries
         ]
         table(("change", "when", "what", "by", "", "files"), rows)
         notice("\nTo undo one: co knowledge undo CHANGE")

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import click
 
-from co_cli.cli.here import open_here
-from co_cli.cli.options import as_json, at_user, in_user, ref_argument
+from co_cli.cli.options import RefType, as_json, at_user, in_user, open_here
 from co_cli.cli.output import paint, say, styled, to_json
 from co_cli.errors import CoError
 from co_cli.results import note_json, undo_hint
 
 
 @click.command("merge")
-@ref_argument(nargs=-1, required=True)
+@click.argument("refs", nargs=-1, required=True, metavar="REF REF...", type=RefType())
 @click.option("--keep-first", is_flag=True, help="Keep only the first one's text.")
 @in_user
 @as_json

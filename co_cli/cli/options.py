@@ -1,16 +1,23 @@
-"""What many commands take: options, and references to notes."""
+"""What commands take: options, references to notes, and the workspace they run in."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import click
 
-from co_cli.cli.here import open_here
+from co_cli import trust
+from co_cli.cli.output import notice
 from co_cli.errors import CoError
+from co_cli.knowledge.format.note import now, timestamp
+from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.safety.escape import escape
+from co_cli.knowledge.shelf import Shelf
+from co_cli.results import aside_text
+from co_cli.workspace import Workspace
 
 if TYPE_CHECKING:
     import click.shell_completion
@@ -22,6 +29,31 @@ in_user = click.option(
     "-g", "--global", "in_user", is_flag=True, help="Use your own notebook, not the project's."
 )
 assume_yes = click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
+
+
+def open_here(*, lenient: bool = False) -> Workspace:
+    """What is visible from the working folder now."""
+    workspace = Workspace(lenient=lenient)
+    for warning in workspace.settings.warnings:
+        notice(f"co: {warning}")
+    if context := click.get_current_context(silent=True):  # there is none while a name is completed
+        context.call_on_close(lambda: _tell_aside(workspace.shelf))
+    return workspace
+
+
+def _tell_aside(shelf: Shelf) -> None:
+    for line in (line for book in shelf.books() for line in aside_text(book)):
+        notice(f"co: {line}")
+
+
+@contextmanager
+def claiming(project: str, book: Notebook) -> Iterator[None]:
+    """Trust a project's folder if Co's first file in it is written in here."""
+    fresh = book.scope == "project" and trust.untouched(project)
+    yield
+    began = fresh and not trust.untouched(project)
+    if began and (problem := trust.claim(project, timestamp(now()))):
+        notice(f"co: {problem}")
 
 
 def at_user(ref: str, in_user: bool) -> str:
@@ -61,8 +93,4 @@ class RefType(click.ParamType[str]):
         ]
 
 
-def ref_argument(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """An argument that takes a note's reference."""
-    many = options.get("nargs") == -1
-    metavar = "REF REF..." if many else "REF"
-    return click.argument("refs" if many else "ref", metavar=metavar, type=RefType(), **options)
+on_ref = click.argument("ref", metavar="REF", type=RefType())

@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -47,18 +47,19 @@ def columns() -> int:
     return found or (int(known) if known.isdecimal() and len(known) < 5 else 80)
 
 
-def _laid_out(text: str, keep: str, *, on_screen: bool) -> str:
-    return "\n".join(hanging(text, columns(), keep=keep)) if on_screen else escape(text, keep=keep)
+def _laid_out(text: str, keep: str, stream: TextIO) -> str:
+    fit = stream.isatty()
+    return "\n".join(hanging(text, columns(), keep=keep)) if fit else escape(text, keep=keep)
 
 
-def say(text: str = "") -> None:
+def say(text: str = "", *, keep: str = "\n\t") -> None:
     """A line of the answer, with nothing in it that drives the terminal."""
-    click.echo(_laid_out(text, "\n\t", on_screen=sys.stdout.isatty()))
+    click.echo(_laid_out(text, keep, sys.stdout))
 
 
 def say_line(text: str) -> None:
     """One line of the answer, whatever the names in it hold."""
-    click.echo(_laid_out(text, "", on_screen=sys.stdout.isatty()))
+    say(text, keep="")
 
 
 def quote(text: str) -> None:
@@ -89,7 +90,7 @@ def paint(text: str, first: str = "", then: str = "    ") -> None:
 
 def notice(text: str) -> None:
     """A remark for the person, not part of the answer."""
-    click.echo(_laid_out(text, "\n\t", on_screen=sys.stderr.isatty()), err=True)
+    click.echo(_laid_out(text, "\n\t", sys.stderr), err=True)
 
 
 def explain(error: object, hint: str) -> None:
@@ -105,23 +106,18 @@ def notice_unread(count: int) -> None:
         notice(f"{plural(count, 'file')} could not be read: co knowledge doctor")
 
 
-def tell(as_json: bool, value: Any, text: str) -> None:
+def tell(as_json: bool, value: Any, text: str, *, keep: str = "\n\t") -> None:
     """The answer, for a program or in words."""
     if as_json:
         to_json(value)
     else:
-        say(text)
+        say(text, keep=keep)
 
 
 def to_json(value: Any) -> None:
     """The answer for a program; characters that could fool a terminal are escaped."""
     text = json.dumps(value, ensure_ascii=False, indent=2)
-    click.echo(re.sub(HIDDEN, _escaped, text))
-
-
-def _escaped(found: re.Match[str]) -> str:
-    character = found.group()
-    return character if character == "\n" else json.dumps(character)[1:-1]
+    click.echo(re.sub(rf"(?!\n){HIDDEN}", lambda found: json.dumps(found[0])[1:-1], text))
 
 
 def table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> None:

@@ -11,23 +11,30 @@ from typing import Any
 
 import click
 
-from co_cli.cli.here import open_here
-from co_cli.cli.options import as_json, in_user
-from co_cli.cli.output import (
-    has_colour,
-    notice,
-    notice_unread,
-    paint,
-    say,
-    styled,
-    to_json,
-)
+from co_cli.cli.options import as_json, in_user, open_here
+from co_cli.cli.output import has_colour, notice, notice_unread, paint, say, styled, to_json
+from co_cli.knowledge.format.note import now, timestamp
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.search.hits import Filters, Hit, Recall
 from co_cli.results import age, hit_json, marks, plural, replaced_text, span
 
 _Found = Sequence[tuple[Notebook, Hit]]
 _LIMIT, _FAINT = 10, 3  # answers that are shown at most, and weak ones beside better
+
+
+def _day(_ctx: click.Context, option: click.Parameter, text: str) -> str:
+    """The day a text names: 2026-02-09, a month or year, or so long ago: 30d, 2w, 6m, 1y.
+
+    As the end of a span, a month or year ends with its last day.
+    """
+    text = text.strip().lower()
+    if match := re.fullmatch(r"(\d{1,4})([dwmy])", text):
+        days = int(match[1]) * {"d": 1, "w": 7, "m": 30, "y": 365}[match[2]]
+        today = date.fromisoformat(timestamp(now())[:10])
+        return (today - timedelta(days=min(days, 700_000))).isoformat()
+    if text and not re.fullmatch(r"\d{4}(-\d\d(-\d\d)?)?", text):
+        raise click.BadParameter("use 2026-02-09, 2026-02, 2026 or 30d")
+    return f"{text}-99" if option.name == "until" and 0 < len(text) < 10 else text
 
 
 @click.command("recall")
@@ -37,12 +44,9 @@ _LIMIT, _FAINT = 10, 3  # answers that are shown at most, and weak ones beside b
 )
 @click.option("--kind", type=click.Choice(["memory", "article"]), help="Only this kind of note.")
 @click.option("-t", "--tag", "tags", multiple=True, help="Only notes with this tag; repeatable.")
-@click.option(
-    "--since",
-    default="",
-    help="Only notes from this day on: 2026-02-09, 2026-02, 30d ago.",
-)
-@click.option("--until", default="", help="Only notes up to this day.")
+@click.option("--since", default="", callback=_day,
+              help="Only notes from this day on: 2026-02-09, 2026-02, 30d ago.")  # fmt: skip
+@click.option("--until", default="", callback=_day, help="Only notes up to this day.")
 @click.option("--scope", type=click.Choice(["all", "project", "user"]), default="all",
               show_default=True, help="Which notebooks to search.")  # fmt: skip
 @in_user
@@ -54,11 +58,7 @@ def recall_command(query: tuple[str, ...], in_user: bool, as_json: bool, **optio
     if not text:
         raise click.UsageError("What should Co look for? For example: co recall deploy")
     workspace = open_here()
-    today = workspace.shelf.project.today()
-    filters = Filters(
-        options["kind"] or "", options["tags"],
-        first_day(options["since"], today, "--since"), last_day(options["until"], today, "--until"),
-    )  # fmt: skip
+    filters = Filters(options["kind"] or "", options["tags"], options["since"], options["until"])
     scope = "user" if in_user else options["scope"].replace("all", "")
     limit = options["limit"] or _LIMIT
     found = workspace.shelf.recall(text, limit, filters, scope=scope, marked=has_colour())
@@ -88,22 +88,6 @@ def recall_command(query: tuple[str, ...], in_user: bool, as_json: bool, **optio
     _say_rest(text, found, filters != Filters() or bool(scope))
 
 
-def first_day(text: str, today: str, option: str) -> str:
-    """The day a text names: 2026-02-09, a month or year, or so long ago: 30d, 2w, 6m, 1y."""
-    if match := re.fullmatch(r"(\d{1,4})([dwmy])", text.strip().lower()):
-        days = int(match[1]) * {"d": 1, "w": 7, "m": 30, "y": 365}[match[2]]
-        return (date.fromisoformat(today) - timedelta(days=min(days, 700_000))).isoformat()
-    if text.strip() and not re.fullmatch(r"\d{4}(-\d\d(-\d\d)?)?", text.strip()):
-        raise click.BadParameter("use 2026-02-09, 2026-02, 2026 or 30d", param_hint=option)
-    return text.strip()
-
-
-def last_day(text: str, today: str, option: str) -> str:
-    """The same for the end of a span: a month or year ends with its last day."""
-    day = first_day(text, today, option)
-    return day and day + "-99"[: 10 - len(day)] * (len(day) < 10)
-
-
 def _not_faint(found: _Found) -> _Found:
     """The answers without most of the weak ones, if there are better ones."""
     good = [pair for pair in found if not pair[1].weak]
@@ -112,14 +96,13 @@ def _not_faint(found: _Found) -> _Found:
 
 
 def _say_hit(book: Notebook, hit: Hit, untrusted: str, explain: bool) -> None:
-    note = hit.note
-    old = age(note.created, book.today())
-    mark = marks(note, book.today())
+    note, today = hit.note, book.today()
+    old = age(note.created, today)
     head = [
         styled(book.ref(note), "ref"),
         styled(span(note) + (f" ({old})" if old else "")),
         styled(f"[{', '.join(note.tags)}]" if note.tags else ""),
-        styled(mark),
+        styled(marks(note, today)),
         "yours" if book.scope == "user" else "",
         untrusted,
         styled(replaced_text(book, hit)),

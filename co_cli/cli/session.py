@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import click
 
 from co_cli import logs, prompts, trust
-from co_cli.cli.here import open_here
+from co_cli.cli.options import open_here
 from co_cli.cli.output import notice, say
 from co_cli.cli.trust import ask_trust, brought_text
 from co_cli.errors import CoError
@@ -21,15 +22,17 @@ _MOST_READ = 1000  # memories that are looked through before a session starts
 with_model = click.option(
     "-m", "--model", metavar="PROVIDER:NAME", default="", help="The model to use this time."
 )
-log_level = click.option(
-    "--log-level", type=click.Choice(["error", "warning", "info", "debug"]), help="How much to log."
-)
-log_content = click.option(
-    "--log-content", is_flag=True, help="Also log what notes say, except sensitive ones."
-)
 
 
-def enter(log_level: str | None, log_content: bool, *, asking: bool) -> Workspace:
+def with_log(command: Callable[..., Any]) -> Callable[..., Any]:
+    """How much a session logs."""
+    levels = click.Choice(["error", "warning", "info", "debug"])
+    content = "Also log what notes say, except sensitive ones."
+    command = click.option("--log-content", is_flag=True, help=content)(command)
+    return click.option("--log-level", type=levels, help="How much to log.")(command)
+
+
+def enter(*, asking: bool, log_level: str | None, log_content: bool) -> Workspace:
     """The notebooks from here; an untrusted folder is asked about before anything of it is used."""
     os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")  # the framework greets people by itself
     workspace = open_here()

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from co_cli.cli.here import open_here
-from co_cli.cli.options import as_json, at_user, in_user, ref_argument
-from co_cli.cli.output import notice, say, to_json
+from co_cli.cli.options import as_json, at_user, in_user, on_ref, open_here
+from co_cli.cli.output import notice, tell, to_json
 from co_cli.cli.questions import act_on
 from co_cli.errors import NotFound
 from co_cli.knowledge.notebook import Notebook
@@ -16,7 +15,7 @@ from co_cli.results import note_json
 
 
 @click.command("show")
-@ref_argument()
+@on_ref
 @in_user
 @as_json
 def show_command(ref: str, in_user: bool, as_json: bool) -> None:
@@ -29,12 +28,10 @@ def show_command(ref: str, in_user: bool, as_json: bool) -> None:
         inside = book.inside(as_number(name))
         if inside is None:
             raise
-        holder, section = inside
-        if as_json:
-            to_json(note_json(book, holder) | {"section": section})
-        else:
-            notice(f"Memory {book.prefix}{name} is now part of memory {book.ref(holder)}:\n")
-            say(section)
+        note, section = inside
+        if not as_json:
+            notice(f"Memory {book.prefix}{name} is now part of memory {book.ref(note)}:\n")
+        tell(as_json, note_json(book, note) | {"section": section}, section)
         return
     if as_json:
         to_json(note_json(book, note))

@@ -9,8 +9,7 @@ import click
 
 from co_cli import prompts
 from co_cli import trust as trusting
-from co_cli.cli.here import open_here
-from co_cli.cli.options import as_json
+from co_cli.cli.options import as_json, open_here
 from co_cli.cli.output import notice, say, say_line, table, to_json
 from co_cli.cli.trust import brought_text, trust_json
 from co_cli.knowledge import doctor

@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from co_cli import trust as trusting
-from co_cli.cli.here import open_here
-from co_cli.cli.options import as_json, assume_yes
+from co_cli.cli.options import as_json, assume_yes, open_here
 from co_cli.cli.output import notice, quote, say, say_line, to_json
 from co_cli.cli.questions import confirm
 from co_cli.errors import CoError
@@ -56,21 +55,12 @@ def trust_command(revoke: bool, yes: bool, as_json: bool) -> None:
 def ask_trust(workspace: Workspace, notes: list[Note], yes: bool, quiet: bool) -> None:
     """Show what a folder would tell Co, and these notes that are new, and ask; CoError for no."""
     status = workspace.trust
-    files = (*status.new, *status.changed)
     if not status.known:
         notes = list(ProjectOrigins(workspace.project).notes())
-    for relpath in files if not quiet else ():
-        say(f"{'Changed' if relpath in status.changed else 'New'}: {relpath}")
-        quote(trusting.diff(workspace.project, relpath, status.present))
+    if not quiet:
+        _show(workspace, notes)
     for relpath, reason in status.refused.items():
         notice(f"{relpath} {reason}; it is never used")
-    if not quiet:
-        _show_notes(workspace, notes)
-    if not quiet and not status.trusted:
-        say("Summary:")
-        for relpath in files:
-            say_line(f"  {_in_short(workspace.project, relpath)}")
-        say(f"  {plural(len(notes), 'note')} (co knowledge list)")
     question = (
         f"Trust {workspace.project}, so that Co may use these files and show its notes to a model?"
     )
@@ -83,23 +73,27 @@ def ask_trust(workspace: Workspace, notes: list[Note], yes: bool, quiet: bool) -
         notice(f"co: {problem}")
 
 
-def _show_notes(workspace: Workspace, notes: list[Note]) -> None:
-    """What notes say, so that a person can look before they agree."""
+def _show(workspace: Workspace, notes: list[Note]) -> None:
+    """What files and notes say, so that a person can look before they agree."""
+    project, status = workspace.project, workspace.trust
+    summary = []
+    for relpath in (*status.new, *status.changed):
+        say(f"{'Changed' if relpath in status.changed else 'New'}: {relpath}")
+        quote(trusting.diff(project, relpath, status.present))
+        text = (disk.read_if_any(os.path.join(project, relpath)) or b"").decode("utf-8", "replace")
+        hidden = len(find_hidden(text))
+        warning = f", {plural(hidden, 'hidden character')} (!)" if hidden else ""
+        summary.append(f"  {relpath}: {plural(len(text.splitlines()), 'line')}{warning}")
     for note in notes[:_MOST_SHOWN]:
-        say_line(f"Note: {os.path.relpath(note.path, workspace.project)}")
+        say_line(f"Note: {os.path.relpath(note.path, project)}")
         quote(note.text[:_LONGEST])
         if len(note.text) > _LONGEST:
             say(f"... {plural(len(note.text) - _LONGEST, 'more character')} in the file")
     if len(notes) > _MOST_SHOWN:
         say(f"... {plural(len(notes) - _MOST_SHOWN, 'more note')}: co knowledge list")
-
-
-def _in_short(project: str, relpath: str) -> str:
-    """A file's name and size, and whether anything in it is hidden."""
-    text = (disk.read_if_any(os.path.join(project, relpath)) or b"").decode("utf-8", "replace")
-    hidden = len(find_hidden(text))
-    warning = f", {plural(hidden, 'hidden character')} (!)" if hidden else ""
-    return f"{relpath}: {plural(len(text.splitlines()), 'line')}{warning}"
+    if not status.trusted:
+        for line in ("Summary:", *summary, f"  {plural(len(notes), 'note')} (co knowledge list)"):
+            say_line(line)
 
 
 def brought_text(count: int) -> str:
@@ -110,13 +104,6 @@ def brought_text(count: int) -> str:
 
 def trust_json(workspace: Workspace) -> dict[str, Any]:
     """How far a folder is trusted, for a program."""
-    status = workspace.trust
-    return {
-        "trusted": status.trusted,
-        "known": status.known,
-        "new": status.new,
-        "changed": status.changed,
-        "removed": status.removed,
-        "refused": status.refused,
-        "notes": [os.path.relpath(note.path, workspace.project) for note in workspace.new_notes()],
-    }
+    names = ("trusted", "known", "new", "changed", "removed", "refused")
+    notes = [os.path.relpath(note.path, workspace.project) for note in workspace.new_notes()]
+    return {name: getattr(workspace.trust, name) for name in names} | {"notes": notes}

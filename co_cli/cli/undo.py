@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import click
 
-from co_cli.cli.here import open_here
 from co_cli.cli.log import entry_json, files_text
-from co_cli.cli.options import as_json, in_user
-from co_cli.cli.output import say_line, to_json
+from co_cli.cli.options import as_json, in_user, open_here
+from co_cli.cli.output import tell
 
 
 @click.command("undo")
@@ -17,7 +16,5 @@ from co_cli.cli.output import say_line, to_json
 def undo_command(number: int | None, in_user: bool, as_json: bool) -> None:
     """Undo the last change, or the one with this number (see `log`)."""
     entry = open_here().book(in_user).undo(number or 0)
-    if as_json:
-        to_json(entry_json(entry))
-    else:
-        say_line(f"✓ Undid change {entry.n} ({entry.op}): {files_text(entry)}")
+    text = f"✓ Undid change {entry.n} ({entry.op}): {files_text(entry)}"
+    tell(as_json, entry_json(entry), text, keep="")

@@ -12,42 +12,22 @@ from typing import Any, Protocol
 from co_cli import logs, paths, trust
 from co_cli.deps import CoDeps
 from co_cli.knowledge import Note, Notebook, Shelf, lifecycle
-from co_cli.knowledge.format.note import marks, now, timestamp
-from co_cli.knowledge.format.note import slugify as _slugify
+from co_cli.knowledge.format.note import marks, now, slugify, timestamp
 from co_cli.knowledge.plan import Plan
 from co_cli.knowledge.safety.check import check_text
 from co_cli.knowledge.similarity import same
 from co_cli.results import hit_json, list_text, note_json, recall_text, saved_json
 
-__all__ = [
-    "TOOLS",
-    "MemoryEntry",
-    "_check_duplicate",
-    "_decay_memories",
-    "_detect_category",
-    "_detect_source",
-    "_load_all_memories",
-    "_next_memory_id",
-    "_search_memories",
-    "_slugify",
-    "_update_existing_memory",
-    "forget_memory",
-    "list_memories",
-    "recall_memory",
-    "save_memory",
-]
-
 MOST_LISTED = 150  # memories that a model is told of in a list
+_slugify = slugify
 _detect_source = lifecycle.detect_source
 _detect_category = lifecycle.detect_category
 
 
 class Context(Protocol):
-    """All that a tool reads of an agent's run."""
+    """All that a tool needs of an agent's run."""
 
-    @property
-    def deps(self) -> CoDeps:
-        """What the tools are given."""
+    deps: CoDeps
 
 
 @dataclass
