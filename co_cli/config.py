@@ -89,70 +89,43 @@ class Setting(NamedTuple):
 
 
 TABLE = (
-    Setting(
-        "memory_max_count", int, "a whole number from 1 to 1000000",
-        "How many memories a notebook holds before the oldest decay.", 1, 1_000_000,
-    ),
-    Setting(
-        "memory_dedup_window_days", int, "a whole number of days from 0 to 36500",
-        "How many days back Co looks for the ten newest memories to compare a new one with; it is "
-        "also compared with the most similar of all.", 0, 36_500,
-    ),
-    Setting(
-        "memory_dedup_threshold", int, "a whole number from 0 to 100",
-        "How similar two memories must be, in percent, before Co asks about them.", 0, 100,
-    ),
-    Setting(
-        "memory_decay_strategy", str, '"summarize" or "cut"',
-        "What happens to the oldest memories: joined into one note, or only archived.",
-        choices=("summarize", "cut"),
-    ),
-    Setting(
-        "memory_decay_percentage", float, "a number from 0.0 to 1.0",
-        "What share of the limit decays at once.", 0, 1,
-    ),
-    Setting(
-        "search_backend", str, '"auto", "hybrid", "fts5" or "grep"',
-        "How recall searches: by words and meaning, by words alone, or by reading every note.",
-        choices=("auto", "hybrid", "fts5", "grep"),
-    ),
-    Setting(
-        "search_fusion", str, '"blend" or "rrf"',
-        "How results by words and by meaning are combined into one list.",
-        choices=("blend", "rrf"),
-    ),
-    Setting(
-        "embedder", str, '"co", "sentence-transformers:MODEL" or "PROVIDER:MODEL"',
-        "What turns text into vectors for search by meaning; a provider's model sees your notes.",
-        project_may_set=False,
-    ),
-    Setting(
-        "model", str, '"PROVIDER:MODEL", "PROVIDER" or "offline"',
-        "The model you talk to, from gemini, anthropic, openai, ollama or compatible; if empty, "
-        "the first of them that a variable such as GEMINI_API_KEY sets up.",
-        project_may_set=False,
-    ),
-    Setting(
-        "model_base_url", str, "an http or https address",
-        "Where compatible:MODEL answers, such as http://localhost:8000/v1; a key, if it needs one, "
-        "goes into CO_CLI_MODEL_API_KEY and never into a file.",
-        project_may_set=False,
-    ),
-    Setting(
-        "answer_seconds", float, "a number of seconds from 0.1 to 86400",
-        "How long a model may take for one answer, including all its steps; time spent waiting for "
-        "you does not count.", 0.1, 86_400, project_may_set=False,
-    ),
-    Setting(
-        "personality", str, '"finch", "sonnet", "friendly", "professional" or one of your own',
-        "How Co talks; add your own as ~/.config/co-cli/personalities/NAME.md.",
-        project_may_set=False,
-    ),
-    Setting(
-        "log_level", str, '"error", "warning", "info" or "debug"',
-        "How much is written to the log.",
-        choices=("error", "warning", "info", "debug"), project_may_set=False,
-    ),
+    Setting("memory_max_count", int, "a whole number from 1 to 1000000",
+            "How many memories a notebook holds before the oldest decay.", 1, 1_000_000),
+    Setting("memory_dedup_window_days", int, "a whole number of days from 0 to 36500",
+            "How many days back Co looks for the ten newest memories to compare a new one with; it "
+            "is also compared with the most similar of all.", 0, 36_500),
+    Setting("memory_dedup_threshold", int, "a whole number from 0 to 100",
+            "How similar two memories must be, in percent, before Co asks about them.", 0, 100),
+    Setting("memory_decay_strategy", str, '"summarize" or "cut"',
+            "What happens to the oldest memories: joined into one note, or only archived.",
+            choices=("summarize", "cut")),
+    Setting("memory_decay_percentage", float, "a number from 0.0 to 1.0",
+            "What share of the limit decays at once.", 0, 1),
+    Setting("search_backend", str, '"auto", "hybrid", "fts5" or "grep"',
+            "How recall searches: by words and meaning, by words alone, or by reading every note.",
+            choices=("auto", "hybrid", "fts5", "grep")),
+    Setting("search_fusion", str, '"blend" or "rrf"',
+            "How results by words and by meaning are combined into one list.",
+            choices=("blend", "rrf")),
+    Setting("embedder", str, '"co", "sentence-transformers:MODEL" or "PROVIDER:MODEL"',
+            "What turns text into vectors for search by meaning; a provider's model sees your "
+            "notes.", project_may_set=False),
+    Setting("model", str, '"PROVIDER:MODEL", "PROVIDER" or "offline"',
+            "The model you talk to, from gemini, anthropic, openai, ollama or compatible; if "
+            "empty, the first of them that a variable such as GEMINI_API_KEY sets up.",
+            project_may_set=False),
+    Setting("model_base_url", str, "an http or https address",
+            "Where compatible:MODEL answers, such as http://localhost:8000/v1; a key, if it needs "
+            "one, goes into CO_CLI_MODEL_API_KEY and never into a file.", project_may_set=False),
+    Setting("answer_seconds", float, "a number of seconds from 0.1 to 86400",
+            "How long a model may take for one answer, including all its steps; time spent waiting "
+            "for you does not count.", 0.1, 86_400, project_may_set=False),
+    Setting("personality", str, '"finch", "sonnet", "friendly", "professional" or one of your own',
+            "How Co talks; add your own as ~/.config/co-cli/personalities/NAME.md.",
+            project_may_set=False),
+    Setting("log_level", str, '"error", "warning", "info" or "debug"',
+            "How much is written to the log.",
+            choices=("error", "warning", "info", "debug"), project_may_set=False),
 )  # fmt: skip
 
 

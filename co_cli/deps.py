@@ -13,6 +13,7 @@ from co_cli.config import Settings
 from co_cli.errors import CoError, NotFound
 from co_cli.knowledge import Note, Notebook, Shelf
 from co_cli.knowledge.pages import pick
+from co_cli.knowledge.policy import Scope
 from co_cli.knowledge.search.hits import How
 from co_cli.paths import AnyPath
 from co_cli.workspace import Workspace
@@ -109,15 +110,15 @@ class CoDeps:
             raise NotFound(f"there is no memory {ref.strip()[:60]} that you wrote or approved")
         return book, note
 
-    def scope(self, wanted: str | None = None) -> str:
+    def scope(self, wanted: str | None = None) -> Scope:
         """Where a memory goes when nobody says otherwise; CoError for where it may not."""
+        if wanted not in (None, "project", "user"):
+            raise CoError(f"there is no scope {wanted[:40]!r}", hint="Use project or user.")
         usable = self.usable()
         if wanted == "project" and not usable:
             raise CoError("this folder is not trusted, so nothing is saved in it",
                           hint="`co trust` shows what is in it and asks.")  # fmt: skip
-        if wanted not in (None, "project", "user"):
-            raise CoError(f"there is no scope {wanted[:40]!r}", hint="Use project or user.")
-        return wanted or ("project" if usable else "user")
+        return "project" if usable and wanted != "user" else "user"
 
     def came_from(self, *origins: str) -> None:
         """Note what entered the conversation from outside."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+from contextlib import suppress
 from logging.handlers import RotatingFileHandler
 
 from co_cli import paths as folders
@@ -48,14 +49,12 @@ def start(level: str, *, content: bool = False) -> None:
     logger.propagate = False
     _content.setLevel("DEBUG")
     _content.propagate = content
-    logger.addHandler(logging.NullHandler())  # where nothing can be written, nothing is shown
-    path = os.path.join(folders.state_folder(), _NAME)
-    try:
-        disk.make_folder(folders.state_folder(), 0o700)
+    handler: logging.Handler = logging.NullHandler()  # where nothing can be written
+    with suppress(OSError, CoError):
+        path = os.path.join(folders.state_folder(), _NAME)
+        disk.make_folder(os.path.dirname(path), 0o700)
         handler = _Private(path, maxBytes=_LARGEST, backupCount=3, delay=True)
-    except (OSError, CoError):
-        return
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     for old in list(logger.handlers):
         logger.removeHandler(old)
         old.close()

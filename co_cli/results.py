@@ -117,6 +117,17 @@ def saved_json(book: Notebook, saved: Saved) -> dict[str, Any]:
     }
 
 
+def forgotten_json(saved: Saved) -> dict[str, Any]:
+    """That a note was forgotten, for a program and for a model."""
+    back = f"To bring it back: co knowledge restore {saved.ref}"
+    return {
+        "display": f"✓ Forgot memory {saved.ref}: {saved.note.summary}\n{back}",
+        "memory_id": saved.note.id,
+        "ref": saved.ref,
+        "action": saved.action,
+    }
+
+
 def saved_text(book: Notebook, saved: Saved) -> str:
     """What a save did, in words, with what to type next."""
     note, ref = saved.note, saved.ref

@@ -23,7 +23,7 @@ from co_cli.knowledge.purge import Copies, find_copies
 from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.search.scan import holds
 from co_cli.knowledge.shelf import Shelf
-from co_cli.results import plural
+from co_cli.results import forgotten_json, plural
 
 
 @click.command("forget")
@@ -52,17 +52,11 @@ def forget_command(
     else:
         meant = [_described(shelf, " ".join(what), in_user, yes)]
     done = [
-        _purge(book, ref, yes, with_earlier) if purge else _forget(book, ref) for book, ref in meant
+        _purge(book, ref, yes, with_earlier) if purge else forgotten_json(book.forget(ref))
+        for book, ref in meant
     ]
     value = done[0] if len(done) == 1 else done
     tell(as_json, value, "\n".join(one["display"] for one in done))
-
-
-def _forget(book: Notebook, ref: Ref) -> dict[str, Any]:
-    saved = book.forget(ref)
-    back = f"co knowledge restore {saved.ref}"
-    display = f"✓ Forgot memory {saved.ref}: {saved.note.summary}\nTo bring it back: {back}"
-    return {"display": display, "memory_id": saved.note.id, "ref": saved.ref, "action": "forgotten"}
 
 
 def _described(shelf: Shelf, text: str, in_user: bool, yes: bool) -> tuple[Notebook, Ref]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from co_cli.errors import CoError, MovedOn, NotFound
 from co_cli.knowledge.format.note import Note, now, sections, timestamp
 from co_cli.knowledge.pages import MEMORIES, Look, Pages, Problem, Ref, pick
-from co_cli.knowledge.policy import Origins, Policy, Similar
+from co_cli.knowledge.policy import Origins, Policy, Scope, Similar
 from co_cli.knowledge.search.hits import Around, Filters, Hit, How, Recall, Synced
 from co_cli.knowledge.store import Change, Edit, Entry, Store, mark_call
 from co_cli.knowledge.store.files import FolderStore
@@ -43,7 +43,7 @@ class Notebook:
         self,
         store: str | os.PathLike[str] | Store,
         *,
-        scope: str = "project",
+        scope: Scope = "project",
         policy: Policy | None = None,
         clock: Callable[[], datetime] = now,
         how: How = _USUAL,
@@ -51,7 +51,8 @@ class Notebook:
     ) -> None:
         self.store = FolderStore(store) if isinstance(store, str | os.PathLike) else store
         self.root, self.memories = self.store.root, self.store.locate(MEMORIES)
-        self.scope, self.policy, self.clock = scope, policy or Policy(), clock
+        self.scope: Scope = scope
+        self.policy, self.clock = policy or Policy(), clock
         self.prefix = "g" if scope == "user" else ""  # before a number in a reference
         self.how, self.origins = how, origins
         self.pages = Pages(self.store)

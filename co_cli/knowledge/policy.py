@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from co_cli.knowledge.format.note import Note
 
+Scope = Literal["project", "user"]  # whose notebook it is
 Similar = Literal["keep", "update"]  # what becomes of a similar note: both stay, or it is replaced
 
 

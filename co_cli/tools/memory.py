@@ -9,14 +9,14 @@ from os.path import dirname
 from pathlib import Path
 from typing import Any, Protocol
 
-from co_cli import logs, paths, trust
+from co_cli import logs, paths, results, trust
 from co_cli.deps import CoDeps
 from co_cli.knowledge import Note, Notebook, Shelf, lifecycle
 from co_cli.knowledge.format.note import marks, now, slugify, timestamp
 from co_cli.knowledge.plan import Plan
+from co_cli.knowledge.policy import Scope
 from co_cli.knowledge.safety.check import check_text
 from co_cli.knowledge.similarity import same
-from co_cli.results import hit_json, list_text, note_json, recall_text, saved_json
 
 MOST_LISTED = 150  # memories that a model is told of in a list
 _slugify = slugify
@@ -110,7 +110,7 @@ async def save_memory(
         saved.similar = [(note, score) for note, score in saved.similar if note in met]
         deps.came_from(*_outside(met))
         deps.entered(*(mark for note in (saved.note, *met) for mark in marks(note)))
-        result = saved_json(book, saved)
+        result = results.saved_json(book, saved)
         if fresh and (problem := trust.claim(deps.folder(), timestamp(now()))):
             result["display"] += f"\n{problem}"
         return result
@@ -134,12 +134,12 @@ async def _work(ctx: Context, act: Callable[[Shelf], dict[str, Any]]) -> dict[st
     return await asyncio.to_thread(alone)
 
 
-def in_scope(shelf: Shelf, scope: str) -> Notebook:
+def in_scope(shelf: Shelf, scope: Scope) -> Notebook:
     """The notebook of a scope."""
     return shelf.user if scope == "user" else shelf.project
 
 
-def echo(deps: CoDeps, shelf: Shelf, scope: str, text: str) -> tuple[str, dict[str, Any]]:
+def echo(deps: CoDeps, shelf: Shelf, scope: Scope, text: str) -> tuple[str, dict[str, Any]]:
     """The memory of the other notebook that says the same, and what a repetition inherits of it.
 
     Only as far as a model may know of that notebook.
@@ -184,9 +184,9 @@ async def recall_memory(ctx: Context, query: str, max_results: int = 5) -> dict[
         ctx.deps.came_from(*_outside([hit.note for _, hit in found]))
         ctx.deps.entered(*(mark for _, hit in found for mark in marks(hit.note)))
         return {
-            "display": recall_text(query, found),
+            "display": results.recall_text(query, found),
             "count": len(found),
-            "results": [hit_json(book, hit) for book, hit in found],
+            "results": [results.hit_json(book, hit) for book, hit in found],
         }
 
     return await _work(ctx, recall)
@@ -215,12 +215,12 @@ async def list_memories(ctx: Context) -> dict[str, Any]:
         read = [(book, ctx.deps.tellable(book, book.notes())) for book in books]
         shown = [(book, notes) for book, notes in read if notes] or read[:1]
         names = ("id", "ref", "created", "tags", "summary")
-        rows = [note_json(book, note) for book, notes in shown for note in notes]
+        rows = [results.note_json(book, note) for book, notes in shown for note in notes]
         listed = [note for _, notes in shown for note in notes]
         ctx.deps.came_from(*_outside(listed))
         ctx.deps.entered(*(note.mark for note in listed[:MOST_LISTED]))
         return {
-            "display": "\n\n".join(list_text(book, notes) for book, notes in shown),
+            "display": "\n\n".join(results.list_text(book, notes) for book, notes in shown),
             "count": len(rows),
             "memories": [{name: row[name] for name in names} for row in rows],
         }
@@ -245,13 +245,7 @@ async def forget_memory(ctx: Context, ref: str) -> dict[str, Any]:
         saved = book.forget(note, actor="agent", seen=approved.get("seen", ""))
         ctx.deps.came_from(*_outside([saved.note]))
         ctx.deps.entered(saved.note.mark)
-        return {
-            "display": f"✓ Forgot memory {saved.ref}: {saved.note.summary}\n"
-            f"co knowledge restore {saved.ref} brings it back",
-            "ref": saved.ref,
-            "memory_id": saved.note.id,
-            "action": saved.action,
-        }
+        return results.forgotten_json(saved)
 
     return await _work(ctx, forget)
 
@@ -282,7 +276,7 @@ def _next_memory_id(memory_dir: Path | None = None) -> int:
 
 def _search_memories(query: str, memory_dir: Path, max_results: int = 5) -> list[dict[str, Any]]:
     book = _book(memory_dir)
-    return [hit_json(book, hit) for hit in book.recall(query, max_results)]
+    return [results.hit_json(book, hit) for hit in book.recall(query, max_results)]
 
 
 def _check_duplicate(
@@ -301,7 +295,7 @@ def _update_existing_memory(
     entry: MemoryEntry, content: str, tags: list[str] | None = None
 ) -> dict[str, Any]:
     book = _book(entry.path.parent)
-    return saved_json(book, book.consolidate(entry.path.stem, content, tags or []))
+    return results.saved_json(book, book.consolidate(entry.path.stem, content, tags or []))
 
 
 def _decay_memories(
