@@ -33,7 +33,6 @@ TABLE = {
 def knowledge_command(ctx: click.Context, listed: bool, reindex: bool, as_json: bool) -> None:
     """Manage what Co knows. Without a command, list it."""
     if reindex or listed or ctx.invoked_subcommand is None:
-        meant = ["reindex" if reindex else "list"]
-        _, command, _ = knowledge_command.resolve_command(ctx, meant)
+        command = knowledge_command.get_command(ctx, "reindex" if reindex else "list")
         assert command is not None
         ctx.invoke(command, as_json=as_json)
