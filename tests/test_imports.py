@@ -63,7 +63,6 @@ CORE_ORDER = [
     "search",
     "context",
     "plan",
-    "undo",
     "notebook",
     "versions",
     "shelf",
@@ -120,7 +119,7 @@ LATE_IMPORTS_ALLOWED = [
 # What looking at notes never loads: the half of Co that writes, and what costs a millisecond.
 WRITING = (
     "context doctor export importers lifecycle plan purge safety.check safety.hidden_text "
-    "format.rewrite safety.secrets store.writer undo versions"
+    "format.rewrite safety.secrets store.writer versions"
 ).split()
 COSTLY = (
     "asyncio click.shell_completion dataclasses difflib hashlib pathlib rapidfuzz rich "

@@ -21,27 +21,10 @@ if TYPE_CHECKING:
     from co_cli.knowledge.store.memory import MemoryStore
 
 __all__ = [
-    "SIZE_LIMIT",
-    "SIZE_TARGET",
-    "Embedder",
-    "Filters",
-    "FolderStore",
-    "Hit",
-    "How",
-    "ImportItem",
-    "Look",
-    "MemoryStore",
-    "Note",
-    "Notebook",
-    "Plan",
-    "Policy",
-    "Problem",
-    "Recall",
-    "Saved",
-    "Shelf",
-    "Store",
-    "load_internal_knowledge",
-]
+    "SIZE_LIMIT", "SIZE_TARGET", "Embedder", "Filters", "FolderStore", "Hit", "How", "ImportItem",
+    "Look", "MemoryStore", "Note", "Notebook", "Plan", "Policy", "Problem", "Recall", "Saved",
+    "Shelf", "Store", "load_internal_knowledge",
+]  # fmt: skip
 
 _HOMES = {
     "format.note": ("Note",),

@@ -19,65 +19,41 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 def diagnose(book: Notebook) -> list[Problem]:
     """Every problem, each with the file, the line where one is to blame, and the reason."""
     look = book.look()
-    notes = look.notes
-    return [
-        *look.problems,
-        *_twins(book, notes),
-        *_copied(book, notes),
-        *(problem for note in notes for problem in _odd(note)),
-        *_journal(book),
-    ]
+    return [*look.problems, *_odd(book, look.notes), *_journal(book)]
 
 
-def _twins(book: Notebook, notes: list[Note]) -> list[Problem]:
-    count = Counter(note.id for note in notes)
-    return [
-        Problem(
-            note.path,
-            f"has the same number ({note.id}) as {count[note.id] - 1} other file(s); both are kept."
-            f" To give it a new `id`: co knowledge edit {book.prefix}{note.name[:-3]}",
-        )
-        for note in notes
-        if count[note.id] > 1
-    ]
+def _odd(book: Notebook, notes: list[Note]) -> Iterator[Problem]:
+    """What is odd about notes that can be read."""
+    count, copies = Counter(note.id for note in notes), book.copies(notes, notes)
+    for note in notes:
+        if others := count[note.id] - 1:
+            edit = f"co knowledge edit {book.prefix}{note.name[:-3]}"
+            said = f"has the same number ({note.id}) as {others} other file(s); both are kept."
+            yield Problem(note.path, f"{said} To give it a new `id`: {edit}")
+        if note.path in copies:
+            said = f"has a `uid` that belongs to another file ({note.uid})"
+            later = "it gets one of its own when Co next changes it, and you may delete that line"
+            yield Problem(note.path, f"{said}; {later}")
+        if line := has_conflict(note.raw.decode()):
+            yield Problem(note.path, "holds an unresolved merge conflict", line)
+        expires = note.meta.get("expires")
+        if expires and not _DATE.match(str(expires)):
+            yield Problem(note.path, f"`expires` is not a date: {expires}")
 
 
-def _copied(book: Notebook, notes: list[Note]) -> list[Problem]:
-    """Files that have another one's uid, as a copy has."""
-    copies = book.copies(notes, notes)
-    return [
-        Problem(
-            note.path,
-            f"has a `uid` that belongs to another file ({note.uid}); it gets one of its own when "
-            "Co next changes it, and you may delete that line",
-        )
-        for note in notes
-        if note.path in copies
-    ]
-
-
-def _odd(note: Note) -> list[Problem]:
-    found = []
-    if line := has_conflict(note.raw.decode()):
-        found.append(Problem(note.path, "holds an unresolved merge conflict", line))
-    expires = note.meta.get("expires")
-    if expires and not _DATE.match(str(expires)):
-        found.append(Problem(note.path, f"`expires` is not a date: {expires}"))
-    return found
-
-
-def _journal(book: Notebook) -> list[Problem]:
+def _journal(book: Notebook) -> Iterator[Problem]:
     store, path = book.store, book.store.locate(JOURNAL)
-    unread = "a line cannot be read and is passed over"
-    found = [Problem(path, unread, line) for line in store.unreadable_lines()]
+    for line in store.unreadable_lines():
+        yield Problem(path, "a line cannot be read and is passed over", line)
     if store.tail().state == "intent":
-        found.append(Problem(path, "a change is unfinished; the next save settles it"))
+        yield Problem(path, "a change is unfinished; the next save settles it")
     entries = store.entries()
     for entry in entries:
         if entry.state == "cut short" and not _repeated(entry, entries):
-            found.append(Problem(path, f"change {entry.n}, a purge, was cut short; repeat it"))
-        found += [problem for file in entry.files for problem in _kept(book, entry, file)]
-    return found
+            yield Problem(path, f"change {entry.n}, a purge, was cut short; repeat it")
+        for file in entry.files:
+            if reason := _about_kept(book, entry, file):
+                yield Problem(store.locate(file["path"], entry.n), reason)
 
 
 def _repeated(purge: Entry, entries: list[Entry]) -> bool:
@@ -87,25 +63,17 @@ def _repeated(purge: Entry, entries: list[Entry]) -> bool:
     return any(about <= {file["path"] for file in one.files} for one in later)
 
 
-def _kept(book: Notebook, entry: Entry, file: dict[str, Any]) -> Iterator[Problem]:
+def _about_kept(book: Notebook, entry: Entry, file: dict[str, Any]) -> str:
     """What is odd about the previous bytes of one file: gone, or written to since."""
-    name = file["path"]
-    path = book.store.locate(name, entry.n)
+    name, n = file["path"], entry.n
     try:
-        held = disk.digest(book.store.read(name, entry.n))
+        held = disk.digest(book.store.read(name, n))
     except CoError as error:
-        yield Problem(path, str(error))
-        return
+        return str(error)
     if entry.state == "done" and file["before"] not in (None, "purged", held):
         if held is None:
-            yield Problem(path, f"change {entry.n} can no longer be undone: it is gone")
-        else:
-            yield Problem(
-                path,
-                f"was written to after change {entry.n} had put it away; compare it with {name}",
-            )
-    elif entry.state == "rolled back" and file["before"] and held:
-        yield Problem(
-            path,
-            f"somebody saved this while {name} was being changed; compare them, then delete this",
-        )
+            return f"change {n} can no longer be undone: it is gone"
+        return f"was written to after change {n} had put it away; compare it with {name}"
+    if entry.state == "rolled back" and file["before"] and held:
+        return f"somebody saved this while {name} was being changed; compare them, then delete this"
+    return ""

@@ -37,10 +37,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def export_to(book: Notebook, path: str, *, force: bool = False) -> int:
-    """Write every note to a file, whole or not at all; how many there are.
-
-    A link or a device in its place is refused: what it leads to is not what the person named.
-    """
+    """Write every note to a plain file, whole or not at all; how many there are."""
     if disk.is_link(path):
         hint = f"Name the file it leads to: {os.path.realpath(path)}"
         raise CoError(f"{path} is a symbolic link", hint=hint)

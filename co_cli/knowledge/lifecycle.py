@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from co_cli.errors import RefusedText
 from co_cli.knowledge.format.note import Note, Part, sections, timestamp
 from co_cli.knowledge.policy import Policy
 from co_cli.knowledge.replacement import replaced
+from co_cli.knowledge.search.hits import Around
 from co_cli.knowledge.similarity import key, longest_word
 
 SIGNALS = ("preference", "correction", "decision", "context", "pattern")
@@ -24,34 +25,27 @@ _COUNT = re.compile(r"^\d+(?= older memor)")
 _SPAN = re.compile(r"(\d{1,5})([dwmy])\Z")
 
 
-class Verdict(NamedTuple):
-    """What a text is beside the notes there are: *same* as one, *similar* to some, or *distinct*.
+def judge(
+    text: str, around: Around, threshold: float
+) -> tuple[Note | None, list[tuple[Note, float]]]:
+    """The note that says the same, if any; else the notes that are similar, each with its score.
 
-    A similar note below the threshold is about the same matter and may be out of date.
-    """
-
-    match: Note | None = None
-    similar: Sequence[tuple[Note, float]] = ()
-
-
-def judge(text: str, notes: Iterable[Note], near: Iterable[Note], threshold: float) -> Verdict:
-    """Same as one of `notes`, similar to some of those `near`, or distinct.
-
-    A similar note is never changed without a person's word.
+    One below the threshold is about the same matter and may be out of date. No similar note is
+    changed without a person's word.
     """
     said, longest = key(text), longest_word(text).lower()
-    for note in notes:
+    for note in around.same:
         body = note.body
         if (not body.isascii() or longest in body.lower()) and key(body) == said:
-            return Verdict(note)
-    others = {note.path: note for note in near if not note.consolidated}.values()
+            return note, []
+    others = {note.path: note for note in around.near if not note.consolidated}.values()
     alike = [note for note in others if _may_reach(note.body, text, threshold)]
     scored = [(note, similarity(note.body, text)) for note in alike]
     similar = sorted((pair for pair in scored if pair[1] >= threshold), key=lambda pair: -pair[1])
     met = [note for note, _ in similar]
     matter = replaced(text, [note for note in others if note not in met])
     scored = [(note, similarity(note.body, text)) for note in matter]
-    return Verdict(similar=[*similar, *(pair for pair in scored if pair[1] < _ALIKE)])
+    return None, [*similar, *(pair for pair in scored if pair[1] < _ALIKE)]
 
 
 def similarity(old: str, new: str) -> float:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _USUAL, _EVERY = How(), Filters()
 _FEW = 200  # notes that a save reads rather than ask the index
 _TRIES = 5
+_Progress = Callable[[int, int], None] | None
 _T = TypeVar("_T")
 _Done = TypeVar("_Done")
 
@@ -69,10 +70,7 @@ class Notebook:
         fusion: str = "blend",
         embedder: Callable[[], Embedder] | None = None,
     ) -> Self:
-        """The notebook in this knowledge folder, with the command's defaults.
-
-        With `watch`, for a process that lives long, the kernel tells which files change.
-        """
+        """The notebook in a folder; for a long life, with `watch` the kernel tells what changes."""
         return cls(folder, how=How(backend, fusion, embedder, watch))
 
     def close(self) -> None:
@@ -129,10 +127,7 @@ class Notebook:
         return self.pages.archived()
 
     def copies(self, notes: Iterable[Note], among: Sequence[Note] = ()) -> set[str]:
-        """The paths of the notes that share a uid with one of these and copied it.
-
-        `among` are all notes, if they were just read.
-        """
+        """The paths of notes that copied the uid of one of these; `among` is all notes, if read."""
         uids = {str(uid) for note in notes if (uid := note.meta.get("uid"))}
         if not uids:
             return set()
@@ -182,11 +177,7 @@ class Notebook:
         )
 
     def sync(
-        self,
-        *,
-        anew: bool = False,
-        closely: bool = False,
-        progress: Callable[[int, int], None] | None = None,
+        self, *, anew: bool = False, closely: bool = False, progress: _Progress = None
     ) -> Synced:
         """Bring the index up to date now, or build it anew; recall does so by itself.
 
@@ -337,10 +328,7 @@ class Notebook:
         return self._do(actor, lambda draft: draft.consolidate(self.find(ref), text, tags, {}))
 
     def forget(self, ref: Ref, *, actor: str = "cli", seen: str = "") -> Saved:
-        """Archive a note; a protected one is refused.
-
-        `seen` is the digest of the note that a person agreed to lose: any other raises MovedOn.
-        """
+        """Archive a note, unless it is protected, or not the one with the digest `seen`."""
         return self._do(actor, lambda draft: draft.forget(ref, seen))
 
     def protect(self, ref: Ref, *, on: bool = True, actor: str = "cli") -> Saved:
@@ -381,15 +369,12 @@ class Notebook:
     def plan_import(
         self, items: Iterable[ImportItem], *, context: bytes | None = None, actor: str = "import"
     ) -> ImportPlan:
-        """Plan notes for texts from elsewhere, without those known already or not storable.
-
-        `context` is the new content of context.md, if the import brings any.
-        """
+        """Plan notes for texts from elsewhere, and what context.md will hold if they add to it."""
         return self._draft(actor).bring_in(items, context)
 
     def undo(self, n: int = 0, *, actor: str = "cli") -> Entry:
         """Take change `n` back, or the last one that stands; refused when a file has moved on."""
-        from co_cli.knowledge.undo import plan_undo
+        from co_cli.knowledge.plan import plan_undo
 
         at = timestamp(self.clock())
         done = self._agree(lambda: plan_undo(self.store, n, actor, at), self.store.commit)

@@ -20,12 +20,13 @@ from co_cli.knowledge.pages import MEMORIES, Look, Problem, Ref, called, named, 
 from co_cli.knowledge.policy import Policy, Similar
 from co_cli.knowledge.safety import check
 from co_cli.knowledge.search.hits import Around
-from co_cli.knowledge.store import Change, Edit, Entry, Store, disk, mark
+from co_cli.knowledge.store import Change, Edit, Entry, Store, disk, mark, previous
 
 Action = Literal[
     "created", "related", "updated", "consolidated", "merged", "edited", "decayed",
     "forgotten", "restored", "protected", "unprotected", "unchanged",
 ]  # fmt: skip
+_Fields = Mapping[str, Any]  # of a header
 
 
 class Book(Protocol):
@@ -130,7 +131,7 @@ class Draft:
         self.edits: list[Edit] = []
         self.high, self.over = 0, look.tail.over
 
-    def add(self, text: str, tags: list[str], fields: Mapping[str, Any]) -> Note:
+    def add(self, text: str, tags: list[str], fields: _Fields) -> Note:
         """A new note with the next number."""
         number = self.high = self.high + 1 if self.high else self.look.next_id()
         meta: dict[str, Any] = {
@@ -186,21 +187,16 @@ class Draft:
     # The verbs, which `Notebook` describes
 
     def save(
-        self,
-        around: Around,
-        text: str,
-        tags: list[str],
-        similar: Similar,
-        fields: Mapping[str, Any],
+        self, around: Around, text: str, tags: list[str], similar: Similar, fields: _Fields
     ) -> Plan:
         """What saving a checked text does: same, similar or distinct, and whether notes decay."""
         book, policy = self.book, self.book.policy
-        verdict = lifecycle.judge(text, around.same, around.near, policy.threshold)
-        if verdict.match is not None:
-            return self.consolidate(verdict.match, text, tags, fields)
+        same, close = lifecycle.judge(text, around, policy.threshold)
+        if same is not None:
+            return self.consolidate(same, text, tags, fields)
         action: Action = "created"
         replaced, links = None, {}
-        met = [note for note, _ in verdict.similar]
+        met = [note for note, _ in close]
         # What a person says beside a note from outside is theirs; a model may just echo it.
         echoed = met if self.actor == "agent" else []
         if met and similar == "update":
@@ -211,7 +207,7 @@ class Draft:
         elif met:
             action, links = "related", {"related": self.links(met)}
         note = self.add(text, tags, {**fields, **lifecycle.inherited(echoed), **links})
-        saved = Saved(action, note, book.ref(note), list(verdict.similar), replaced=replaced)
+        saved = Saved(action, note, book.ref(note), close, replaced=replaced)
         count = around.total - (replaced is not None)
         if count == policy.max_count and replaced is None:  # this save crosses the limit
             notes = self.look.notes or book.look().notes
@@ -221,7 +217,7 @@ class Draft:
         self.over = count >= policy.max_count
         return Plan(self.change("update" if replaced else "save"), saved)
 
-    def consolidate(self, old: Note, text: str, tags: list[str], fields: Mapping[str, Any]) -> Plan:
+    def consolidate(self, old: Note, text: str, tags: list[str], fields: _Fields) -> Plan:
         saved = Saved("consolidated", old, self.book.ref(old), reworded=text != old.body)
         if old.protected:
             return Plan(None, saved)
@@ -342,3 +338,41 @@ class Draft:
             if f"{MEMORIES}/{note.name}" in made and similarity.same(note.body, text):
                 return Saved("created", note, self.book.ref(note), change=done.n)
         return None
+
+
+def plan_undo(store: Store, n: int, actor: str, at: str) -> Change:
+    """The change that takes back change `n`, or with 0 the last one that still stands."""
+    basis = store.tail().settled
+    entries = [entry for entry in store.entries() if entry.state == "done"]
+    undone: set[int] = set()
+    for entry in reversed(entries):
+        if entry.undoes and entry.n not in undone:
+            undone.add(entry.undoes)
+    if n in undone:
+        raise MovedOn(f"change {n} is undone already")
+    standing = {e.n: e for e in entries if e.n not in undone and (n or not e.undoes)}
+    found = standing.get(n or next(reversed(standing), 0))
+    if found is None:
+        what = f"there is no change {n} to undo" if n else "there is nothing to undo"
+        raise NotFound(what, hint="`co knowledge log` shows what happened.")
+    if not _is_undoable(found):
+        others = [e.n for e in standing.values() if _is_undoable(e)]
+        hint = f"The one before it: co knowledge undo {others[-1]}" if others else ""
+        raise NotFound(f"change {found.n} ({found.op}) was purged or is a purge", hint=hint)
+    edits = tuple(_back(store, found.n, file) for file in found.files)
+    return Change("undo", actor, at, basis, edits, undoes=found.n)
+
+
+def _back(store: Store, n: int, file: dict[str, Any]) -> Edit:
+    present = store.read(file["path"])
+    if disk.digest(present) != file["after"]:
+        hint = "Nothing was changed. Edit the file by hand, or undo the newer change first."
+        raise MovedOn(f"{file['path']} has changed since change {n}", hint=hint)
+    before = None if file["before"] is None else previous(store, n, file)
+    return Edit(file["path"], present, before)
+
+
+def _is_undoable(entry: Entry) -> bool:
+    """Whether anything is left to go back to."""
+    sides = [file[side] for file in entry.files for side in ("before", "after")]
+    return bool(sides) and "purged" not in sides

@@ -62,10 +62,7 @@ class Copies:
 
 
 def find_copies(book: Notebook, ref: Ref, *, earlier: bool = False) -> Copies:
-    """Where a note is: its file, the archive, and the summaries that decay made of it.
-
-    With `earlier`, also what it was made from or replaced.
-    """
+    """Where a note is: in its file, the archive and summaries; `earlier` takes what it replaced."""
     known, entries = lineages(book), book.store.entries()
     named = _named(book, ref, known)
     note = named.latest if named else None

@@ -148,10 +148,9 @@ def echo(deps: CoDeps, shelf: Shelf, scope: Scope, text: str) -> tuple[str, dict
     if other.scope == "project" and not deps.usable():
         return "", {}
     _, around = other.around(text)
-    found = lifecycle.judge(text, around.same, around.near, other.policy.threshold)
-    same = [found.match] if found.match else []
-    known = deps.tellable(other, [*same, *(note for note, _ in found.similar)])
-    return other.ref(same[0]) if same else "", lifecycle.inherited(known)
+    same, close = lifecycle.judge(text, around, other.policy.threshold)
+    known = deps.tellable(other, [same] if same else [note for note, _ in close])
+    return other.ref(same) if same else "", lifecycle.inherited(known)
 
 
 async def recall_memory(ctx: Context, query: str, max_results: int = 5) -> dict[str, Any]:

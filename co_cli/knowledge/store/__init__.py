@@ -132,22 +132,13 @@ class Store(Protocol):
         """The notes of a folder, each with a signature that differs once its bytes may differ."""
 
     def signature(self, path: str, *, settled: bool = False) -> int:
-        """A file's signature now; 0 when there is no file.
-
-        With `settled`, also 0 as long as one more edit could leave it unchanged.
-        """
+        """A file's signature, 0 for no file; with `settled`, also while an edit might not show."""
 
     def read(self, path: str, n: int = 0) -> bytes | None:
-        """A file's bytes, or those that change `n` keeps of it; None when there are none.
-
-        FormatError when it is not a file that Co reads.
-        """
+        """A file's bytes, or what change `n` keeps of it; FormatError for what Co does not read."""
 
     def read_signed(self, path: str) -> tuple[bytes, int]:
-        """A file's bytes and its `settled` signature.
-
-        FileNotFoundError when there is no file, FormatError as for `read`.
-        """
+        """A file's bytes and `settled` signature, or FileNotFoundError, or FormatError as above."""
 
     # The journal
 

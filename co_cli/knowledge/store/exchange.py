@@ -67,10 +67,7 @@ def drop(path: str, wanted: str | None) -> None:
 
 
 def settled(path: str) -> str | None:
-    """The digest of a file that was moved, once whoever had it open has finished writing.
-
-    A word instead of a digest if it stays open.
-    """
+    """The digest of a moved file, once nobody is writing to it; a word if somebody goes on."""
     deadline = time.monotonic() + PATIENCE
     while _is_open_for_writing(path):
         if time.monotonic() > deadline:

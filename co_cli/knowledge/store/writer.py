@@ -129,10 +129,7 @@ class Writer:
             self._roll_back(entry)
 
     def _files(self, entry: Entry) -> list[tuple[dict[str, Any], str, str]]:
-        """The files of a change, where each is, and where its previous bytes are kept.
-
-        What a link leads to is none of ours.
-        """
+        """The files of a change, where each is and where its old bytes are; none behind a link."""
         locate = self.store.locate
         files = [
             (file, locate(file["path"]), locate(file["path"], entry.n)) for file in entry.files
