@@ -228,15 +228,13 @@ def described(paths: Iterable[str]) -> list[str]:
 def remove(paths: Iterable[str]) -> int:
     """Remove these whole, because an answer or a summary may say the same in other words."""
     gone = 0
-    try:
+    with disk.in_words():
         for path in paths:
             with suppress(FileNotFoundError):
                 os.unlink(path)
                 gone += 1
         if gone:
             disk.sync_folder(_folder())
-    except OSError as error:
-        raise disk.trouble(error) from error
     return gone
 
 
@@ -248,26 +246,22 @@ def _private_folder() -> str:
     """The folder, made if need be, for its owner alone."""
     disk.make_folder(folders.state_folder(), 0o700)
     disk.make_folder(_folder(), 0o700)
-    fd = os.open(_folder(), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    with disk.opened(_folder(), flags) as fd:
         if stat.S_IMODE(os.fstat(fd).st_mode) != 0o700:
             os.fchmod(fd, 0o700)
-    finally:
-        os.close(fd)
     return _folder()
 
 
 def files() -> list[tuple[str, float]]:
     """Every transcript and the time of its last line, newest first; no links, no other names."""
     folder, found = _folder(), []
-    try:
+    with disk.in_words():
         for name in filter(_NAME.fullmatch, disk.list_names(folder)):
             with suppress(FileNotFoundError):
                 info = os.lstat(os.path.join(folder, name))
                 if stat.S_ISREG(info.st_mode):
                     found.append((os.path.join(folder, name), info.st_mtime))
-    except OSError as error:
-        raise disk.trouble(error) from error
     return sorted(found, key=lambda one: (one[1], one[0]), reverse=True)
 
 

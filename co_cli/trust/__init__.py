@@ -270,12 +270,10 @@ def _is_entry(found: Any) -> bool:
 @contextmanager
 def _editing() -> Iterator[tuple[_Folders, str]]:
     """Hold the list's lock; the disk's refusals come out in words."""
-    try:
+    with disk.in_words():
         disk.make_folder(_kept_folder(), 0o700)
         with disk.locked(os.path.join(paths.user_folder(), ".trust.lock")):
             yield _load()
-    except OSError as error:
-        raise disk.trouble(error) from error
 
 
 def _save(listed: _Folders, problem: str) -> str:

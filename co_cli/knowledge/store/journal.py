@@ -21,22 +21,20 @@ _MAX_TAIL = 8 * 1024 * 1024
 def _entry(line: bytes) -> Entry | None:
     """A journal line, or None when it is torn, foreign, or names a path outside the notes."""
     try:
-        found = json.loads(line)
-        entry = Entry(**found)
+        entry = Entry(**json.loads(line))
         numbers = (entry.n, entry.high, entry.undoes)
         words = (entry.state, entry.op, entry.actor, entry.at, entry.call)
-        if any(type(number) is not int or not 0 <= number < MAX_NUMBER for number in numbers):
-            return None
-        if not all(isinstance(word, str) for word in words) or type(entry.over) is not bool:
-            return None
         sides = [file[side] for file in entry.files for side in ("before", "after")]
-        if not all(isinstance(side, str | None) for side in sides):
-            return None
-        if not all(re.fullmatch(_PATH, file["path"]) for file in entry.files):
-            return None
+        fits = (
+            all(type(number) is int and 0 <= number < MAX_NUMBER for number in numbers)
+            and all(isinstance(word, str) for word in words)
+            and type(entry.over) is bool
+            and all(isinstance(side, str | None) for side in sides)
+            and all(re.fullmatch(_PATH, file["path"]) for file in entry.files)
+        )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
-    return entry
+    return entry if fits else None
 
 
 def _line(entry: Entry) -> str:
