@@ -148,7 +148,7 @@ def test_g1_a_forgotten_note_is_safe_in_the_archive_before_its_name_is_gone(
 
 
 def test_g2_a_reader_never_sees_a_missing_or_torn_note(book: Notebook, tmp_path: Path) -> None:
-    """Red when `disk.replace` writes in place, or removes the old file before the new is there."""
+    """Red when `exchange.swap` writes in place, or removes the old file before the new is there."""
     note = book.remember("User prefers tea " + "x" * 5000).note
     versions = {note.raw, book.protect(1).note.raw, book.protect(1, on=False).note.raw}
     stop = tmp_path / "stop"

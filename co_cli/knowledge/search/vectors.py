@@ -65,7 +65,7 @@ class Vectors:
         with disk.locked(self.path):
             kept = dict(self._rows(self._mapped()))
             rows = self._packed(row for row in kept.items() if row[0] in wanted)
-            disk.replace(self.path, self._head + rows)
+            disk.put(self.path, self._head + rows)
 
     def _packed(self, rows: Iterable[tuple[bytes, bytes]]) -> bytes:
         return b"".join(self._row.pack(key, v, zlib.crc32(key + v)) for key, v in rows)

@@ -180,21 +180,17 @@ def move(old: str, new: str) -> None:
         os.unlink(old)
 
 
-def replace(path: str, data: bytes) -> None:
-    """Swap a file's content in one step, keeping its mode."""
-    mode = stat.S_IMODE(os.stat(path, follow_symlinks=False).st_mode)
-    with staged(os.path.dirname(path), data, mode) as temp:
-        os.chmod(temp, mode)
-        os.replace(temp, path)
-
-
 def put(path: str, data: bytes) -> None:
-    """Create or replace a file durably, folder included."""
+    """Create a file durably, or swap its content in one step and keep its mode."""
+    folder = os.path.dirname(path)
     if os.path.lexists(path):
-        replace(path, data)
+        mode = stat.S_IMODE(os.lstat(path).st_mode)
+        with staged(folder, data, mode) as temp:
+            os.chmod(temp, mode)
+            os.replace(temp, path)
     else:
         create(path, data)
-    sync_folder(os.path.dirname(path))
+    sync_folder(folder)
 
 
 def digest_of(path: str) -> str | None:

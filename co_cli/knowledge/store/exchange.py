@@ -23,7 +23,7 @@ def swap(path: str, data: bytes, kept: str, before: str | None) -> None:
     Where the system can exchange two names in one step, `kept` then holds whatever was there,
     an edit made a moment ago included. Elsewhere a file that differs from `before` stays.
     """
-    mode = stat.S_IMODE(os.stat(path, follow_symlinks=False).st_mode)
+    mode = stat.S_IMODE(os.lstat(path).st_mode)
     with disk.staged(os.path.dirname(kept), data, mode) as temp:
         os.rename(temp, kept)
     os.chmod(kept, mode)
@@ -32,7 +32,7 @@ def swap(path: str, data: bytes, kept: str, before: str | None) -> None:
         _keep(path, kept)
         disk.sync_folder(os.path.dirname(kept))
         if disk.digest_of(path) == before:
-            disk.replace(path, data)
+            disk.put(path, data)
 
 
 def put_back(kept: str, path: str, ours: str | None) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from co_cli import paths
 from co_cli.errors import CoError
 from co_cli.knowledge.store import JOURNAL, Change, Entry, disk, is_note
-from co_cli.knowledge.store.journal import MAX_NUMBER, JournalFile
+from co_cli.knowledge.store.journal import JournalFile
 
 if TYPE_CHECKING:
     from co_cli.knowledge.store.writer import Writer
@@ -54,10 +54,10 @@ class FolderStore:
         """Where change `n` keeps previous bytes."""
         return os.path.join(self.archive, f"{n:06d}")
 
-    def kept_numbers(self) -> list[int]:
-        """The numbers of the archive's folders."""
-        names = [name for name in disk.list_names(self.archive) if name.isdecimal()]
-        return [int(name) for name in names if len(name) < len(str(MAX_NUMBER))]
+    def kept_folders(self) -> list[tuple[int, str]]:
+        """The archive's folders, oldest first, each with the number that its name begins with."""
+        found = [m for m in map(_NUMBER.match, disk.list_names(self.archive)) if m]
+        return sorted((int(m[0]), os.path.join(self.archive, m.string)) for m in found)
 
     def link_to(self, folder: str) -> str:
         """The link on the way from the notebook to this folder; empty when there is none."""
@@ -118,19 +118,16 @@ class FolderStore:
         self.refuse_links(self.archive)
         if last := self.journal.last():
             return last
-        return Entry(max((n for n in self.kept_numbers() if n < 10**9), default=0), "done", 0)
+        numbers = (n for n, _ in self.kept_folders() if n < 10**9)
+        return Entry(max(numbers, default=0), "done", 0)
 
     def kept(self) -> Iterator[tuple[int, str, bytes]]:
         """Every memory in the archive, oldest first; no link is followed."""
-        found = [m for m in map(_NUMBER.match, disk.list_names(self.archive)) if m]
-        for match in sorted(found, key=lambda match: int(match[0])):
-            folder = os.path.join(self.archive, match.string)
-            if os.path.islink(folder):
-                continue
-            for name in sorted(disk.list_names(os.path.join(folder, "memories"))):
-                where = os.path.join(folder, "memories", name)
+        for n, folder in self.kept_folders():
+            memories = os.path.join(folder, "memories")
+            for name in [] if self.link_to(memories) else sorted(disk.list_names(memories)):
                 with suppress(CoError, FileNotFoundError):
-                    yield int(match[0]), where, disk.read_bytes(where)
+                    yield n, os.path.join(memories, name), disk.read_bytes(f"{memories}/{name}")
 
     def settle(self) -> tuple[Entry, str]:
         tail = self.tail()

@@ -67,8 +67,9 @@ class Writer:
         """
         if n + 1 < MAX_NUMBER and not disk.exists(self.store.kept_folder(n + 1)):
             return n + 1
-        entries = (entry.n for entry in self.store.entries())
-        taken = sorted({0, *self.store.kept_numbers(), *entries})
+        numbers = {entry.n for entry in self.store.entries()}
+        numbers |= {number for number, _ in self.store.kept_folders() if number < MAX_NUMBER}
+        taken = sorted({0, *numbers})
         gaps = zip(taken, [*taken[1:], MAX_NUMBER], strict=True)
         return max(gaps, key=lambda gap: gap[1] - gap[0])[0] + 1
 
