@@ -24,6 +24,7 @@ ORDER = [
     "trust",
     "providers.registry",
     "providers.trouble",
+    "providers.models",
     "providers.embedders",
     "workspace",
     "deps",

@@ -8,26 +8,23 @@ from __future__ import annotations
 import asyncio
 import os
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from math import isfinite
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 from urllib.parse import urlsplit
 
 from co_cli.config import OWN_EMBEDDER
 from co_cli.errors import CoError, EmbedderUnavailable
 from co_cli.knowledge.meaning.encoders import Embedder, built_in
 from co_cli.providers import registry
-from co_cli.providers.registry import PROVIDERS, Choice
+from co_cli.providers.models import connect
+from co_cli.providers.registry import Choice
 from co_cli.providers.trouble import explain
 
-if TYPE_CHECKING:
-    from pydantic_ai.providers import Provider
-
 Purpose = Literal["document", "query"]
-Ask = Callable[[list[str], Purpose], list[Sequence[float]]]
 
 BATCH = 64
 SECONDS = {"document": 60.0, "query": 10.0}  # for one batch, retries included
@@ -42,11 +39,10 @@ def choose(spec: str) -> Embedder:
     choice = Choice(spec, "", _SWITCH, switch=_SWITCH)
     with _told_plainly(choice):
         provider, name = registry.parse(spec, "embedder", "embedder")
-        if not name or (provider in PROVIDERS and not PROVIDERS[provider].embeds):
+        if not name or not registry.offers(provider, "embedder"):
             raise registry.unknown(spec, "embedder", "embedder")
-        url = registry.address(provider, os.environ) if provider in PROVIDERS else ""
-        choice = choice._replace(provider=provider, name=name, base_url=url)
-    return _of_provider(choice, spec)
+        url = registry.address(provider, os.environ)
+    return _Provided(choice._replace(provider=provider, name=name, base_url=url))
 
 
 def signed_bytes(values: Sequence[float]) -> bytes:
@@ -58,13 +54,21 @@ def signed_bytes(values: Sequence[float]) -> bytes:
     return array("b", [round(value * scale) for value in values]).tobytes()
 
 
-class _Floats:
-    """An embedder over a function that answers with floats; the answers are checked."""
+class _Provided:
+    """An embedder of a provider's, through the agent framework; its answers are checked."""
 
-    def __init__(self, name: str, choice: Choice, ask: Ask) -> None:
-        self.name = name
-        self._choice, self._ask = choice, ask
-        self._dim = 0
+    def __init__(self, choice: Choice) -> None:
+        with _told_plainly(choice):
+            from pydantic_ai.embeddings import Embedder as Client
+            from pydantic_ai.embeddings import infer_embedding_model
+
+            provider = connect(choice, os.environ)
+            name = f"{choice.known.known_as or choice.provider}:{choice.name}"
+            model = infer_embedding_model(name, provider_factory=lambda _name: provider)
+            self._provider, self._client = provider, Client(model)
+        self._host = urlsplit(model.base_url or "").netloc.rpartition("@")[2]
+        self.name = f"{choice}@{self._host}" if self._host else str(choice)
+        self._choice, self._one_at_a_time, self._dim = choice, Lock(), 0
 
     @property
     def dim(self) -> int:
@@ -81,9 +85,26 @@ class _Floats:
 
     def _vectors(self, texts: Sequence[str], purpose: Purpose) -> list[bytes]:
         asked = [text for text in texts if text.strip()]
-        with _told_plainly(self._choice):
-            found = iter([self._checked(value) for value in self._ask(asked, purpose)])
-        return [next(found) if text.strip() else bytes(self.dim) for text in texts]
+        with _told_plainly(self._choice), self._one_at_a_time:
+            pool = ThreadPoolExecutor(1)  # the caller's own thread may have a running loop
+            try:
+                found = pool.submit(lambda: asyncio.run(self._ask(asked, purpose))).result()
+            finally:
+                pool.shutdown(wait=False)
+            vectors = iter([self._checked(values) for values in found])
+        return [next(vectors) if text.strip() else bytes(self.dim) for text in texts]
+
+    async def _ask(self, texts: list[str], purpose: Purpose) -> list[Sequence[float]]:
+        vectors: list[Sequence[float]] = []
+        async with self._provider:
+            for at in range(0, len(texts), BATCH):
+                batch = texts[at : at + BATCH]
+                async with asyncio.timeout(SECONDS[purpose] if self._host else None):
+                    found = (await self._client.embed(batch, input_type=purpose)).embeddings
+                if len(found) != len(batch):
+                    raise ValueError(f"{len(found)} vectors for {len(batch)} texts")
+                vectors += found
+        return vectors
 
     def _checked(self, values: Sequence[float]) -> bytes:
         vector = signed_bytes(values)
@@ -91,58 +112,6 @@ class _Floats:
             raise ValueError(f"{len(vector)} values, not {self._dim or 'a vector'}")
         self._dim = len(vector)
         return vector
-
-
-def _connect(choice: Choice, spec: str) -> Provider[Any]:
-    """The provider, with the key and the address that a model of its would get."""
-    from pydantic_ai.providers import infer_provider, infer_provider_class
-
-    named = choice.known.known_as or choice.provider
-    try:
-        provider: Any = infer_provider_class(named)
-    except ValueError as error:
-        raise registry.unknown(spec, "embedder", "embedder") from error
-    key = registry.key(choice, os.environ)
-    if not choice.base_url:
-        return infer_provider(named)
-    found: Provider[Any] = provider(base_url=choice.base_url, api_key=key or "none")
-    return found
-
-
-def _of_provider(choice: Choice, spec: str) -> Embedder:
-    """A model behind pydantic-ai."""
-    with _told_plainly(choice):
-        from pydantic_ai.embeddings import Embedder as Client
-        from pydantic_ai.embeddings import infer_embedding_model
-
-        provider = _connect(choice, spec)
-        name = f"{choice.known.known_as or choice.provider}:{choice.name}"
-        model = infer_embedding_model(name, provider_factory=lambda _name: provider)
-        client = Client(model)
-        host = urlsplit(model.base_url or "").netloc.rpartition("@")[2]
-    one_at_a_time = Lock()
-
-    async def answer(texts: list[str], purpose: Purpose) -> list[Sequence[float]]:
-        vectors: list[Sequence[float]] = []
-        async with provider:
-            for at in range(0, len(texts), BATCH):
-                batch = texts[at : at + BATCH]
-                async with asyncio.timeout(SECONDS[purpose] if host else None):
-                    found = (await client.embed(batch, input_type=purpose)).embeddings
-                if len(found) != len(batch):
-                    raise ValueError(f"{len(found)} vectors for {len(batch)} texts")
-                vectors += found
-        return vectors
-
-    def ask(texts: list[str], purpose: Purpose) -> list[Sequence[float]]:
-        with one_at_a_time:  # in a thread of its own: the caller's may have a running loop
-            pool = ThreadPoolExecutor(1)
-            try:
-                return pool.submit(lambda: asyncio.run(answer(texts, purpose))).result()
-            finally:
-                pool.shutdown(wait=False)
-
-    return _Floats(f"{choice}@{host}" if host else str(choice), choice, ask)
 
 
 @contextmanager

@@ -5,7 +5,8 @@ Loads no provider's library before a model of it is built. Knows no agent and no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -14,11 +15,9 @@ from co_cli.providers import registry
 from co_cli.providers.registry import PROVIDERS, Choice, Unavailable
 
 if TYPE_CHECKING:
-    from httpx2 import AsyncClient
     from pydantic_ai.models import Model
+    from pydantic_ai.providers import Provider
     from pydantic_ai.settings import ModelSettings
-
-__all__ = ["build", "choose"]
 
 SECONDS = 120.0  # without a byte of an answer; for connecting, the framework's clients wait 5
 
@@ -60,8 +59,8 @@ def _sign(provider: str, settings: Settings, env: Mapping[str, str]) -> str:
 
 def _named(text: str, source: str, settings: Settings, env: Mapping[str, str]) -> Choice:
     provider, name = registry.parse(text, source, "model")
-    if provider == "offline" and not name:
-        return Choice("offline", "", source)
+    if (provider, name) == ("offline", ""):
+        return Choice(provider, name, source)
     if not registry.offers(provider, "model"):
         raise registry.unknown(text, source, "model")
     url = registry.address(provider, env, settings.model_base_url)
@@ -72,15 +71,10 @@ def build(choice: Choice, env: Mapping[str, str]) -> Model[Any]:
     """The model to talk to; only its own provider's library is loaded."""
     if choice.provider == "offline":
         raise Unavailable("there is no model to talk to offline", hint=registry.CHOICES["model"])
-    key = registry.key(choice, env)
-    makers: dict[str, Callable[[Choice, str, AsyncClient], Model[Any]]] = {
-        "gemini": _gemini,
-        "anthropic": _anthropic,
-    }
     try:
         from co_cli.providers.bounds import client
 
-        return makers.get(choice.provider, _openai)(choice, key, client(SECONDS))
+        return _model(choice, connect(choice, env, http_client=client(SECONDS)))
     except ImportError as error:
         raise registry.missing_package(choice) from error
     except (OSError, ValueError) as error:  # a certificate or proxy that the library cannot use
@@ -90,46 +84,43 @@ def build(choice: Choice, env: Mapping[str, str]) -> Model[Any]:
         ) from error
 
 
-def _settings() -> ModelSettings:
-    # The libraries wait as long as a provider tells them to; whoever asks is told at once instead.
-    return {"timeout": SECONDS, "max_retries": 0}
+def connect(choice: Choice, env: Mapping[str, str], **more: Any) -> Provider[Any]:
+    """The framework's provider, with its key and address, as models and embedders have them."""
+    if choice.provider == "compatible":
+        from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+
+        found: Any = partial(OpenAICompatibleProvider, "compatible")
+    else:
+        from pydantic_ai.providers import infer_provider_class
+
+        found = infer_provider_class(choice.known.known_as or choice.provider)
+    key = registry.key(choice, env)
+    if choice.base_url:
+        more |= {"base_url": choice.base_url, "api_key": key or "none"}
+    provider: Provider[Any] = found(**more)
+    return provider
 
 
-def _gemini(choice: Choice, key: str, http: AsyncClient) -> Model[Any]:
-    from pydantic_ai.models.google import GoogleModel
-    from pydantic_ai.providers.google import GoogleProvider
-
-    provider = GoogleProvider(api_key=key, base_url=choice.base_url, http_client=http)
-    return GoogleModel(choice.name, provider=provider, settings=_settings())
-
-
-def _anthropic(choice: Choice, key: str, http: AsyncClient) -> Model[Any]:
-    from pydantic_ai.models.anthropic import AnthropicModel
-    from pydantic_ai.providers.anthropic import AnthropicProvider
-
-    provider = AnthropicProvider(api_key=key, base_url=choice.base_url, http_client=http)
-    return AnthropicModel(choice.name, provider=provider, settings=_settings())
-
-
-def _openai(choice: Choice, key: str, http: AsyncClient) -> Model[Any]:
+def _model(choice: Choice, provider: Provider[Any]) -> Model[Any]:
     """OpenAI's newer models take tools in its Responses API only; all others have the older."""
+    # The libraries wait as long as a provider tells them to; whoever asks is told at once instead.
+    settings: ModelSettings = {"timeout": SECONDS, "max_retries": 0}
+    if choice.provider == "gemini":
+        from pydantic_ai.models.google import GoogleModel
+
+        return GoogleModel(choice.name, provider=provider, settings=settings)
+    if choice.provider == "anthropic":
+        from pydantic_ai.models.anthropic import AnthropicModel
+
+        return AnthropicModel(choice.name, provider=provider, settings=settings)
     from pydantic_ai.models.ollama import OllamaModel
     from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
     from pydantic_ai.profiles.openai import OpenAIModelProfile
-    from pydantic_ai.providers.ollama import OllamaProvider
-    from pydantic_ai.providers.openai import OpenAIProvider
-    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
-    name, url, key, settings = choice.name, choice.base_url, key or "none", _settings()
+    host = urlsplit(choice.base_url).hostname or ""
+    if choice.provider == "openai" and host.endswith("api.openai.com"):  # also the regional ones
+        return OpenAIResponsesModel(choice.name, provider=provider, settings=settings)
     # Without this, an answer that ends in the middle passes for a whole one.
     profile = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
-    if choice.provider == "ollama":
-        ollama = OllamaProvider(url, key, http_client=http)
-        return OllamaModel(name, provider=ollama, profile=profile, settings=settings)
-    if choice.provider == "compatible":
-        other = OpenAICompatibleProvider("compatible", base_url=url, api_key=key, http_client=http)
-        return OpenAIChatModel(name, provider=other, profile=profile, settings=settings)
-    provider = OpenAIProvider(url, key, http_client=http)
-    if (urlsplit(url).hostname or "").endswith("api.openai.com"):  # also the regional ones
-        return OpenAIResponsesModel(name, provider=provider, settings=settings)
-    return OpenAIChatModel(name, provider=provider, profile=profile, settings=settings)
+    kind = OllamaModel if choice.provider == "ollama" else OpenAIChatModel
+    return kind(choice.name, provider=provider, profile=profile, settings=settings)
