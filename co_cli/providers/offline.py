@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from itertools import accumulate
+from typing import Any
 
 from pydantic_ai.messages import (
     ModelMessage,
-    ModelRequest,
     ModelResponse,
     ModelResponsePart,
     ModelResponseStreamEvent,
@@ -29,10 +29,7 @@ from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import RunContext
 
-from co_cli.knowledge.format.note import now
 from co_cli.learning import signals
-
-__all__ = ["OfflineModel"]
 
 _NAME = "offline"
 _HOW = (
@@ -40,7 +37,6 @@ _HOW = (
     "and nothing else. To connect a model, set GEMINI_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY "
     "and start again, or start with `co chat --model ollama:NAME`."
 )
-_EXPLAINED = "explained"  # that a response said how to connect a model
 _BRIEFLY = "I am offline and can only remember and recall."
 _NOTHING = "I have nothing about that. Tell me, and I will offer to remember it."
 _RESULTS, _RELATED = 5, 2
@@ -50,15 +46,7 @@ _QUOTED, _SUMMED = 1000, 1500  # characters of one note in an answer, and of a s
 class OfflineModel(Model[None]):
     """What Co talks with when no provider is set up."""
 
-    @property
-    def model_name(self) -> str:
-        """The model's name."""
-        return _NAME
-
-    @property
-    def system(self) -> str:
-        """The provider's name."""
-        return _NAME
+    model_name = system = _NAME
 
     async def request(
         self,
@@ -80,143 +68,102 @@ class OfflineModel(Model[None]):
     ) -> AsyncGenerator[StreamedResponse]:
         """Answer word by word."""
         _, asked = self.prepare_request(model_settings, model_request_parameters)
-        answer = _answer(messages, asked)
-        stream = _WordStream(model_request_parameters=asked, parts=answer.parts)
-        stream.provider_details = answer.provider_details
-        yield stream
+        yield _WordStream(asked, _answer(messages, asked))
 
 
 @dataclass
 class _WordStream(StreamedResponse):
-    parts: Sequence[ModelResponsePart]
-    begun: datetime = field(default_factory=now, init=False)
+    answer: ModelResponse
+
+    model_name = provider_name = _NAME
+    provider_url = None
+
+    @property
+    def timestamp(self) -> datetime:
+        return self.answer.timestamp
 
     async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
-        for number, part in enumerate(self.parts):
-            if isinstance(part, ToolCallPart):
-                yield self._parts_manager.handle_tool_call_part(
-                    vendor_part_id=number,
-                    tool_name=part.tool_name,
-                    args=part.args_as_dict(),
-                    tool_call_id=part.tool_call_id,
-                )
-            elif isinstance(part, TextPart):
-                for word in re.findall(r"\s*\S+\s*?(?=\s|$)|\s+$", part.content):
-                    for event in self._parts_manager.handle_text_delta(
-                        vendor_part_id=number, content=word
-                    ):
-                        yield event
+        manager = self._parts_manager
+        for number, part in enumerate(self.answer.parts):
+            if not isinstance(part, TextPart):
+                yield manager.handle_part(vendor_part_id=number, part=part)
+                continue
+            for word in re.findall(r"\s*\S+\s*?(?=\s|$)|\s+$", part.content):
+                for event in manager.handle_text_delta(vendor_part_id=number, content=word):
+                    yield event
 
     async def close_stream(self) -> None:
         """There is nothing to close."""
 
-    @property
-    def model_name(self) -> str:
-        return _NAME
-
-    @property
-    def provider_name(self) -> str:
-        return _NAME
-
-    @property
-    def provider_url(self) -> None:
-        return None
-
-    @property
-    def timestamp(self) -> datetime:
-        return self.begun
-
-
-class _Turn(NamedTuple):
-    """What the person said last, whether a tool was called for it, and what tools answered."""
-
-    said: str
-    called: bool
-    returns: list[ToolReturnPart]
-    before: Sequence[ModelMessage]
-
 
 def _answer(messages: Sequence[ModelMessage], asked: ModelRequestParameters) -> ModelResponse:
-    """The next response; it notes for later ones whether it explained how to connect a model."""
-    turn = _turn(messages)
+    """The next response in the turn that is going on."""
+    start = _start(messages)
+    said = _said(messages[start]) if messages else ""
+    parts = [part for message in messages[start + 1 :] for part in message.parts]
+    called = [part.tool_call_id for part in parts if isinstance(part, ToolCallPart)]
+    returns = [part for part in parts if isinstance(part, ToolReturnPart)]
+    returns.sort(key=lambda part: [*called, part.tool_call_id].index(part.tool_call_id))
     offered = {tool.name for tool in asked.declared_function_tools}
-    if not offered and not turn.returns:
-        return _response(TextPart(_summary(turn.said) or _BRIEFLY))
-    if not turn.called and (calls := list(_calls(turn.said, offered))):
+    if not offered and not returns:
+        return _response(TextPart(_summary(said) or _BRIEFLY))
+    if not called and (calls := [one for one in _calls(said) if one.tool_name in offered]):
         return _response(*calls)
-    if told := dict.fromkeys(filter(None, map(_told, turn.returns))):
+    if told := dict.fromkeys(filter(None, map(_told, returns))):
         return _response(TextPart("\n\n".join(told)))
-    responses = (message for message in turn.before if isinstance(message, ModelResponse))
-    if any((one.provider_details or {}).get(_EXPLAINED) for one in responses):
-        return _response(TextPart(_BRIEFLY))
-    return replace(_response(TextPart(_HOW)), provider_details={_EXPLAINED: True})
+    earlier = [part for message in messages[:start] for part in message.parts]
+    explained = any(isinstance(part, TextPart) and part.content == _HOW for part in earlier)
+    return _response(TextPart(_BRIEFLY if explained else _HOW))
 
 
 def _response(*parts: ModelResponsePart) -> ModelResponse:
     return ModelResponse(list(parts), model_name=_NAME, provider_name=_NAME)
 
 
-def _turn(messages: Sequence[ModelMessage]) -> _Turn:
-    """The turn that is going on, from the request in which the person last spoke."""
-    start, runs = 0, set[str | None]()
-    for number, message in enumerate(messages):
-        if isinstance(message, ModelRequest) and _opens(message, runs):
-            start = number
-        runs.add(message.run_id)
-    later = messages[start + 1 :]
-    parts = [part for message in later for part in message.parts]
-    calls = [part.tool_call_id for part in parts if isinstance(part, ToolCallPart)]
-    returns = [part for part in parts if isinstance(part, ToolReturnPart)]
-    returns.sort(key=lambda part: [*calls, part.tool_call_id].index(part.tool_call_id))
-    said = _said(messages[start]) if messages else ""
-    return _Turn(said, bool(calls), returns, messages[:start])
-
-
-def _opens(request: ModelRequest, runs: set[str | None]) -> bool:
-    """Whether the person speaks in a request.
+def _start(messages: Sequence[ModelMessage]) -> int:
+    """Where the person last spoke.
 
     A tool's answer may come with words in the place of the person's; it belongs to a run that was
     there before, which the first words of a run never do.
     """
-    if not any(_words(part) for part in request.parts):
-        return False
-    answers = any(isinstance(part, ToolReturnPart) for part in request.parts)
-    return not answers or request.run_id is None or request.run_id not in runs
+    start, runs = 0, set[str]()
+    for number, message in enumerate(messages):
+        answers = any(isinstance(part, ToolReturnPart) for part in message.parts)
+        if _said(message) and not (answers and message.run_id in runs):
+            start = number
+        if message.run_id:
+            runs.add(message.run_id)
+    return start
 
 
 def _said(message: ModelMessage) -> str:
-    """The person's last words in a request; what stands before them was said earlier."""
-    spoken = [words for part in message.parts if (words := _words(part))]
-    return spoken[-1] if spoken else ""
+    """The person's last words in a message; what stands before them was said earlier.
+
+    A summary or an attached text in it is somebody else's.
+    """
+    said = ""
+    for part in message.parts:
+        if isinstance(part, UserPromptPart):
+            items = [part.content] if isinstance(part.content, str) else part.content
+            said = "\n".join(item for item in items if isinstance(item, str)) or said
+    return said
 
 
-def _words(part: object) -> str:
-    """The person's words in a prompt; a summary or an attached text is somebody else's."""
-    if not isinstance(part, UserPromptPart):
-        return ""
-    if isinstance(part.content, str):
-        return part.content
-    texts = [item for item in part.content if isinstance(item, str)]
-    return "\n".join(texts)
-
-
-def _calls(said: str, offered: set[str]) -> Iterator[ToolCallPart]:
-    """The tools to call for what the person said; never one that is not offered."""
+def _calls(said: str) -> list[ToolCallPart]:
+    """The tools to call for what the person said."""
     wish = signals.request(said)
     if wish is not None and wish.verb == "list":
-        calls = [ToolCallPart("list_memories", {})]
-    elif wish is not None and wish.verb == "forget":
-        calls = [ToolCallPart("forget_memory", {"ref": wish.ref})]
-    else:
-        found = [(signal.text, signal.tags) for signal in signals.detect_all(said)]
-        if not found and wish is not None:
-            found = [(wish.text, [])]
-        saves = [{"content": text, "tags": tags} for text, tags in found]
-        calls = [ToolCallPart("save_memory", arguments) for arguments in saves]
-        if signals.is_question(said):
-            query = {"query": signals.topic(said), "max_results": _RESULTS}
-            calls.append(ToolCallPart("recall_memory", query))
-    return (call for call in calls if call.tool_name in offered)
+        return [ToolCallPart("list_memories", {})]
+    if wish is not None and wish.verb == "forget":
+        return [ToolCallPart("forget_memory", {"ref": wish.ref})]
+    found = [(signal.text, signal.tags) for signal in signals.detect_all(said)]
+    if not found and wish is not None:
+        found = [(wish.text, [])]
+    calls = [ToolCallPart("save_memory", {"content": text, "tags": tags}) for text, tags in found]
+    if signals.is_question(said):
+        query = {"query": signals.topic(said), "max_results": _RESULTS}
+        calls.append(ToolCallPart("recall_memory", query))
+    return calls
 
 
 def _told(part: ToolReturnPart) -> str:
@@ -230,10 +177,12 @@ def _told(part: ToolReturnPart) -> str:
         return f"Not {verb}: {text}"
     if part.tool_name == "save_memory" and values.get("ref"):
         return _saved(values, text)
-    if part.tool_name == "recall_memory" and isinstance(values.get("results"), list):
-        return _recalled([hit for hit in values["results"] if isinstance(hit, Mapping)])
-    if part.tool_name == "list_memories" and isinstance(values.get("memories"), list):
-        return _listed([row for row in values["memories"] if isinstance(row, Mapping)])
+    for tool, key, tell in (
+        ("recall_memory", "results", _recalled),
+        ("list_memories", "memories", _listed),
+    ):
+        if part.tool_name == tool and isinstance(values.get(key), list):
+            return tell([row for row in values[key] if isinstance(row, Mapping)])
     return text or "Done."
 
 
@@ -252,10 +201,10 @@ def _values(content: object) -> Mapping[str, Any]:
 
 def _saved(values: Mapping[str, Any], display: str) -> str:
     """What a save did, from what the tool says: the person may have changed the words."""
-    known = values.get("action") == "consolidated"
     said = str(values.get("content") or "").strip()
-    head = f"[{values['ref']}] already says this." if known else f"Saved as [{values['ref']}]"
-    head += "" if known else f": {said}" if said else "."
+    head = f"Saved as [{values['ref']}]{f': {said}' if said else '.'}"
+    if values.get("action") == "consolidated":
+        head = f"[{values['ref']}] already says this."
     path = str(values.get("path") or display)
     more = [line for line in display.splitlines()[1:] if path not in line]
     return "\n\n".join([head, *more])  # paragraphs: an answer is markdown
@@ -263,13 +212,12 @@ def _saved(values: Mapping[str, Any], display: str) -> str:
 
 def _recalled(hits: Sequence[Mapping[str, Any]]) -> str:
     """The notes that were found, quoted, best first."""
-    sure = [_quoted(hit) for hit in hits if not hit.get("weak")]
-    weak = [_quoted(hit) for hit in hits if hit.get("weak")][: _RELATED if sure else None]
     if not hits:
         return _NOTHING
+    sure = [_quoted(hit) for hit in hits if not hit.get("weak")]
+    weak = [_quoted(hit) for hit in hits if hit.get("weak")][: _RELATED if sure else None]
     found = _bullets("You told me:", sure) if sure else "I have nothing that clearly answers this."
-    related = _bullets("This may be related:", weak) if weak else ""
-    return "\n\n".join(filter(None, [found, related]))
+    return "\n\n".join([found, _bullets("This may be related:", weak)] if weak else [found])
 
 
 def _listed(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -299,15 +247,9 @@ def _summary(text: str) -> str:
         for who in ("earlier summary", "person", "assistant"):
             if isinstance(values.get(who), str):
                 said.append(f"{who}: {_first(values[who])}")
-    if not said:
-        return _first(text, _SUMMED)
-    room, kept = _SUMMED, list[str]()
-    for entry in reversed(said):
-        room -= len(entry) + 1
-        if room < 0:
-            break
-        kept.insert(0, entry)
-    return "\n".join(kept)
+    sizes = accumulate(len(entry) + 1 for entry in reversed(said))
+    kept = sum(size <= _SUMMED for size in sizes)
+    return "\n".join(said[-kept:]) if said else _first(text, _SUMMED)
 
 
 def _first(text: str, most: int = 200) -> str:
