@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from co_cli.knowledge import Notebook, Shelf
 from co_cli.learning import signals
-from co_cli.learning.signals import MOST, RULES, Request, Signal, detect, detect_all
+from co_cli.learning.signals import MOST, RULES, Request, Signal, detect_all
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "tests" / "data"
@@ -77,8 +77,12 @@ EXAMPLES = {
 }
 
 
+def _first(utterance: str, rules: Iterable[signals.Rule] = RULES) -> Signal | None:
+    return next(iter(detect_all(utterance, tuple(rules))), None)
+
+
 def _verdict(utterance: str, rules: Iterable[signals.Rule] = RULES) -> str | None:
-    found = detect(utterance, tuple(rules))
+    found = _first(utterance, rules)
     return found.kind if found else None
 
 
@@ -188,7 +192,7 @@ def test_no_sentence_of_a_demo_or_the_readme_is_written_into_the_rules() -> None
     ],
 )
 def test_a_signal_says_what_to_store_and_under_which_tags(said: str, signal: Signal) -> None:
-    assert detect(said) == signal
+    assert _first(said) == signal
 
 
 @pytest.mark.parametrize(
@@ -225,7 +229,7 @@ def test_a_signal_says_what_to_store_and_under_which_tags(said: str, signal: Sig
     ],
 )
 def test_what_is_stored_is_what_was_said_in_the_third_person(said: str, stored: str) -> None:
-    found = detect(said)
+    found = _first(said)
     assert found is not None
     assert found.text == stored
 
@@ -249,7 +253,7 @@ def test_five_signals_are_enough_of_one_message() -> None:
 
 
 def test_a_fact_that_leads_up_to_a_question_is_not_stored_but_a_preference_is() -> None:
-    assert detect("Our queue is RabbitMQ. How do I purge it?") is None
+    assert _first("Our queue is RabbitMQ. How do I purge it?") is None
     assert _verdict("I prefer fish. How do I set a variable in it?") == "preference"
 
 
@@ -329,11 +333,11 @@ def test_time_grows_no_faster_than_the_text(piece: str) -> None:
         ("Show me all your notes!", Request("list")),
         ("what do you know about me?", Request("list")),
         ("hey co, what do you remember?", Request("list")),
-        ("forget memory 3", Request("forget", ref="3")),
-        ("please forget #G3.", Request("forget", ref="g3")),
-        ("can you delete the note 12?", Request("forget", ref="12")),
-        ("remember that tea is at four", Request("save", text="tea is at four")),
-        ("Please remember: I may move to Graz", Request("save", text="User may move to Graz")),
+        ("forget memory 3", Request("forget", "3")),
+        ("please forget #G3.", Request("forget", "g3")),
+        ("can you delete the note 12?", Request("forget", "12")),
+        ("remember that tea is at four", Request("save", "tea is at four")),
+        ("Please remember: I may move to Graz", Request("save", "User may move to Graz")),
         ("what do you know about Graz?", None),
         ("forget it", None),
         ("forget the third line", None),

@@ -13,20 +13,6 @@ from typing import Literal, NamedTuple
 
 from co_cli.learning import phrases
 
-__all__ = [
-    "MOST",
-    "RULES",
-    "Request",
-    "Rule",
-    "Signal",
-    "detect",
-    "detect_all",
-    "is_question",
-    "request",
-    "third_person",
-    "topic",
-]
-
 MOST = 2000  # characters of an utterance that may hold a signal
 _SENTENCES, _SIGNALS = 40, 5  # of one utterance
 _CODE = (
@@ -56,18 +42,12 @@ class Rule(NamedTuple):
     test: Callable[[str], object]
     whole: bool = False  # asked of the whole utterance, not of a sentence
 
-    @property
-    def stores(self) -> bool:
-        """Whether there is something to store in a sentence that fits."""
-        return self.kind not in ("no", "asks")
-
 
 class Request(NamedTuple):
-    """What a person asks Co to do with its memory: list, forget `ref`, or save `text`."""
+    """What a person asks Co to do with its memory: list it, forget a number or save a text."""
 
     verb: Literal["list", "forget", "save"]
-    ref: str = ""
-    text: str = ""
+    what: str = ""
 
 
 def _lines(pattern: str, text: str) -> bool:
@@ -98,25 +78,19 @@ RULES: tuple[Rule, ...] = (
     *_table(phrases.WHOLE, whole=True),
     *_table(phrases.SENTENCE, whole=False),
 )
-_ASIDE, *_WRAPPINGS = [re.compile(f"(?i){pattern}") for _, pattern in _rows(phrases.WRAPS, 2)]
-_BARE = re.compile(
+_SILENT = ("no", "asks")  # kinds of sentences in which there is nothing to store
+_WRAP = "(?i)" + "|".join(f"(?P<{name}>{pattern})" for name, pattern in _rows(phrases.WRAPS, 2))
+_BARE = (
     r"\b(?:(?:do|does|did|is|are|ca|wo|would|could|should|have|has|was|were)n(?=t\b)"
     r"|i(?=(?:m|ve|d (?:rather|prefer))\b)|(?:that|what|where|how|who|there)(?=s\b)"
     r"|(?:we|you)(?=ve\b)|(?:you|they)(?=re\b))"
 )
-_QUOTED = re.compile(r"(\"[^\"]{1,300}\"|“[^”]{1,300}”|`[^`]{1,300}`|(?<!\w)'[^']{3,300}'(?!\w))")
-_CUT = re.compile(
-    r"(?<=[.!?…])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<!cf\.)\s+|\n+|,? and also,? (?=\S)"
-)
-_FOLLOWS = re.compile(
+_QUOTED = r"(\"[^\"]{1,300}\"|“[^”]{1,300}”|`[^`]{1,300}`|(?<!\w)'[^']{3,300}'(?!\w))"
+_CUT = r"(?<=[.!?…])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<!cf\.)\s+|\n+|,? and also,? (?=\S)"
+_FOLLOWS = (
     r"(?i)(?:it|that|they|he|she|which|because|except|otherwise|these(?! days)|those"
     r"|this(?= (?:is|was|means)))\b"
 )
-
-
-def detect(utterance: str, rules: Sequence[Rule] = RULES) -> Signal | None:
-    """The first thing worth remembering in an utterance, if there is one."""
-    return next(iter(detect_all(utterance, rules)), None)
 
 
 def detect_all(utterance: str, rules: Sequence[Rule] = RULES) -> list[Signal]:
@@ -124,47 +98,58 @@ def detect_all(utterance: str, rules: Sequence[Rule] = RULES) -> list[Signal]:
 
     What follows a statement and says nothing by itself ("It was too slow.") belongs to it.
     """
-    if any(rule.test(_plain(utterance[: MOST + 1])) for rule in rules if rule.whole):
+    if _left_alone(utterance, rules):
         return []
     judged = list(_judged(utterance, rules))
-    asked = bool(judged) and _asks(judged[-1][0])
-    found: list[tuple[Rule, list[str]]] = []
+    asked = bool(judged) and judged[-1].kind == "asks"
+    found: list[tuple[_Judged, list[str]]] = []
     before = ""
-    for rule, kept, sentence in judged:
-        follows = rule is None or _FOLLOWS.match(kept) is not None
-        if rule is not None and not rule.stores:
+    for one in judged:
+        follows = not one.kind or re.match(_FOLLOWS, one.kept) is not None
+        if one.kind in _SILENT:
             before = "no"
         elif follows and before == "yes":
-            found[-1][1].append(sentence)
-        elif rule is not None and not (rule.kind == "context" and (asked or (follows and before))):
-            found.append((rule, [kept]))
+            found[-1][1].append(one.sentence)
+        elif one.kind and not (one.kind == "context" and (asked or (follows and before))):
+            found.append((one, [one.kept]))
             before = "yes"
-    signals = [_signal(rule, " ".join(kept)) for rule, kept in found]
+    signals = [_signal(one.kind, one.rule, " ".join(kept)) for one, kept in found]
     return list({signal.text.casefold(): signal for signal in signals}.values())[:_SIGNALS]
 
 
 def is_question(utterance: str) -> bool:
     """Whether an utterance asks for something to be told."""
-    return any(_asks(rule) for rule, _, _ in _judged(utterance[:MOST], RULES))
+    return any(one.kind == "asks" for one in _judged(utterance[:MOST], RULES))
 
 
-def _asks(rule: Rule | None) -> bool:
-    return rule is not None and rule.kind == "asks"
+def _left_alone(utterance: str, rules: Sequence[Rule]) -> bool:
+    """Whether a rule about whole utterances keeps Co from reading this one."""
+    said = _plain(utterance[: MOST + 1])
+    return any(rule.whole and rule.test(said) for rule in rules)
 
 
-def _judged(utterance: str, rules: Sequence[Rule]) -> Iterator[tuple[Rule | None, str, str]]:
-    """The first rule that fits each sentence, the sentence without its wrapping, and with it."""
+class _Judged(NamedTuple):
+    """A sentence without its wrapping and with it, and the first rule that fits, if any does."""
+
+    kept: str
+    sentence: str
+    kind: str = ""
+    rule: str = ""
+
+
+def _judged(utterance: str, rules: Sequence[Rule]) -> Iterator[_Judged]:
     carried = False
-    for sentence in map(str.strip, _CUT.split(utterance.replace("’", "'"), _SENTENCES)):
+    sentences = re.split(_CUT, utterance.replace("’", "'"), maxsplit=_SENTENCES)
+    for sentence in map(str.strip, sentences):
         kept, corrects = _unwrapped(sentence)
         carried = carried or corrects
         if not kept:
             continue
-        said = "! " * carried + _QUOTED.sub('"x"', _plain(kept))
-        rule = next((rule for rule in rules if not rule.whole and rule.test(said)), None)
-        if carried and rule is not None and rule.stores:
-            rule = rule._replace(kind="correction")
-        yield rule, kept, sentence
+        said = "! " * carried + re.sub(_QUOTED, '"x"', _plain(kept))
+        fits = ((rule.kind, rule.name) for rule in rules if not rule.whole and rule.test(said))
+        kind, name = next(fits, ("", ""))
+        corrected = carried and kind and kind not in _SILENT
+        yield _Judged(kept, sentence, "correction" if corrected else kind, name)
         carried = False
 
 
@@ -172,19 +157,16 @@ def _unwrapped(sentence: str) -> tuple[str, bool]:
     """A sentence without what leads up to it, and whether that says that something is wrong."""
     corrects = False
     for _ in range(_SENTENCES):
-        for pattern in (_ASIDE, *_WRAPPINGS):
-            if match := pattern.match(sentence):
-                sentence = sentence[match.end() :].lstrip()
-                corrects = corrects or pattern is _WRAPPINGS[-1]
-                break
-        else:
+        if not (match := re.match(_WRAP, sentence)):
             break
+        sentence = sentence[match.end() :].lstrip()
+        corrects = corrects or match["PUTTING"] is not None
     return sentence, corrects
 
 
 def _plain(text: str) -> str:
     """A text for the rules: in lower case, with the apostrophes that were left out."""
-    return _BARE.sub(r"\g<0>'", text.replace("’", "'").strip().lower())
+    return re.sub(_BARE, r"\g<0>'", text.replace("’", "'").strip().lower())
 
 
 _DOMAINS = {word: tag for tag, *words in map(str.split, """
@@ -205,15 +187,14 @@ security security secret secrets password passwords token tokens auth vault
 documentation docs documentation readme docstring docstrings changelog comments
 team team sprint standup retro manager colleagues
 """.strip().splitlines()) for word in words}  # fmt: skip
-_ELIDED = re.compile(r"(?i)(?:prefer|love|hate|dislike|can'?t stand) ")
-_FIRST = re.compile(
-    r"(?<![\w/.'-])(?:(?P<i>I)(?:'?(?P<tail>m|ve|ll|d(?= rather| prefer))\b|'(?P<had>d)\b)?"
+_ELIDED = r"(?i)(?:prefer|love|hate|dislike|can'?t stand) "
+_FIRST = (
+    r"(?i)(?<![\w/.'-])(?:(?P<i>I)(?:'?(?P<tail>m|ve|ll|d(?= rather| prefer))\b|'(?P<had>d)\b)?"
     r"(?P<adverbs>(?: (?:also|really|always|usually|often|still|much|just|only|never|now|even|quite"
     r"|rarely|[a-z]{3,12}ly)){0,3})(?: (?P<verb>[a-z]+(?:'t)?))?|(?P<my>my|mine)|me"
-    r"|(?P<self>myself))(?![\w/-]|\.\w)",
-    re.IGNORECASE,
+    r"|(?P<self>myself))(?![\w/-]|\.\w)"
 )
-_ALSO = re.compile(r"(?<=User )([^.;]{1,200} (?:and|but) )(prefer|love|hate|dislike)\b")
+_ALSO = r"(?<=User )([^.;]{1,200} (?:and|but) )(prefer|love|hate|dislike)\b"
 _TAILS = {"m": "is", "ve": "has", "ll": "will", "d": "would"}
 _VERBS = {"am": "is", "have": "has", "haven't": "hasn't", "do": "does", "don't": "doesn't"}
 _FIXED = frozenset(
@@ -222,27 +203,27 @@ _FIXED = frozenset(
     "sent built kept thought knew wrote brought broke lost met paid forgot meant chose felt began "
     "grew spent bought taught stuck and or in of to as at is for with the a not who".split()
 )
-_CAPITAL = re.compile(
+_CAPITAL = (
     r"(?:we|we're|we've|our|the|this|that|there|all|every|each|any|no|never|always|when|whenever"
     r"|for|in|on|if|it|it's|not|don't|keep|use|after|before|as|a|an)\b"
 )
 
 
-def _signal(rule: Rule, said: str) -> Signal:
+def _signal(kind: str, rule: str, said: str) -> Signal:
     words = re.findall(r"[a-z0-9_]+", re.sub(r"\w+://\S+", " ", said.lower()))
     domains = dict.fromkeys(_DOMAINS[word] for word in words if word in _DOMAINS)
-    elided = "I " if rule.kind == "preference" and _ELIDED.match(said) else ""
+    elided = "I " if kind == "preference" and re.match(_ELIDED, said) else ""
     text = third_person(f"{elided}{said[:1].lower()}{said[1:]}" if elided else said)
-    return Signal(rule.kind, text, [rule.kind, *list(domains)[:2]], rule.name)
+    return Signal(kind, text, [kind, *list(domains)[:2]], rule)
 
 
 def third_person(said: str) -> str:
     """The person's own words, about "User": I prefer tabs -> User prefers tabs."""
-    pieces = _QUOTED.split(said)
-    pieces[::2] = [_FIRST.sub(_renamed, piece) for piece in pieces[::2]]
+    pieces = re.split(_QUOTED, said)
+    pieces[::2] = [re.sub(_FIRST, _renamed, piece) for piece in pieces[::2]]
     text = re.sub(r"[\s.,;:!]+$", "", "".join(pieces))
-    text = _ALSO.sub(lambda also: also[1] + _conjugated(also[2]), text)
-    return text[:1].upper() + text[1:] if _CAPITAL.match(text) else text
+    text = re.sub(_ALSO, lambda also: also[1] + _conjugated(also[2]), text)
+    return text[:1].upper() + text[1:] if re.match(_CAPITAL, text) else text
 
 
 def _renamed(match: re.Match[str]) -> str:
@@ -257,8 +238,7 @@ def _renamed(match: re.Match[str]) -> str:
 
 
 def _conjugated(verb: str) -> str:
-    low = verb.lower()
-    low = re.sub(r"^(do|have)nt$", r"\1n't", low)
+    low = re.sub(r"^(do|have)nt$", r"\1n't", verb.lower())
     if low in _VERBS:
         return _VERBS[low]
     past = low.endswith("ed") and not low.endswith(("eed", "mbed"))
@@ -274,18 +254,15 @@ _FRAME = _POLITE + (
     r"(?:quick question[,:]? )?(?:do you (?:know|remember) )?"
     r"(?:(?:tell|remind|show) me (?:about |again )?|remember )?(?=\S)"
 )
-_LIST = _POLITE + (
-    r"(?:(?:list|show)(?: me)?(?: all)?(?: of)?(?: my| your| the)? (?:memories|notes)"
+_REQUEST = _POLITE + (
+    r"(?:(?P<list>(?:list|show)(?: me)?(?: all)?(?: of)?(?: my| your| the)? (?:memories|notes)"
     r"|what (?:do|have) you (?:know|remember(?:ed)?|stored|saved|learned)"
     r"(?: (?:about|of) (?:me|us))?(?: so far)?|what(?:'s| is) in your (?:memory|notes))\W*$"
-)
-_FORGET = _POLITE + (
-    r"(?:(?:forget|delete|remove|archive)(?: (?:my|the|your))? (?:memory|note)"
-    r"(?: number| no\.?)? ?#?|(?:forget|delete|remove|archive) #|forget )(?P<ref>g?\d{1,9})\W*$"
-)
-_SAVE = _POLITE + (
-    r"(?:remember|memori[sz]e|save|store)(?: this| the following)?(?: that |: ?)"
-    r"(?P<text>\S(?s:.*))$"
+    r"|(?:(?:forget|delete|remove|archive)(?: (?:my|the|your))? (?:memory|note)"
+    r"(?: number| no\.?)? ?#?|(?:forget|delete|remove|archive) #|forget )"
+    r"(?P<forget>g?\d{1,9})\W*$"
+    r"|(?:remember|memori[sz]e|save|store)(?: this| the following)?(?: that |: ?)"
+    r"(?P<save>\S(?s:.*))$)"
 )
 
 
@@ -294,7 +271,7 @@ def topic(utterance: str) -> str:
 
     Recall takes a question apart by itself; fewer words find no more and mistake more.
     """
-    asking = [kept for rule, kept, _ in _judged(utterance[:MOST], RULES) if _asks(rule)]
+    asking = [one.kept for one in _judged(utterance[:MOST], RULES) if one.kind == "asks"]
     text = " ".join(asking) or _unwrapped(utterance[:MOST].strip())[0]
     return re.sub(_FRAME, "", text, count=1).strip() or utterance[:MOST].strip()
 
@@ -302,15 +279,13 @@ def topic(utterance: str) -> str:
 def request(utterance: str) -> Request | None:
     """What is asked for in so many words: to list, to forget, to save."""
     said = utterance.strip().replace("’", "'")
-    if any(rule.whole and rule.test(_plain(said[: MOST + 1])) for rule in RULES):
+    if _left_alone(said, RULES):
         return None
-    while match := _ASIDE.match(said):
+    while (match := re.match(_WRAP, said)) and match["ASIDE"]:
         said = said[match.end() :]
-    if re.match(_LIST, said):
-        return Request("list")
-    if match := re.match(_FORGET, said):
-        return Request("forget", ref=match["ref"].lower())
-    match = re.match(_SAVE, said)
-    if match and not said.endswith("?"):
-        return Request("save", text=third_person(match["text"]))
-    return None
+    match = re.match(_REQUEST, said)
+    if not match or (match["save"] and said.endswith("?")):
+        return None
+    if match["save"]:
+        return Request("save", third_person(match["save"]))
+    return Request("forget", match["forget"].lower()) if match["forget"] else Request("list")

@@ -155,10 +155,10 @@ def _calls(said: str) -> list[ToolCallPart]:
     if wish is not None and wish.verb == "list":
         return [ToolCallPart("list_memories", {})]
     if wish is not None and wish.verb == "forget":
-        return [ToolCallPart("forget_memory", {"ref": wish.ref})]
+        return [ToolCallPart("forget_memory", {"ref": wish.what})]
     found = [(signal.text, signal.tags) for signal in signals.detect_all(said)]
     if not found and wish is not None:
-        found = [(wish.text, [])]
+        found = [(wish.what, [])]
     calls = [ToolCallPart("save_memory", {"content": text, "tags": tags}) for text, tags in found]
     if signals.is_question(said):
         query = {"query": signals.topic(said), "max_results": _RESULTS}
