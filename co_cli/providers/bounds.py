@@ -21,6 +21,7 @@ from co_cli.errors import GaveUp
 
 LARGEST = 4 * 1024 * 1024  # characters of one response, bytes of its body or of one event in it
 _STREAM = 16 * LARGEST  # bytes of a stream of events, in which a word takes hundreds
+_TOO_MUCH = f"sent more than {LARGEST // 1024**2} MB for one answer"
 _HELD = ("content", "args", "signature", "content_delta", "args_delta", "signature_delta")
 _EVENT_ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
 _CONNECT = 5.0  # seconds
@@ -73,17 +74,12 @@ def held(before: int, event: object) -> int:
     else:
         return before
     if size > LARGEST:
-        raise _too_much()
+        raise GaveUp(_TOO_MUCH)
     return size
 
 
 def _weight(part: object) -> int:
-    values = [getattr(part, name, None) for name in _HELD]
-    return sum(len(value if isinstance(value, str) else str(value)) for value in values if value)
-
-
-def _too_much() -> GaveUp:
-    return GaveUp(f"sent more than {LARGEST // 1024**2} MB for one answer")
+    return sum(len(str(getattr(part, name, None) or "")) for name in _HELD)
 
 
 def client(seconds: float) -> httpx2.AsyncClient:
@@ -132,7 +128,7 @@ class _Bounded(httpx2.AsyncByteStream):
                 pending = len(seen) - ends if ends >= 0 else pending
                 tail = seen[-3:]
             if pending > LARGEST or total > _STREAM:
-                raise _too_much()
+                raise GaveUp(_TOO_MUCH)
             yield piece
 
     async def aclose(self) -> None:

@@ -20,7 +20,6 @@ from co_cli.config import OWN_EMBEDDER
 from co_cli.errors import CoError, EmbedderUnavailable
 from co_cli.knowledge.meaning.encoders import Embedder, built_in
 from co_cli.providers import registry
-from co_cli.providers.models import connect
 from co_cli.providers.registry import Choice
 from co_cli.providers.trouble import explain
 
@@ -39,8 +38,6 @@ def choose(spec: str) -> Embedder:
     choice = Choice(spec, "", _SWITCH, switch=_SWITCH)
     with _told_plainly(choice):
         provider, name = registry.parse(spec, "embedder", "embedder")
-        if not name or not registry.offers(provider, "embedder"):
-            raise registry.unknown(spec, "embedder", "embedder")
         url = registry.address(provider, os.environ)
     return _Provided(choice._replace(provider=provider, name=name, base_url=url))
 
@@ -62,7 +59,7 @@ class _Provided:
             from pydantic_ai.embeddings import Embedder as Client
             from pydantic_ai.embeddings import infer_embedding_model
 
-            provider = connect(choice, os.environ)
+            provider = registry.connect(choice, os.environ)
             name = f"{choice.known.known_as or choice.provider}:{choice.name}"
             model = infer_embedding_model(name, provider_factory=lambda _name: provider)
             self._provider, self._client = provider, Client(model)

@@ -6,7 +6,6 @@ Loads no provider's library before a model of it is built. Knows no agent and no
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -59,10 +58,8 @@ def _sign(provider: str, settings: Settings, env: Mapping[str, str]) -> str:
 
 def _named(text: str, source: str, settings: Settings, env: Mapping[str, str]) -> Choice:
     provider, name = registry.parse(text, source, "model")
-    if (provider, name) == ("offline", ""):
+    if provider == "offline":
         return Choice(provider, name, source)
-    if not registry.offers(provider, "model"):
-        raise registry.unknown(text, source, "model")
     url = registry.address(provider, env, settings.model_base_url)
     return Choice(provider, name or PROVIDERS[provider].model, source, (), url)
 
@@ -74,7 +71,7 @@ def build(choice: Choice, env: Mapping[str, str]) -> Model[Any]:
     try:
         from co_cli.providers.bounds import client
 
-        return _model(choice, connect(choice, env, http_client=client(SECONDS)))
+        return _model(choice, registry.connect(choice, env, http_client=client(SECONDS)))
     except ImportError as error:
         raise registry.missing_package(choice) from error
     except (OSError, ValueError) as error:  # a certificate or proxy that the library cannot use
@@ -82,23 +79,6 @@ def build(choice: Choice, env: Mapping[str, str]) -> Model[Any]:
             f"{choice} cannot be set up here ({type(error).__name__})",
             hint="Check the variables for proxies and certificates, such as SSL_CERT_FILE.",
         ) from error
-
-
-def connect(choice: Choice, env: Mapping[str, str], **more: Any) -> Provider[Any]:
-    """The framework's provider, with its key and address, as models and embedders have them."""
-    if choice.provider == "compatible":
-        from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
-
-        found: Any = partial(OpenAICompatibleProvider, "compatible")
-    else:
-        from pydantic_ai.providers import infer_provider_class
-
-        found = infer_provider_class(choice.known.known_as or choice.provider)
-    key = registry.key(choice, env)
-    if choice.base_url:
-        more |= {"base_url": choice.base_url, "api_key": key or "none"}
-    provider: Provider[Any] = found(**more)
-    return provider
 
 
 def _model(choice: Choice, provider: Provider[Any]) -> Model[Any]:

@@ -1,18 +1,22 @@
 """The providers of models and of embedders: their names, keys, addresses and packages.
 
-The one table of them. Loads no provider's library, and asks nobody anything.
+The one table of them. Loads no provider's library but to connect, and asks nobody anything.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from co_cli.errors import CoError, SettingsError, nearest
 from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.safety.secrets import find_secret
+
+if TYPE_CHECKING:
+    from pydantic_ai.providers import Provider as Connected
 
 LONGEST = 200  # characters of a model's name, and of a provider's own words
 
@@ -38,10 +42,7 @@ class Provider(NamedTuple):
 
 # In the order in which they are chosen when nobody chooses and several are set up.
 PROVIDERS = {
-    "compatible": Provider(
-        ("CO_CLI_MODEL_API_KEY",), model="default",
-        embeds=False, keyless=True,
-    ),
+    "compatible": Provider(("CO_CLI_MODEL_API_KEY",), model="default", embeds=False, keyless=True),
     "gemini": Provider(
         ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
         "https://generativelanguage.googleapis.com", ("GOOGLE_GEMINI_BASE_URL",),
@@ -59,9 +60,7 @@ PROVIDERS = {
         ("OLLAMA_API_KEY",),
         "http://localhost:11434/v1", ("OLLAMA_BASE_URL", "OLLAMA_HOST"), "qwen3", keyless=True,
     ),
-    "sentence-transformers": Provider(
-        package="co-cli[sentence-transformers]", keyless=True,
-    ),
+    "sentence-transformers": Provider(package="co-cli[sentence-transformers]", keyless=True),
     "cohere": Provider(("CO_API_KEY",), package="pydantic-ai-slim[cohere]"),
     "voyageai": Provider(("VOYAGE_API_KEY",), package="pydantic-ai-slim[voyageai]"),
     "bedrock": Provider(package="pydantic-ai-slim[bedrock]"),
@@ -116,7 +115,7 @@ class Choice(NamedTuple):
 
 
 def parse(text: str, source: str, kind: Kind) -> tuple[str, str]:
-    """A provider and a model's name, which may be empty; the source is named when it is wrong."""
+    """A provider and a model's name, which a model may lack; says where it stands when wrong."""
     provider, _, name = (part.strip() for part in text.partition(":"))
     provider = _ALIASES.get(provider.lower(), provider.lower())
     if find_secret(text):
@@ -124,18 +123,20 @@ def parse(text: str, source: str, kind: Kind) -> tuple[str, str]:
             f"{source} holds what looks like a key, not a name",
             hint="A key goes into a variable such as OPENAI_API_KEY.",
         )
-    if not (name.isprintable() and len(name.split()) < 2 and len(name) <= LONGEST):
-        raise unknown(text, source, kind)
+    fits = name.isprintable() and len(name.split()) < 2 and len(name) <= LONGEST
+    offered = _offers(provider, kind) and (name or kind == "model")
+    if not fits or not (offered or (kind, provider, name) == ("model", "offline", "")):
+        raise _unknown(text, source, kind)
     return provider, name
 
 
-def offers(provider: str, kind: Kind) -> bool:
+def _offers(provider: str, kind: Kind) -> bool:
     """Whether models, or embedders, of this provider can be had."""
     known = PROVIDERS.get(provider)
     return known is not None and bool(known.model if kind == "model" else known.embeds)
 
 
-def unknown(text: str, source: str, kind: Kind) -> SettingsError:
+def _unknown(text: str, source: str, kind: Kind) -> SettingsError:
     """That there is no such model or embedder, and what may have been meant."""
     near = _meant(text, kind)
     meant = f"Did you mean {escape(near, keep='')}? " if near not in ("", text) else ""
@@ -146,9 +147,9 @@ def unknown(text: str, source: str, kind: Kind) -> SettingsError:
 def _meant(text: str, kind: Kind) -> str:
     provider, _, name = text.partition(":")
     maker = next((_MAKERS[start] for start in _MAKERS if text.lower().startswith(start)), "")
-    if offers(maker, kind):
+    if _offers(maker, kind):
         return f"{maker}:{text[:64]}"
-    known = [one for one in PROVIDERS if offers(one, kind)]
+    known = [one for one in PROVIDERS if _offers(one, kind)]
     near = nearest(provider.lower(), [*known, *_ALIASES, _BUILT_IN[kind]])
     return f"{near}:{name[:64]}" if name and near in known else near
 
@@ -226,3 +227,20 @@ def missing_package(choice: Choice) -> Unavailable:
         f"{choice} needs a package that is not installed",
         hint=f"pip install '{choice.known.package}'",
     )
+
+
+def connect(choice: Choice, env: Mapping[str, str], **more: Any) -> Connected[Any]:
+    """The framework's provider, with its key and address, as models and embedders have them."""
+    if choice.provider == "compatible":
+        from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+
+        found: Any = partial(OpenAICompatibleProvider, "compatible")
+    else:
+        from pydantic_ai.providers import infer_provider_class
+
+        found = infer_provider_class(choice.known.known_as or choice.provider)
+    secret = key(choice, env)
+    if choice.base_url:
+        more |= {"base_url": choice.base_url, "api_key": secret or "none"}
+    connected: Connected[Any] = found(**more)
+    return connected
