@@ -64,9 +64,8 @@ def project_folder(start: AnyPath | None = None) -> str:
     home = os.path.realpath(home_folder())
     folder, below = here, ""
     while folder not in (home, below):
-        if folder == here and os.path.isdir(os.path.join(folder, PROJECT_MARK)):
-            return folder
-        if any(_counts(folder, mark, here) for mark in (".git", PROJECT_MARK)):
+        mine = folder == here and os.path.isdir(os.path.join(folder, PROJECT_MARK))
+        if mine or any(_counts(folder, mark, here) for mark in (".git", PROJECT_MARK)):
             return folder
         folder, below = os.path.dirname(folder), folder
     return here

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import date
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from co_cli.knowledge.format.note import Note
@@ -38,12 +39,10 @@ def age(created: str, today: str) -> str:
         days = (date.fromisoformat(today) - date.fromisoformat(created[:10])).days
     except ValueError:
         return ""
-    if days < 2:
-        return {0: "today", 1: "yesterday"}.get(days, "")
     for unit, length in (("year", 365), ("month", 30), ("week", 7), ("day", 1)):
         if days >= 2 * length:
             return f"{plural(days // length, unit)} ago"
-    return ""
+    return {0: "today", 1: "yesterday"}.get(days, "")
 
 
 def marks(note: Note, today: str) -> str:
@@ -200,13 +199,10 @@ def undo_hint(book: Notebook) -> str:
 
 def numbers_text(numbers: Iterable[int]) -> str:
     """Numbers with runs folded: 1-3, 7."""
-    runs: list[list[int]] = []
-    for number in sorted(set(numbers)):
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+    placed = enumerate(sorted(set(numbers)))  # number less place is the same all through a run
+    runs = [list(run) for _, run in groupby(placed, lambda pair: pair[1] - pair[0])]
+    ends = [(run[0][1], run[-1][1]) for run in runs]
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in ends)
 
 
 def recall_text(query: str, found: Recall[tuple[Notebook, Hit]]) -> str:

@@ -19,7 +19,7 @@ from co_cli.knowledge.safety.check import check_text, clean_tags, without_secret
 from co_cli.knowledge.store import disk
 from co_cli.prompts.envelope import defang
 from co_cli.results import numbers_text, plural
-from co_cli.tools.memory import TOOLS, echo, in_scope
+from co_cli.tools.memory import TOOLS, echo
 
 SAVE, FORGET = "save_memory", "forget_memory"
 WRITES = (SAVE, FORGET)
@@ -159,7 +159,7 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
         text, left_out = _without_secret(proposal.text)
         tags = tuple(clean_tags(proposal.tags))
         with deps.notebooks() as shelf:
-            book = in_scope(shelf, scope)
+            book = shelf.user if scope == "user" else shelf.project
             fingerprint = book.pages.fingerprint()
             elsewhere, fields = echo(deps, shelf, scope, text)
             plan = book.plan_remember(

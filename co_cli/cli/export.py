@@ -28,6 +28,5 @@ def export_command(file: Path | None, force: bool, in_user: bool) -> None:
             click.echo(json.dumps(row))
     else:
         count = export_to(book, str(file), force=force)
-    notice_unread(len(book.problems))
-    if file is not None:
         say_line(f"✓ Exported {plural(count, 'memory')} to {file}")
+    notice_unread(len(book.problems))

@@ -56,9 +56,10 @@ def learn_command(
     fields: dict[str, Any] = {"decay_protected": True} if protect else {}
     if expires is not None:
         fields["expires"] = parse_expiry(expires, date.fromisoformat(book.today()))
-    options = {"allow_secret": flags["allow_secret"], "fields": fields}
+    options = {"tags": tags, "allow_secret": flags["allow_secret"], "fields": fields}
+    there = on_terminal() and not flags["as_json"]
     with claiming(workspace.project, book):
-        saved = _remember(book, content, tags, choice, flags["as_json"], options)
+        saved = _remember(book, content, choice, there, options)
     if saved is None:
         notice("Nothing was saved.")
         return
@@ -85,20 +86,14 @@ def _read_text(words: tuple[str, ...]) -> str:
 
 
 def _remember(
-    book: Notebook,
-    content: str,
-    tags: tuple[str, ...],
-    choice: Similar | None,
-    quiet: bool,
-    options: dict[str, Any],
+    book: Notebook, content: str, choice: Similar | None, there: bool, options: dict[str, Any]
 ) -> Saved | None:
     """Save, asking a person who is there about a secret in it and about a similar memory."""
-    there = on_terminal() and not quiet
     while True:
         try:
             if choice is not None or not there:
-                return book.remember(content, tags, similar=choice or "keep", **options)
-            return _remember_asking(book, content, tags, options)
+                return book.remember(content, similar=choice or "keep", **options)
+            return _remember_asking(book, content, options)
         except RefusedText as error:
             kept = without_secret(content, error) if there else ""
             content = _ask_about_secret(kept, error) if kept else ""
@@ -109,7 +104,7 @@ def _remember(
 def _ask_about_secret(kept: str, error: RefusedText) -> str:
     """The text as the person wants it, with a place where the secret was; empty to refuse it."""
     notice(f"co: {error} and is not saved. Without it, the memory reads:")
-    say("\n".join(f"  │ {line}" for line in kept.strip().split("\n")))
+    quote(kept.strip())
     question = "[k]eep this text, say [w]here the secret is kept, or [c]ancel"
     answer, place = ask(question, ("k", "w", "c", "")), ""
     while answer == "w" and not place:
@@ -118,13 +113,11 @@ def _ask_about_secret(kept: str, error: RefusedText) -> str:
     return kept if answer in ("k", "w") else ""
 
 
-def _remember_asking(
-    book: Notebook, content: str, tags: tuple[str, ...], options: dict[str, Any]
-) -> Saved | None:
+def _remember_asking(book: Notebook, content: str, options: dict[str, Any]) -> Saved | None:
     picked: Similar | None = None
     seen = None
     while True:
-        plan = book.plan_remember(content, tags, similar=picked or "keep", **options)
+        plan = book.plan_remember(content, similar=picked or "keep", **options)
         shown = [note.raw for note, _ in plan.saved.similar]
         if shown and shown != seen:
             picked, seen = _ask_about(book, plan.saved, content), shown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -15,7 +15,6 @@ from co_cli.errors import CoError
 from co_cli.knowledge.format.note import now, timestamp
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.safety.escape import escape
-from co_cli.knowledge.shelf import Shelf
 from co_cli.results import aside_text
 from co_cli.workspace import Workspace
 
@@ -36,14 +35,14 @@ def open_here(*, lenient: bool = False) -> Workspace:
     workspace = Workspace(lenient=lenient)
     for warning in workspace.settings.warnings:
         notice(f"co: {warning}")
+
+    def tell_aside() -> None:
+        for line in (line for book in workspace.shelf.books() for line in aside_text(book)):
+            notice(f"co: {line}")
+
     if context := click.get_current_context(silent=True):  # there is none while a name is completed
-        context.call_on_close(lambda: _tell_aside(workspace.shelf))
+        context.call_on_close(tell_aside)
     return workspace
-
-
-def _tell_aside(shelf: Shelf) -> None:
-    for line in (line for book in shelf.books() for line in aside_text(book)):
-        notice(f"co: {line}")
 
 
 @contextmanager
@@ -80,12 +79,10 @@ class RefType(click.ParamType[str]):
     ) -> list[click.shell_completion.CompletionItem]:
         """References that start like this, with what the notes say."""
         found = []
-        try:
+        with suppress(CoError):
             for book in open_here().shelf.books():
                 notes = [n for _, n in book.archived()] if self.archived else book.notes()
                 found += [(book.ref(note), note.summary) for note in notes]
-        except CoError:
-            return []
         return [  # click has loaded this module to ask us
             click.shell_completion.CompletionItem(ref, help=escape(text, keep=""))
             for ref, text in found

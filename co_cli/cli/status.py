@@ -53,10 +53,8 @@ def status_command(tools: bool, as_json: bool) -> None:
             hint = "" if closely == total else " (co knowledge reindex reads the rest)"
             say_line(f"          meaning: {closely} of {total} notes read closely{hint}")
     problems = sum(book["problems"] for book in books)
-    if problems:
-        say(f"Health    {plural(problems, 'problem')}: co knowledge doctor")
-    else:
-        say("Health    ✓ every file readable")
+    bad = f"{plural(problems, 'problem')}: co knowledge doctor"
+    say(f"Health    {bad if problems else '✓ every file readable'}")
     if not any(book["count"] for book in books):
         notice('\nNothing is saved yet. Try: co learn "We deploy on Tuesdays"')
 

@@ -13,7 +13,6 @@ from co_cli import logs, paths, results, trust
 from co_cli.deps import CoDeps
 from co_cli.knowledge import Note, Notebook, Shelf, lifecycle
 from co_cli.knowledge.format.note import marks, now, slugify, timestamp
-from co_cli.knowledge.plan import Plan
 from co_cli.knowledge.policy import Scope
 from co_cli.knowledge.safety.check import check_text
 from co_cli.knowledge.similarity import same
@@ -93,11 +92,13 @@ async def save_memory(
 
     def save(shelf: Shelf) -> dict[str, Any]:
         deps = ctx.deps
-        book = in_scope(shelf, deps.scope(scope))
+        book = shelf.user if deps.scope(scope) == "user" else shelf.project
         fresh = book.scope == "project" and trust.untouched(deps.folder())
         plan, fields = approved.get("plan"), approved.get("fields")
-        if plan is None or not (
-            _writes(plan, book, content, tags or [])
+        note = plan.saved.note if plan else None
+        if not (
+            note
+            and (dirname(note.path), note.body, note.tags) == (book.memories, content, tags or [])
             and book.pages.fingerprint() == approved["fingerprint"]
         ):  # nobody agreed, or to something else, or to what was there before
             plan, fields = None, echo(deps, shelf, book.scope, check_text(content))[1]
@@ -118,12 +119,6 @@ async def save_memory(
     return await _work(ctx, save)
 
 
-def _writes(plan: Plan, book: Notebook, content: str, tags: list[str]) -> bool:
-    """Whether a plan writes exactly this, here."""
-    note = plan.saved.note
-    return (dirname(note.path), note.body, note.tags) == (book.memories, content, tags)
-
-
 async def _work(ctx: Context, act: Callable[[Shelf], dict[str, Any]]) -> dict[str, Any]:
     """Do something with the notebooks, off the event loop."""
 
@@ -134,17 +129,12 @@ async def _work(ctx: Context, act: Callable[[Shelf], dict[str, Any]]) -> dict[st
     return await asyncio.to_thread(alone)
 
 
-def in_scope(shelf: Shelf, scope: Scope) -> Notebook:
-    """The notebook of a scope."""
-    return shelf.user if scope == "user" else shelf.project
-
-
 def echo(deps: CoDeps, shelf: Shelf, scope: Scope, text: str) -> tuple[str, dict[str, Any]]:
     """The memory of the other notebook that says the same, and what a repetition inherits of it.
 
     Only as far as a model may know of that notebook.
     """
-    other = in_scope(shelf, "project" if scope == "user" else "user")
+    other = shelf.project if scope == "user" else shelf.user
     if other.scope == "project" and not deps.usable():
         return "", {}
     _, around = other.around(text)
