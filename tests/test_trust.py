@@ -14,7 +14,7 @@ import pytest
 from repos import bring, git
 
 from co_cli import trust
-from co_cli.errors import CoError, DiskTrouble, FormatError, MovedOn, NotFound
+from co_cli.errors import CoError, DiskTrouble, FormatError, MovedOn
 from co_cli.trust import FILES, TrustStatus, status
 
 AT = "2026-02-09T14:30:00+00:00"
@@ -172,24 +172,6 @@ def test_trusting_again_takes_the_present_files(project: Path, store: Path) -> N
         str(project): {"since": AT, "files": {AGENTS: _sha("Be very brief.\n")}, "left": []}
     }
     assert _kept(store) == {_sha("Be very brief.\n"): "Be very brief.\n"}
-
-
-def test_one_file_may_be_trusted_alone(project: Path) -> None:
-    trust.trust(project, AT, [CONTEXT])
-    found = status(project)
-    assert (found.known, found.trusted, found.new) == (True, False, [AGENTS])
-    assert found.usable == {CONTEXT}
-    trust.trust(project, AT, [AGENTS])
-    assert status(project).usable == {CONTEXT, AGENTS}
-
-
-def test_what_is_not_there_cannot_be_trusted(project: Path, store: Path) -> None:
-    with pytest.raises(NotFound, match=r"CLAUDE\.md is not there"):
-        trust.trust(project, AT, [CLAUDE])
-    (project / CLAUDE).symlink_to(AGENTS)
-    with pytest.raises(NotFound, match=r"CLAUDE\.md is a symbolic link"):
-        trust.trust(project, AT, [CONTEXT, CLAUDE])
-    assert not store.exists()
 
 
 def test_only_what_the_person_saw_is_trusted(project: Path) -> None:
@@ -350,7 +332,7 @@ def test_a_diff_shows_what_changed_since(project: Path) -> None:
 def test_a_diff_of_a_text_never_seen_is_all_of_it(project: Path, store: Path) -> None:
     whole = "--- /dev/null\n+++ AGENTS.md (now)\n@@ -0,0 +1 @@\n+Be brief."
     assert trust.diff(project, AGENTS) == whole
-    trust.trust(project, AT, [CONTEXT])
+    trust.claim(project, AT)
     assert trust.diff(project, AGENTS) == whole
     trust.trust(project, AT)
     (store.parent / "trusted" / _sha("Be brief.\n")).write_text("forged")
@@ -451,8 +433,10 @@ def test_many_may_trust_at_once(tmp_path: Path) -> None:
 
 def test_a_disk_that_refuses_says_so_in_words(project: Path, store: Path) -> None:
     """G9. Red when the refusal comes out as an OSError, or the old list is lost."""
-    trust.trust(project, AT, [CONTEXT])
+    (project / AGENTS).unlink()
+    trust.trust(project, AT)
     before = store.read_bytes()
+    _write(project, AGENTS, "Be brief.\n")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4, limits[1]))
     try:

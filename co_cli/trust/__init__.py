@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 from co_cli import paths
-from co_cli.errors import CoError, FormatError, MovedOn, NotFound
+from co_cli.errors import CoError, FormatError, MovedOn
 from co_cli.knowledge.format.json_reader import read_json
 from co_cli.knowledge.format.note import Note, decode
 from co_cli.knowledge.safety.escape import difference
@@ -99,18 +99,11 @@ def _made_here(
     changed = {path: data for path, data in texts.items() if digest(data) != known.get(path)}
     if not changed:
         return {}
-    agreed = ProjectOrigins(project).agreed(map(digest, changed.values()))
-    unsure = {
-        path: data
-        for path, data in changed.items()
-        if digest(data) not in agreed and path not in entry["left"]
-    }
-    brought = made_elsewhere(_key(project), unsure)
-    return {
-        path: data
-        for path, data in changed.items()
-        if digest(data) in agreed or (path in unsure and path not in brought)
-    }
+    agreed = ProjectOrigins(project).agreed(changed)
+    sure = {*agreed, *entry["left"]}
+    unsure = {path: data for path, data in changed.items() if path not in sure}
+    own = agreed | (unsure.keys() - made_elsewhere(_key(project), unsure))
+    return {path: data for path, data in changed.items() if path in own}
 
 
 def _record_edits(project: AnyPath, files: Mapping[str, bytes]) -> None:
@@ -129,35 +122,23 @@ def _record(project: AnyPath, entry: dict[str, Any], files: Mapping[str, bytes])
 
 
 def trust(
-    project: AnyPath,
-    at: str,
-    files: Iterable[str] | None = None,
-    *,
-    seen: Hashes | None = None,
-    notes: Iterable[Note] | None = None,
+    project: AnyPath, at: str, *, seen: Hashes | None = None, notes: Iterable[Note] | None = None
 ) -> str:
-    """Trust a project's files as they are now, all of them or these; say what else was done.
+    """Trust a project's files as they are now, and these notes or all; say what else was done.
 
     `seen` are the hashes (`TrustStatus.present`) of what the person was shown: a file that is no
-    longer that one raises MovedOn, and nothing is trusted. Whoever trusts all files trusts the
-    notes too: these, or all that are there.
+    longer that one raises MovedOn, and nothing is trusted.
     """
     with _editing() as (listed, problem):
-        texts, refused = _present(project)
-        chosen = list(texts) if files is None else list(files)
-        for relpath in chosen:
-            path = os.path.join(project, relpath)
-            if relpath not in texts:
-                raise NotFound(f"{path} {refused.get(relpath, 'is not there')}")
-            if seen is not None and seen.get(relpath) != digest(texts[relpath]):
-                raise MovedOn(f"{path} changed since it was shown")
-        new = {"since": at, "files": {}, "left": list(texts)}  # what is there waits for a yes
-        entry = listed.setdefault(_key(project), new)
-        if files is None:
-            entry["files"], entry["left"] = {}, []
-            origins = ProjectOrigins(project)
-            origins.agree(digest(one.raw) for one in (origins.notes() if notes is None else notes))
-        _record(project, entry, {relpath: texts[relpath] for relpath in chosen})
+        texts, _ = _present(project)
+        for relpath, data in texts.items():
+            if seen is not None and seen.get(relpath) != digest(data):
+                raise MovedOn(f"{os.path.join(project, relpath)} changed since it was shown")
+        entry = listed.setdefault(_key(project), {"since": at})
+        entry |= {"files": {}, "left": []}
+        origins = ProjectOrigins(project)
+        origins.agree(digest(one.raw) for one in (origins.notes() if notes is None else notes))
+        _record(project, entry, texts)
         return _save(listed, problem)
 
 
@@ -169,7 +150,10 @@ def untouched(project: AnyPath) -> bool:
 def claim(project: AnyPath, at: str) -> str:
     """Remember that Co began this folder's knowledge, on this machine; what went wrong, if so."""
     try:
-        trust(project, at, [])
+        with _editing() as (listed, problem):
+            waiting = list(_present(project)[0])  # for a yes
+            listed.setdefault(_key(project), {"since": at, "files": {}, "left": waiting})
+            _save(listed, problem)
     except CoError as error:
         return f"saved, but this folder could not be marked as trusted: {error}"
     return ""

@@ -66,10 +66,10 @@ class ProjectOrigins:
         if paths.repository(self.project) is not None:
             self._append(hashes, quietly=False)
 
-    def agreed(self, hashes: Iterable[str]) -> set[str]:
-        """Those of these hashes that are the person's, by the list alone."""
+    def agreed(self, files: Mapping[str, bytes]) -> set[str]:
+        """Those of these files, by path, whose text is the person's by the list alone."""
         own, _ = self._load()
-        return {sha for sha in hashes if own.get(sha)}
+        return {path for path, data in files.items() if own.get(digest(data))}
 
     def wrote(self, op: str, edits: Edits) -> None:
         """Note what Co wrote; what it made from a text that nobody agreed to is like that text."""

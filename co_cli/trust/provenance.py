@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha1, sha256
 
@@ -36,10 +36,11 @@ def brought(project: str, files: Files) -> set[str]:
     Made here is what git does not hold, what it holds but no commit does, and what a commit made
     here put in.
     """
-    root = folders.repository(project) if files else None
+    root = folders.repository(project)
     if root is None:
         return set()
-    names = {_below(root, os.path.join(project, path)): path for path in files}
+    real = {path: os.path.realpath(os.path.join(project, path)) for path in files}
+    names = {os.path.relpath(real[path], root): path for path in files}  # wherever links lead
     found: set[str] = set()
     listed = list(names)
     for start in range(0, len(listed), _AT_ONCE):
@@ -49,15 +50,6 @@ def brought(project: str, files: Files) -> set[str]:
         except (_NoAnswer, OSError, ValueError, LookupError):
             found.update(some)
     return {names[name] for name in found}
-
-
-def _below(root: str, path: str) -> str:
-    """A file's place in the repository, wherever links inside it lead."""
-    return os.path.relpath(os.path.realpath(path), root)
-
-
-def _spec(name: str) -> str:
-    return f":(literal,icase){name}"
 
 
 def _git(root: str, *args: str, data: str = "") -> bytes:
@@ -74,15 +66,12 @@ def _git(root: str, *args: str, data: str = "") -> bytes:
     )  # fmt: skip
     line = ["git", "--no-pager", "-C", root, *(word for one in settings for word in ("-c", one))]
     try:
-        done = subprocess.run(
+        return subprocess.run(
             [*line, *args], input=os.fsencode(data), stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, env=env, timeout=_PATIENCE, check=False,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired) as error:
+            stderr=subprocess.DEVNULL, env=env, timeout=_PATIENCE, check=True,
+        ).stdout  # fmt: skip
+    except (OSError, subprocess.SubprocessError) as error:
         raise _NoAnswer from error
-    if done.returncode:
-        raise _NoAnswer
-    return done.stdout
 
 
 class _Repository:
@@ -106,7 +95,8 @@ class _Repository:
     def _look_into_index(self) -> None:
         """A file that looks as git left it holds what the index says, whatever its bytes are."""
         folded = {name.casefold(): name for name in self.files}
-        said = _git(self.root, "ls-files", "-s", "-z", "--debug", "--", *map(_spec, self.files))
+        specs = [f":(literal,icase){name}" for name in self.files]
+        said = _git(self.root, "ls-files", "-s", "-z", "--debug", "--", *specs)
         for entry in re.finditer(
             rb"\d+ ([0-9a-f]+) \d\t([^\0]+)\0([^\0]*?\n  size: [^\n]*\n)", said
         ):
@@ -151,11 +141,8 @@ class _Repository:
         lines = "".join(
             f"{new} {base}".strip() + "\n" for new, all in steps.items() for base in all
         )
-        seen: dict[tuple[str, str, str], int] = defaultdict(int)
-        for commit, oid, spelled in self._changes(
-            "diff-tree", "--stdin", "--root", "-r", names=names, data=lines
-        ):
-            seen[commit, oid, spelled] += 1
+        how = ("diff-tree", "--stdin", "--root", "-r")
+        seen = Counter(self._changes(*how, names=names, data=lines))
         new = {(oid, path) for (commit, oid, path), n in seen.items() if n == len(steps[commit])}
         return self._among(names, new)
 
@@ -186,8 +173,8 @@ class _Repository:
 
     def _at_head(self, names: Iterable[str]) -> set[str]:
         try:
-            paths = self._paths(names)
-            said = _git(self.root, "ls-tree", "-z", "--full-tree", "HEAD", "--", *paths)
+            how = ("ls-tree", "-z", "--full-tree", "HEAD", "--")
+            said = _git(self.root, *how, *self._paths(names))
         except _NoAnswer:  # no commit yet
             return set()
         there = {

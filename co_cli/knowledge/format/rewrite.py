@@ -84,16 +84,12 @@ class _Field(NamedTuple):
     value: Any
 
     @property
-    def end(self) -> Any:
-        """Where the value ends; a block's own mark would take in the blank lines after it."""
+    def end_line(self) -> int:
+        """Where its lines end; a block's own mark would take in the blank lines after it."""
         node = self.value
         while node.id != "scalar" and not node.flow_style and node.value:
             node = node.value[-1][1] if node.id == "mapping" else node.value[-1]
-        return node.end_mark
-
-    @property
-    def end_line(self) -> int:
-        below: int = self.end.line + (self.end.column > 0)
+        below: int = node.end_mark.line + (node.end_mark.column > 0)
         return max(below, self.line + 1)
 
 
@@ -153,7 +149,8 @@ def _grow(lines: list[str], field: _Field, items: list[str], ends: str) -> None:
         new = [dash + line for line in _entry("", items, ends)[1:]]
         lines[field.end_line : field.end_line] = new
         return
-    at, line = field.end.column - 1, lines[field.end.line]
+    end = field.value.end_mark
+    at, line = end.column - 1, lines[end.line]
     comma = ", " if field.value.value else ""
     more = comma + ", ".join(_scalar(item) for item in items)
-    lines[field.end.line] = line[:at].rstrip(" ") + more + line[at:]
+    lines[end.line] = line[:at].rstrip(" ") + more + line[at:]
