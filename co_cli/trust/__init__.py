@@ -54,7 +54,7 @@ class TrustStatus(NamedTuple):
 def status(project: AnyPath) -> TrustStatus:
     """How a project stands: unknown, trusted, or changed since it was trusted.
 
-    In a known folder, what the person changed on this machine is taken down as theirs.
+    In a known folder, what the person changed on this machine is recorded as theirs.
     """
     listed, problem = _load()
     entry = listed.get(_key(project))

@@ -159,22 +159,21 @@ def _pieces(line: str) -> Iterator[str]:
 
 def difference(old: bytes | None, new: bytes | None, name: str) -> str:
     """Two versions of a file as a unified diff, escaped; None stands for no file."""
-    shown = escape(name, keep="")
-    old_name = "/dev/null" if old is None else f"{shown} (before)"
-    new_name = "/dev/null" if new is None else f"{shown} (now)"
-    return escape("\n".join(_compare(_lines(old), _lines(new), old_name, new_name)))
-
-
-def _compare(old: list[str], new: list[str], old_name: str, new_name: str) -> Iterator[str]:
     from difflib import unified_diff  # nothing that is only looked at needs it
 
-    if max(len(old), len(new)) <= MOST_DIFF_LINES:
-        yield from unified_diff(old, new, old_name, new_name, lineterm="")
-    elif old != new:
-        yield from (f"--- {old_name}", f"+++ {new_name}")
-        yield f"@@ -{min(len(old), 1)},{len(old)} +{min(len(new), 1)},{len(new)} @@"
-        yield from ("-" + line for line in old)
-        yield from ("+" + line for line in new)
+    shown = escape(name, keep="")
+    before = "/dev/null" if old is None else f"{shown} (before)"
+    after = "/dev/null" if new is None else f"{shown} (now)"
+    gone, come = _lines(old), _lines(new)
+    if gone == come:
+        return ""
+    if max(len(gone), len(come)) <= MOST_DIFF_LINES:
+        lines = [*unified_diff(gone, come, before, after, lineterm="")]
+    else:
+        place = f"@@ -{min(len(gone), 1)},{len(gone)} +{min(len(come), 1)},{len(come)} @@"
+        removed, added = ("-" + line for line in gone), ("+" + line for line in come)
+        lines = [f"--- {before}", f"+++ {after}", place, *removed, *added]
+    return escape("\n".join(lines))
 
 
 def _lines(data: bytes | None) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import NamedTuple
 
 from co_cli.knowledge.safety.escape import HIDDEN_KINDS, KEYCAPS, is_picture
 
@@ -19,17 +18,8 @@ _JOINING = (
 _UNSPACED = r"[\u0e00-\u109f\u1780-\u17ff\u1980-\u1aaf\ua9e0-\uaa7f]{2}"
 
 
-class Hidden(NamedTuple):
-    """A hidden character: where it stands (from 1), what it is called, and the rule it breaks."""
-
-    line: int
-    column: int
-    name: str
-    rule: str
-
-
-def find_hidden(text: str) -> list[Hidden]:
-    """Each character that is not shown as what it is."""
+def find_hidden(text: str) -> list[tuple[int, int, str, str]]:
+    """Each hidden character: its line and column (from 1), its name, and the rule it breaks."""
     found = []
     line, line_start, seen = 1, 0, 0
     for match in re.finditer(UNSTORABLE, text):
@@ -44,7 +34,7 @@ def find_hidden(text: str) -> list[Hidden]:
         seen = index
         rule = str(match.lastgroup).replace("_", "-")
         name = f"U+{ord(char):04X} {unicodedata.name(char, rule.replace('-', ' ').upper())}"
-        found.append(Hidden(line, index - line_start + 1, name, rule))
+        found.append((line, index - line_start + 1, name, rule))
     return found
 
 
