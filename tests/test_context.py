@@ -94,7 +94,7 @@ def test_a_file_is_loaded_without_its_header(tmp_path: Path, text: str, body: st
     path.write_bytes(text.encode())
     loaded = context.read_context(None, path)
     assert loaded.text == f"## Internal Knowledge\n\n### Project Context\n\n{body}"
-    assert loaded.receipt.skipped == ()
+    assert loaded.skipped == ()
 
 
 def test_a_file_with_nothing_but_a_header_gives_nothing(tmp_path: Path) -> None:
@@ -102,8 +102,8 @@ def test_a_file_with_nothing_but_a_header_gives_nothing(tmp_path: Path) -> None:
     path.write_text(HEADER + " \n\n")
     loaded = context.read_context(path, None)
     file = ContextFile("Global Context", path, len(HEADER) + 3, 0, 0, 3072, False)
-    assert loaded == context.Loaded(None, Receipt((file,), (), 0))
-    assert loaded.receipt.line() == "no context files"
+    assert loaded == Receipt((file,))
+    assert loaded.line() == "no context files"
 
 
 @pytest.mark.parametrize(
@@ -143,8 +143,8 @@ def test_a_bad_file_is_skipped_with_line_and_reason(
     bad.write_bytes(data)
     loaded = context.read_context(good, bad)
     assert loaded.text == "## Internal Knowledge\n\n### Global Context\n\nGood"
-    assert loaded.receipt.skipped == (Problem(str(bad), reason, line),)
-    assert loaded.receipt.line() == "1 context file, 4 bytes, 1 skipped"
+    assert loaded.skipped == (Problem(str(bad), reason, line),)
+    assert loaded.line() == "1 context file, 4 bytes, 1 skipped"
 
 
 def _make_folder(path: Path) -> None:
@@ -244,7 +244,7 @@ def test_too_many_open_files_skip_a_file(tmp_path: Path) -> None:
         loaded = context.read_context(None, path)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
-    assert loaded.receipt.skipped == (Problem(str(path), f"Too many open files: {path}"),)
+    assert loaded.skipped == (Problem(str(path), f"Too many open files: {path}"),)
 
 
 def test_reading_is_silent(user: Path, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -316,7 +316,7 @@ def test_the_projects_text_survives_first(tmp_path: Path) -> None:
         + "mine\n" * count
         + f"[cut here: {left_out:,} bytes of {mine} left out; shorten the file]"
     )
-    assert loaded.receipt == Receipt(
+    assert loaded._replace(text=None) == Receipt(
         (
             ContextFile("Global Context", mine, 20_000, count * 5 - 1, left_out, 3072, True),
             ContextFile("Project Context", here, 15_000, 14_999, 0, 7168, True),
@@ -338,9 +338,7 @@ def test_nothing_of_the_persons_file_stays_when_the_projects_is_cut(tmp_path: Pa
         + ("y" * 8_000 + "\n") * 2
         + f"[cut here: 8,001 bytes of {here} left out; shorten the file]"
     )
-    assert loaded.receipt.line() == (
-        "1 context file, 15.6 KiB, 7.8 KiB cut, project over its 7 KiB budget"
-    )
+    assert loaded.line() == ("1 context file, 15.6 KiB, 7.8 KiB cut, project over its 7 KiB budget")
 
 
 def test_a_file_without_room_for_a_word_is_dropped(tmp_path: Path) -> None:
@@ -351,7 +349,7 @@ def test_a_file_without_room_for_a_word_is_dropped(tmp_path: Path) -> None:
     assert loaded.text == (
         "## Internal Knowledge\n\n### Project Context\n\n" + _sized(SIZE_LIMIT - 60)
     )
-    assert [(file.bytes_loaded, file.bytes_cut) for file in loaded.receipt.files] == [
+    assert [(file.bytes_loaded, file.bytes_cut) for file in loaded.files] == [
         (0, 499),
         (20_376, 0),
     ]
@@ -417,7 +415,7 @@ def test_whatever_the_files_hold_the_text_fits(mine: str, here: str) -> None:
             path.write_bytes((HEADER + body).encode())
         loaded = context.read_context(*paths)
     bodies = [mine.strip(), here.strip()]
-    text, receipt = loaded.text or "", loaded.receipt
+    text, receipt = loaded.text or "", loaded
     titles = ["Global Context", "Project Context"]
     sections = [
         f"### {title}\n\n{body}" for title, body in zip(titles, bodies, strict=True) if body

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from co_cli import trust
 from co_cli.errors import FormatError, NotFound
-from co_cli.knowledge.context import Loaded, Receipt
+from co_cli.knowledge.context import Receipt
 from co_cli.knowledge.pages import Problem
 from co_cli.prompts import (
     MAX_INSTRUCTIONS,
@@ -139,7 +139,7 @@ def test_a_prompt_is_these_parts_and_nothing_else(project: Path) -> None:
             "### .co-cli/instructions.md\n\nUse tabs.",
             "### AGENTS.md\n\nRun make.\nThen rest.",
         ),
-        build("", None, project=project, usable=ALL).known,
+        build("", None, project=project, usable=ALL).receipt,
         (PromptFile(INSTRUCTIONS, 9, 0), PromptFile(AGENTS, 21, 0)),
         (),
     )
@@ -338,7 +338,7 @@ def test_a_folder_that_is_not_trusted_gives_no_byte(project: Path) -> None:
     (project / CLAUDE).write_text("SECRET")
     status = trust.status(project)
     prompt = build("", None, project=project, usable=status.usable, trusted=status.present)
-    assert prompt == SystemPrompt(_prompt(), Loaded(None, Receipt((), (), 0)), (), ())
+    assert prompt == SystemPrompt(_prompt(), Receipt(), (), ())
 
 
 def test_claude_does_not_stand_in_for_an_agents_file_that_is_not_usable(project: Path) -> None:

@@ -296,7 +296,7 @@ def test_the_knowledge_part_stays_the_same_while_a_session_lasts() -> None:
     )
     (NOTES / "context.md").write_text("We build boats")
     usable = (".co-cli/knowledge/context.md",)
-    again = prompts.build("", "sonnet", project=os.getcwd(), usable=usable, known=first.known)
+    again = prompts.build("", "sonnet", project=os.getcwd(), usable=usable, known=first.receipt)
     assert "rockets" in again.text
     assert "boats" not in again.text
 

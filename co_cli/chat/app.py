@@ -29,7 +29,7 @@ from co_cli.chat.stream import StreamView
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
 from co_cli.knowledge import Notebook, Shelf
-from co_cli.knowledge.context import Loaded
+from co_cli.knowledge.context import Receipt
 from co_cli.knowledge.format.note import now
 from co_cli.knowledge.safety.escape import hanging
 from co_cli.providers.registry import Choice
@@ -59,7 +59,7 @@ class Chat:
         deps: CoDeps,
         choice: Choice,
         choose: Callable[[str], Choice],
-        prompt: Callable[[str, str, Loaded | None], prompts.SystemPrompt],
+        prompt: Callable[[str, str, Receipt | None], prompts.SystemPrompt],
         personality: str,
         kept: transcripts.TranscriptInfo | None = None,
     ) -> None:
@@ -291,7 +291,7 @@ class Chat:
         if not name:
             return f"{self.choice.explain()}\n{CONNECT}"
         choice = self.choose(name)
-        prompt = self.build(choice.provider, self.personality, self.prompt.known)
+        prompt = self.build(choice.provider, self.personality, self.prompt.receipt)
         await self._change(choice, prompt)
         return "\n".join([f"Now using {choice}.", *prompt.warnings])
 
@@ -302,7 +302,7 @@ class Chat:
                 f"{'*' if one == self.personality else ' '} {one}  {text}"
                 for one, text in prompts.personalities().items()
             )
-        prompt = self.build(self.choice.provider, name, self.prompt.known)
+        prompt = self.build(self.choice.provider, name, self.prompt.receipt)
         await self._change(self.choice, prompt)
         self.personality = name
         return "\n".join([f"Now using the personality {name}.", *prompt.warnings])

@@ -24,7 +24,7 @@ def doctor_command(as_json: bool) -> None:
     books = workspace.shelf.books()
     problems = [problem for book in books for problem in doctor.diagnose(book)]
     own = os.path.join(paths.user_knowledge(), "context.md")
-    problems += read_context(own, os.path.join(workspace.project, paths.CONTEXT)).receipt.skipped
+    problems += read_context(own, os.path.join(workspace.project, paths.CONTEXT)).skipped
     if workspace.trouble is not None:
         problems.append(Problem("settings", str(workspace.trouble)))
     problems += [Problem(path, f"{why}; reinstall Co") for path, why in broken_weights()]

@@ -13,7 +13,7 @@ from co_cli.cli.options import open_here
 from co_cli.cli.output import notice, say
 from co_cli.cli.trust import ask_trust, brought_text
 from co_cli.errors import CoError
-from co_cli.knowledge.context import Loaded
+from co_cli.knowledge.context import Receipt
 from co_cli.results import plural
 from co_cli.workspace import Workspace
 
@@ -72,7 +72,7 @@ def _news(workspace: Workspace, notes: int) -> str:
 
 
 def build_prompt(
-    workspace: Workspace, provider: str, personality: str, known: Loaded | None = None
+    workspace: Workspace, provider: str, personality: str, known: Receipt | None = None
 ) -> prompts.SystemPrompt:
     """A session's system prompt, with warnings about what it goes without."""
     status = trust.status(workspace.project)  # the person may have edited something meanwhile

@@ -50,11 +50,15 @@ class ContextFile(NamedTuple):
 
 
 class Receipt(NamedTuple):
-    """What was loaded, cut and skipped; `size` is the combined text's before anything was cut."""
+    """What was loaded, cut and skipped; `size` is the combined text's before anything was cut.
 
-    files: tuple[ContextFile, ...]
-    skipped: tuple[Problem, ...]
-    size: int
+    `text` is for the prompt; None when there is none.
+    """
+
+    files: tuple[ContextFile, ...] = ()
+    skipped: tuple[Problem, ...] = ()
+    size: int = 0
+    text: str | None = None
 
     def line(self) -> str:
         """The whole receipt in a few words."""
@@ -98,14 +102,7 @@ class Receipt(NamedTuple):
         }
 
 
-class Loaded(NamedTuple):
-    """The text for the prompt, None when there is none, and its receipt."""
-
-    text: str | None
-    receipt: Receipt
-
-
-def read_context(user_file: AnyPath | None, project_file: AnyPath | None) -> Loaded:
+def read_context(user_file: AnyPath | None, project_file: AnyPath | None) -> Receipt:
     """Read the context files into one text of at most SIZE_LIMIT bytes; silent, never raises."""
     sources: list[tuple[ContextFile, str]] = []
     skipped: list[Problem] = []
@@ -125,7 +122,7 @@ def read_context(user_file: AnyPath | None, project_file: AnyPath | None) -> Loa
             skipped.append(Problem(str(path), str(error), getattr(error, "line", 0)))
     size = _size(_join([(file.title, body) for file, body in sources if body]))
     texts, files = _fit(sources)
-    return Loaded(_join(texts) or None, Receipt(files, tuple(skipped), size))
+    return Receipt(files, tuple(skipped), size, _join(texts) or None)
 
 
 def load_internal_knowledge() -> str | None:
@@ -137,9 +134,9 @@ def load_internal_knowledge() -> str | None:
             files.append(os.path.join(find(), "context.md"))
         except CoError as error:
             files.append(None)
-            lines += Receipt((), (Problem("context.md", str(error)),), 0).warnings()
+            lines += Receipt(skipped=(Problem("context.md", str(error)),)).warnings()
     loaded = read_context(*files)
-    lines += loaded.receipt.warnings()
+    lines += loaded.warnings()
     with suppress(OSError, ValueError):  # nobody to tell is no reason to stop a session
         for line in lines:
             print(line, file=sys.stderr)  # noqa: T201

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from co_cli import paths
 from co_cli.errors import CoError, FormatError
-from co_cli.knowledge.context import Loaded, Receipt, cut, read_context
+from co_cli.knowledge.context import Receipt, cut, read_context
 from co_cli.knowledge.format.note import decode
 from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.safety.escape import escape
@@ -60,14 +60,9 @@ class SystemPrompt(NamedTuple):
     """The system prompt, what entered it, and every line that a person should be told about it."""
 
     text: str
-    known: Loaded
+    receipt: Receipt
     files: tuple[PromptFile, ...]
     warnings: tuple[str, ...]
-
-    @property
-    def receipt(self) -> Receipt:
-        """What was loaded of the context files."""
-        return self.known.receipt
 
     def line(self) -> str:
         """What entered, in a few words."""
@@ -104,7 +99,7 @@ def build(
     project: AnyPath | None,
     usable: Container[str],
     trusted: Mapping[str, str] | None = None,
-    known: Loaded | None = None,
+    known: Receipt | None = None,
 ) -> SystemPrompt:
     """The prompt with the person's files and those of the project's that are `usable`.
 
@@ -122,7 +117,7 @@ def build(
     if sections := files.instructions():
         parts.append("\n\n".join(["## Project-Specific Instructions", *sections]))
     parts.append(shipped.text("closing.md", provider))
-    warnings = (*known.receipt.warnings(), *files.warnings)
+    warnings = (*known.warnings(), *files.warnings)
     return SystemPrompt("\n\n".join(parts) + "\n", known, tuple(files.used), warnings)
 
 
@@ -146,7 +141,7 @@ class _Files:
         self.used: list[PromptFile] = []
         self.warnings: list[str] = []
 
-    def context(self) -> Loaded:
+    def context(self) -> Receipt:
         """What is known; the project's part only if its file stayed the same while it was read.
 
         `read_context` opens the file itself. A change that is undone meanwhile, and leaves inode
@@ -167,8 +162,7 @@ class _Files:
         except CoError as error:
             lost.append(_skipped(self._path(paths.CONTEXT), error))
             loaded = read_context(mine, None)
-        receipt = loaded.receipt
-        return Loaded(loaded.text, receipt._replace(skipped=(*receipt.skipped, *lost)))
+        return loaded._replace(skipped=(*loaded.skipped, *lost))
 
     def instructions(self) -> list[str]:
         """A section for each instruction file."""
