@@ -36,7 +36,7 @@ from operations import MEMORY
 from co_cli.errors import CoError
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.plan import ImportItem
-from co_cli.knowledge.search import seal, tables
+from co_cli.knowledge.search import index, tables
 from co_cli.knowledge.search.hits import Filters
 from co_cli.knowledge.store import disk, files
 
@@ -810,7 +810,7 @@ def test_a_lock_that_a_stopped_process_holds_is_not_waited_for(
 ) -> None:
     """G3, G10. Red when recall waits for ever, or goes on saying so when the lock is free."""
     write(root, 5)
-    monkeypatch.setattr(seal, "PATIENCE", 0.05)
+    monkeypatch.setattr(index, "PATIENCE", 0.05)
 
     def stop(_: Say) -> None:
         with disk.locked(os.path.join(root, "knowledge.db-seal")):
@@ -955,9 +955,8 @@ def test_bits_that_rot_on_the_disk_are_noticed(root: str) -> None:
         with opened(root) as book:
             assert answers(book, asked) == right, trial
             assert book.search._index is not None
-            assert book.search._index.seal is not None
             damage(path, dice, 0)
-            Path(f"{path}-seal").write_bytes(book.search._index.seal.state())
+            Path(f"{path}-seal").write_bytes(book.search._index.state())
         with opened(root) as book:
             assert answers(book, asked) == right, trial
 

@@ -1,4 +1,4 @@
-"""A passage that may answer: its score, its reasons, and whether it is an answer at all."""
+"""A passage that may answer: its score, its reasons, and its place among others."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from co_cli.knowledge.search import words
 from co_cli.knowledge.search.lookup import Row
 
 # Meaning is the cosine, `near` the share of the question's words that stand there, by rarity.
@@ -17,11 +16,6 @@ WEIGHTS = {
 }  # fmt: skip
 
 _COVERED = 0.4  # what the words that stand there count beside the meaning: is this a miss?
-_LOW, _HIGH, _BASE, _SLOPE = 0.35, 0.5, -0.17, 0.1  # the floor by the logarithm of the passages
-_MISS, _FAINT = -0.15, -0.25  # the best must reach this, any other that; below 0 a hit is weak
-_BLIND = -0.36  # both, where nothing but letters can tell
-_LOST = 0.2  # what a hit needs more to be sure when all that was asked for stands nowhere
-_TOP = 5
 _NEAR = 0.3  # meaning from here on is worth telling
 _REPLIES = 3.0  # and so is that it answers a question that is this near
 _REASONS = {"month": "date", "who": "person"}
@@ -35,7 +29,6 @@ class Candidate:
 
     def __init__(self, key: int, row: Row, text: str, meaning: float) -> None:
         self.key, self.row, self.text = key, row, text
-        self.speaker, _ = words.spoken(text)
         self.features = {"meaning": meaning}
         self.met: dict[str, float] = {}  # how well each word is met
         self.tags: list[str] = []
@@ -77,23 +70,6 @@ class Candidate:
         if not parts or (features["meaning"] >= _NEAR and not self.exact):
             parts.append("meaning")
         return "; ".join(parts)
-
-
-def answers(
-    found: list[Candidate], size: int, lost: float, *, known: bool
-) -> list[tuple[Candidate, bool]]:
-    """What to tell, and whether it is weak; nothing when even the best is about something else.
-
-    Among many passages (`size`) one is near by chance. `lost` is the share of names that stand
-    nowhere. Where the query's meaning is not known, letters alone are no proof of a miss.
-    """
-    floor = min(_HIGH, max(_LOW, _BASE + _SLOPE * math.log(size or 1)))
-    miss, faint = (_MISS, _FAINT) if known else (_BLIND, _BLIND)
-    if max((one.strength for one in found[:_TOP]), default=-1.0) < floor + miss:
-        return []
-    least = floor + (0.0 if found[0].exact else faint)
-    weak = floor + _LOST * lost
-    return [(one, one.strength < weak) for one in found if one.strength >= least]
 
 
 def rank_by_places(

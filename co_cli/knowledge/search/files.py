@@ -10,6 +10,7 @@ from co_cli.knowledge.format.frontmatter import find_header
 from co_cli.knowledge.format.note import Note, decode
 from co_cli.knowledge.pages import ARTICLES, MEMORIES, Page, Pages
 from co_cli.knowledge.search.lookup import Row
+from co_cli.knowledge.store import is_note
 
 FOLDERS = (MEMORIES, ARTICLES)
 _TEXTS, _SHORT = 8192, 2000  # texts that a process remembers, and their length
@@ -55,7 +56,7 @@ class NoteFiles:
         names = []
         for path in paths:
             folder, base = os.path.split(path)
-            if base[-3:] != ".md" or base[:1] == ".":
+            if not is_note(base):
                 continue
             folder = os.path.basename(folder)
             name = self._name(folder, base)

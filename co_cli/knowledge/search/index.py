@@ -2,6 +2,10 @@
 
 Holds terms, letter triples, vectors and signatures, never an answer: hits name files, and the
 files are read. Keeps up with the files; `lookup.py` asks it, `index_writer.py` fills its tables.
+
+Its seal says what the file looked like when Co last let go of it, and every use holds the kernel's
+lock on it. An index that does not fit its seal was touched by somebody else, or is half written,
+and is not believed.
 """
 
 from __future__ import annotations
@@ -21,10 +25,11 @@ from co_cli.knowledge.search.files import NoteFiles
 from co_cli.knowledge.search.hits import Synced
 from co_cli.knowledge.search.index_writer import IndexWriter
 from co_cli.knowledge.search.lookup import Lookup
-from co_cli.knowledge.search.seal import BESIDE, Seal
 from co_cli.knowledge.search.vectors import Reader
 from co_cli.knowledge.store import disk
 
+PATIENCE = 10.0  # seconds to wait for another process
+_BESIDE = ("-wal", "-shm", "-journal")  # Co leaves none of these, but SQLite would believe them
 _BATCH = 1000
 _MANY = 9  # files that may vanish at once without a question
 
@@ -36,8 +41,9 @@ class Index:
 
     def __init__(self, path: str, files: NoteFiles, reader: Reader, *, kept: bool = True) -> None:
         self.path, self.files, self.reader = path, files, reader
-        made_by = reader.embedder.name if reader.embedder else ""
-        self.seal = Seal(path, tables.stamp(made_by)) if kept else None
+        self._seal = f"{path}-seal"
+        self._kept = kept
+        self._stamp = tables.stamp(reader.embedder.name if reader.embedder else "")
         self._lookup: Lookup | None = None
         self._inode = 0
 
@@ -50,7 +56,7 @@ class Index:
 
     def held(self) -> AbstractContextManager[None]:
         """Keep every other process away from the index meanwhile."""
-        return self.seal.held() if self.seal else nullcontext()
+        return disk.locked(self._seal, PATIENCE) if self._kept else nullcontext()
 
     def close(self) -> None:
         """Let go of the database."""
@@ -58,35 +64,54 @@ class Index:
             self._lookup.close()
             self._lookup = None
 
+    def state(self) -> bytes:
+        """What tells this very file, as it is now, from any other."""
+        with suppress(FileNotFoundError):
+            info = os.lstat(self.path)
+            told = (info.st_mode, info.st_dev, info.st_ino, info.st_size)
+            return f"{self._stamp} {told} {info.st_mtime_ns} {info.st_ctime_ns}".encode()
+        return b""
+
+    def is_whole(self) -> bool:
+        """Whether the file is as Co left it."""
+        if not self._kept:
+            return self._lookup is not None
+        state = self.state()
+        beside = any(os.path.lexists(self.path + ending) for ending in _BESIDE)
+        return bool(state) and not beside and disk.read_if_any(self._seal, limit=4096) == state
+
     def trusted(self) -> bool:
         """Whether the file is as Co left it, and open."""
-        if self.seal is None:
-            return self._lookup is not None
-        if not self.seal.is_whole():
+        if not self.is_whole():
             self.close()
             return False
-        inode = os.lstat(self.path).st_ino
+        inode = os.lstat(self.path).st_ino if self._kept else 0
         if self._lookup is None or self._inode != inode:
             self.close()
             self._lookup, self._inode = Lookup(self._open(self.path)), inode
         return True
 
-    def intact(self) -> bool:
-        """Whether nobody else touched the index while it was in use."""
-        return self.seal is None or self.seal.is_whole()
-
     def _open(self, path: str) -> apsw.Connection:
-        kept, vectors = self.seal is not None, self.reader.embedder is not None
-        return tables.connect(path, checked=kept, vectors=vectors)
+        return tables.connect(path, checked=self._kept, vectors=self.reader.embedder is not None)
 
     @contextmanager
     def _written(self) -> Iterator[apsw.Connection]:
-        """The database, to be written to; until that is done, nobody believes it."""
-        if self.seal:
-            self.seal.open()
+        """The database, to be written to; nobody believes it before that is done."""
+        if self._kept:
+            with open(self._seal, "r+b") as seal:  # also after a power cut
+                seal.truncate()
+                disk.sync_file(seal.fileno())
         yield self.lookup.db
-        if self.seal:
-            self.seal.close()
+        if self._kept:
+            self._close_seal()
+
+    def _close_seal(self) -> None:
+        """Write down what the file looks like now, once that is on the disk."""
+        with open(self.path, "r+b") as file:
+            disk.sync_file(file.fileno())
+        with open(self._seal, "r+b") as seal:
+            seal.write(self.state())
+            seal.truncate()
 
     def sync(
         self,
@@ -157,15 +182,15 @@ class Index:
     def _rebuild(self, seen: Mapping[str, int], progress: Progress) -> None:
         """Write everything into a new file and put it in the old one's place."""
         self.close()
-        if self.seal is None:
+        if not self._kept:
             self._lookup = Lookup(self._fill(":memory:", seen, progress))
             return
         new = self.path + "-new"
-        for ending in ("", *BESIDE):
+        for ending in ("", *_BESIDE):
             _unlink(new + ending)
         try:
             self._fill(new, seen, progress).close()
-            for ending in BESIDE:
+            for ending in _BESIDE:
                 _unlink(self.path + ending)
             os.replace(new, self.path)
             ignore = os.path.join(os.path.dirname(self.path), ".gitignore")
@@ -174,7 +199,7 @@ class Index:
         except BaseException:
             _unlink(new)
             raise
-        self.seal.close()
+        self._close_seal()
         self.trusted()
 
     def _fill(self, path: str, seen: Mapping[str, int], progress: Progress) -> apsw.Connection:

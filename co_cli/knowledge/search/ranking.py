@@ -6,6 +6,7 @@ left out once, and checked on notes as Co keeps them (bench/).
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable
 from itertools import islice
@@ -14,11 +15,11 @@ from co_cli.knowledge.search import words
 from co_cli.knowledge.search.candidate import (
     WEIGHTS,
     Candidate,
-    answers,
     in_order,
     newest,
     rank_by_places,
 )
+from co_cli.knowledge.search.hits import Filters
 from co_cli.knowledge.search.index import Index
 from co_cli.knowledge.search.lookup import Row
 from co_cli.knowledge.search.passages import passages
@@ -35,30 +36,36 @@ _COLUMNS = "1.0, 2.0, 1.0, 0.5"  # body, title, tags, date
 _BREATH = 60  # seconds within which one note answers another
 _PERSON, _DAY = 3.0, 2.0  # what a person and a day weigh beside the words
 
+_LOW, _HIGH, _BASE, _SLOPE = 0.35, 0.5, -0.17, 0.1  # the floor by the logarithm of the passages
+_MISS, _FAINT = -0.15, -0.25  # the best must reach this, any other that; below 0 a hit is weak
+_BLIND = -0.36  # both, where nothing but letters can tell
+_LOST = 0.2  # what a hit needs more to be sure when all that was asked for stands nowhere
+_TOP = 5
+_EVERY = Filters()
+
 _CORE = ("meaning", "near")
 _SENTENCE = r"(?<=[.!?])\s+|\n+"
 
 
 class Ranking:
-    """One question put to one index; `read` gives the text of a file as it is now."""
+    """One question put to one index."""
 
     def __init__(
         self,
         index: Index,
         query: Query,
-        read: Callable[[Row], str | None],
+        filters: Filters = _EVERY,
         *,
-        allowed: set[int] | None = None,
         fusion: str = "blend",
         limit: int = 10,
         quick: bool = False,
     ) -> None:
         self.index, self.lookup = index, index.lookup
-        self.query, self.read = query, read
+        self.query, self.fusion = query, fusion
         query.days = [  # a span that holds no note was hardly meant as one
             day for day in query.days if not isinstance(day, Span) or self._any(day)
         ]
-        self.allowed, self.fusion = allowed, fusion
+        self.allowed = self.lookup.allowed(filters)
         self.first = max(_FIRST, limit)  # candidates of each kind
         self.closer = max(_CLOSER, limit)
         self._texts: dict[str, list[str]] = {}
@@ -92,9 +99,19 @@ class Ranking:
         return list(best.values())
 
     def answers(self, found: list[Candidate]) -> list[tuple[Candidate, bool]]:
-        """Those that answer, and whether each is weak; none when all are about something else."""
-        lost = self.terms.lost / (self.terms.whole or 1.0)
-        return answers(found, self.terms.size, lost, known=any(self.vector))
+        """Those that answer, and whether each is weak; none when all are about something else.
+
+        Among many passages one is near by chance. Where the question's meaning is not known,
+        letters alone are no proof of a miss.
+        """
+        terms = self.terms
+        floor = min(_HIGH, max(_LOW, _BASE + _SLOPE * math.log(terms.size or 1)))
+        miss, faint = (_MISS, _FAINT) if any(self.vector) else (_BLIND, _BLIND)
+        if max((one.strength for one in found[:_TOP]), default=-1.0) < floor + miss:
+            return []
+        least = floor + (0.0 if found[0].exact else faint)
+        weak = floor + _LOST * terms.lost / (terms.whole or 1.0)
+        return [(one, one.strength < weak) for one in found if one.strength >= least]
 
     def marks(self, text: str) -> list[tuple[int, int]]:
         """Where in a text the words that were asked for stand."""
@@ -219,7 +236,7 @@ class Ranking:
     def _text(self, key: int, row: Row) -> str | None:
         parts = self._texts.get(row.name)
         if parts is None:
-            text = self.read(row)
+            text = self.index.files.text(row)
             parts = self._texts[row.name] = [] if text is None else passages(text)
         return parts[key - row.id] if key - row.id < len(parts) else None
 
@@ -236,7 +253,7 @@ class Ranking:
         found.met = self.terms.met(found.key, stems)
         found.tags = self._tags(found.row.tags)
         if people := self.terms.people:
-            first = found.speaker == people[0]
+            first = words.spoken(text)[0] == people[0]
             features["who"] = float(first) if len(people) == 1 else 0.5 * first
         for day in query.days:
             month, near_day = day.fits(found.row.created)
@@ -296,12 +313,11 @@ class Ranking:
             key = self.lookup.after(asker.row, _BREATH)
             if not key or not list(self._may([key])):
                 continue
-            answer = picked.get(key)
+            self._compare([key])
+            answer = picked.get(key) or self._look(key, self.lookup.file(key))
             if answer is None:
-                self._compare([key])
-                answer = self._look(key, self.lookup.file(key))
-                if answer is None:
-                    continue
+                continue
+            if key not in picked:
                 picked[key] = answer
                 self._weigh(answer, False)
             core = sum(WEIGHTS[name] * asker.features[name] for name in _CORE)

@@ -121,7 +121,7 @@ class Search:
                     synced = index.sync(seen, only, anew=anew or again, progress=progress)
                     found = act(index, synced)
                     synced = self._told(index.lookup, synced)
-                    if not index.intact():
+                    if not index.is_whole():
                         raise CoError("another program wrote to the index")
             except disk.Busy as error:
                 trouble = error
@@ -258,10 +258,8 @@ class Search:
             return Recall()
 
         def act(index: Index, _: Synced) -> tuple[list[Hit], int]:
-            ranking = Ranking(
-                index, Query(query, today), self.files.text,
-                allowed=index.lookup.allowed(filters), fusion=self.how.fusion, limit=limit,
-            )  # fmt: skip
+            asked, fusion = Query(query, today), self.how.fusion
+            ranking = Ranking(index, asked, filters, fusion=fusion, limit=limit)
             found = ranking.candidates()
             told = ranking.answers(found) if strict else [(one, False) for one in found]
             return self._hits(ranking, told, limit, marked)
@@ -317,7 +315,7 @@ class Search:
                 return None
             lookup = index.lookup
             same = {row.name for row in map(lookup.file, lookup.holding(*rare)) if row.number}
-            found = Ranking(index, Query(text), self.files.text, quick=True).candidates()
+            found = Ranking(index, Query(text), quick=True).candidates()
             near = [one.row.name for one in found[:_NEIGHBOURS] if one.row.number]
             return Around(
                 self.files.notes(sorted(same)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 
 from co_cli.knowledge.search import words
 from co_cli.knowledge.search.lookup import Lookup
@@ -35,7 +36,7 @@ class QueryTerms:
         self._found: set[str] = set()  # the words that stand somewhere
         self._rare: dict[str, str] = {}  # the terms that stand in one passage, by their stems
         self._holds = holds
-        self._known: dict[str, bool] = {}
+        self.has = cache(self._has)  # whether a word of a text is one that is asked for
         for word in query.words:
             self._ask(word)
 
@@ -47,14 +48,10 @@ class QueryTerms:
         found.update((word, _WITHIN) for word, rows in self.within.items() if key in rows)
         return found
 
-    def has(self, word: str) -> bool:
-        """Whether a word of a text is one that is asked for."""
-        known = self._known.get(word)
-        if known is None:
-            known = not self.stems.keys().isdisjoint(self.lookup.stems(words.analysed(word)))
-            known = known or any(words.folded(one) in words.folded(word) for one in self.within)
-            self._known[word] = known
-        return known
+    def _has(self, word: str) -> bool:
+        stems = self.lookup.stems(words.analysed(word))
+        inside = any(words.folded(one) in words.folded(word) for one in self.within)
+        return inside or not self.stems.keys().isdisjoint(stems)
 
     def _ask(self, word: str) -> None:
         """Look for a word as a whole, and for its parts, which together are as good."""

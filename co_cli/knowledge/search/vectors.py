@@ -44,15 +44,11 @@ class Vectors:
         with disk.locked(self.path):
             fd = os.open(self.path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
-                size = os.fstat(fd).st_size
-                if os.pread(fd, _HEAD, 0) != self._head:
-                    os.ftruncate(fd, 0)
-                    rows, size = self._head + rows, 0
-                else:
-                    size -= (size - _HEAD) % self._row.size
-                    os.ftruncate(fd, size)
+                ours, size = os.pread(fd, _HEAD, 0) == self._head, os.fstat(fd).st_size
+                size = size - (size - _HEAD) % self._row.size if ours else 0
+                os.ftruncate(fd, size)
                 os.lseek(fd, size, os.SEEK_SET)
-                disk.write_all(fd, rows)
+                disk.write_all(fd, rows if ours else self._head + rows)
                 disk.sync_file(fd)
             finally:
                 os.close(fd)
@@ -63,9 +59,8 @@ class Vectors:
             return
         wanted = set(keys)
         with disk.locked(self.path):
-            kept = dict(self._rows(self._mapped()))
-            rows = self._packed(row for row in kept.items() if row[0] in wanted)
-            disk.put(self.path, self._head + rows)
+            kept = {key: v for key, v in self._rows(self._mapped()) if key in wanted}
+            disk.put(self.path, self._head + self._packed(kept.items()))
 
     def _packed(self, rows: Iterable[tuple[bytes, bytes]]) -> bytes:
         return b"".join(self._row.pack(key, v, zlib.crc32(key + v)) for key, v in rows)
