@@ -44,6 +44,7 @@ _NUMBERS = frozenset("one two three four five six seven eight nine ten eleven tw
 _MARKS = {"i": "my", "me": "my", "are": "is"} | {
     word: word for word in "my your his her their is".split()
 }
+_EMPTY = STOP | {"everything"}
 _NOT = re.compile(r"\b(?:not|never|no|without|off|\w{2,9}n't)\b")
 _CHANGE = re.compile(
     r"\b(?:no longer|no more|any ?more|instead|in place of|rather|from now on|these days|after all|"
@@ -85,13 +86,9 @@ def newest_first(hits: Sequence[Hit]) -> list[Hit]:
 
     What holds the question as it stands, or is of the day that is asked for, keeps its place.
     """
-    hits = [hit._replace(replaced_by=None) for hit in hits]
     facts = [hit.note for hit in hits[:_COMPARED] if hit.note.kind == "memory"]
     facts = [note for note in facts if not note.consolidated]
-    for at, hit in enumerate(hits):
-        newer = [note for note in facts if hit.note in facts and _newer(note, hit.note)]
-        if newer:
-            hits[at] = hit._replace(replaced_by=max(newer, key=_told_at))
+    hits = [hit._replace(replaced_by=_successor(hit.note, facts)) for hit in hits]
     sure = {hit.replaced_by.path for hit in hits if hit.replaced_by and not hit.weak}
     hits = [hit._replace(weak=hit.weak and hit.note.path not in sure) for hit in hits]
     return in_time(hits, lambda hit: hit)
@@ -112,8 +109,11 @@ def in_time(items: Iterable[_Some], hit: Callable[[_Some], Hit]) -> list[_Some]:
     return placed
 
 
-def _newer(note: Note, old: Note) -> bool:
-    return _told_at(note) > _told_at(old) and may_replace(old.body, note.body)
+def _successor(old: Note, facts: Sequence[Note]) -> Note | None:
+    """The newest of these notes that may replace this one, if it is one of them."""
+    later = [note for note in facts if old in facts and _told_at(note) > _told_at(old)]
+    newer = [note for note in later if may_replace(old.body, note.body)]
+    return max(newer, key=_told_at, default=None)
 
 
 def _told_at(note: Note) -> tuple[str, int]:
@@ -186,11 +186,8 @@ def _said(text: str) -> str:
 def _words(text: str) -> tuple[str, ...]:
     """The words that say what it is about and what of it, and marks; all forms as one."""
     found = (_CLITIC.sub("", word) for word in _WORD.findall(text))
-    return tuple(_stem(word) for word in found if word in _MARKS or not _is_empty(word))
-
-
-def _is_empty(word: str) -> bool:
-    return word in STOP or word == "everything" or _CHANGE.fullmatch(word) is not None
+    found = (word for word in found if word in _MARKS or word not in _EMPTY)
+    return tuple(_stem(word) for word in found if word in _MARKS or not _CHANGE.fullmatch(word))
 
 
 def _stem(word: str) -> str:

@@ -114,12 +114,7 @@ class Index:
             seal.truncate()
 
     def sync(
-        self,
-        seen: Mapping[str, int],
-        only: Iterable[str] | None = None,
-        *,
-        anew: bool = False,
-        progress: Progress = None,
+        self, seen: Mapping[str, int], only: Iterable[str] | None, *, anew: bool, progress: Progress
     ) -> Synced:
         """Take in what changed since the last time; the same rows as a rebuild would write.
 

@@ -12,13 +12,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 
 from co_cli.knowledge.search import words
-from co_cli.knowledge.search.candidate import (
-    WEIGHTS,
-    Candidate,
-    in_order,
-    newest,
-    rank_by_places,
-)
+from co_cli.knowledge.search.candidate import WEIGHTS, Candidate, in_order, newest, rank_by_places
 from co_cli.knowledge.search.hits import Filters
 from co_cli.knowledge.search.index import Index
 from co_cli.knowledge.search.lookup import Row

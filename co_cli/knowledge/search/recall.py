@@ -102,11 +102,7 @@ class Search:
         return self._use(lambda *_: None, anew=anew, progress=progress)[1]
 
     def _use(
-        self,
-        act: Callable[[Index, Synced], _T],
-        *,
-        anew: bool = False,
-        progress: Progress = None,
+        self, act: Callable[[Index, Synced], _T], *, anew: bool = False, progress: Progress = None
     ) -> tuple[_T | None, Synced]:
         """Do something with an index that is up to date; None when there can be none."""
         if self.how.backend == "grep":
