@@ -125,8 +125,7 @@ def _nearness(one: str, other: str) -> float:
     """The cosine of two texts, skimmed; 0 where one of them has no meaning that can be told."""
     left, right = _skimmed(one), _skimmed(other)
     length = sqrt(sum(map(mul, left, left)) * sum(map(mul, right, right)))
-    product: int = sum(map(mul, left, right))
-    return product / (length or 1.0)
+    return float(sum(map(mul, left, right)) / (length or 1.0))
 
 
 @lru_cache(256)

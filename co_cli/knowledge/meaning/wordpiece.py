@@ -103,7 +103,8 @@ def _split(part: str) -> Iterator[str]:
         kind = unicodedata.category(char)
         if kind in ("Mn", "Cc", "Cf", "Co") or char == "\ufffd":
             continue
-        if kind[0] in "PZ" or _is_mark(char) or _is_ideograph(char):
+        mark = char < "\x7f" and not char.isalnum()  # BERT's: all of ASCII but letters and digits
+        if kind[0] in "PZ" or mark or _is_ideograph(char):
             if word:
                 yield word
                 word = ""
@@ -113,11 +114,6 @@ def _split(part: str) -> Iterator[str]:
             word += char
     if word:
         yield word
-
-
-def _is_mark(char: str) -> bool:
-    """Whether BERT takes this ASCII character for punctuation: all that is no letter or digit."""
-    return char < "\x7f" and not char.isalnum()
 
 
 def _is_ideograph(char: str) -> bool:

@@ -129,7 +129,10 @@ class Index:
         if state and state == lookup.meta("seen"):
             return Synced()
         known = lookup.signatures(only)
-        stale = sorted({name for name, _ in seen.items() - known.items()} | self._owed(seen))
+        owed = lookup.owed() & seen.keys()
+        if owed and not self.reader.query("again"):  # the embedder does not answer yet
+            owed = set()
+        stale = sorted({name for name, _ in seen.items() - known.items()} | owed)
         gone = known.keys() - seen.keys()
         before = set(lookup.missing())
         missing = before & gone if only is None else before - seen.keys()
@@ -163,11 +166,6 @@ class Index:
             if progress:
                 progress(min(start + _BATCH, len(stale)), len(stale))
         return added, changed
-
-    def _owed(self, seen: Mapping[str, int]) -> set[str]:
-        """The files whose vectors are still owed, when the embedder answers again."""
-        owed = self.lookup.owed() & seen.keys()
-        return owed if owed and self.reader.query("again") else set()
 
     def take_closely(self, vectors: Mapping[bytes, bytes]) -> None:
         """Put the vectors of passages that were read closely in the place of the quick ones."""

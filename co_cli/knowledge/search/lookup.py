@@ -63,8 +63,7 @@ class Lookup:
 
     def missing(self) -> list[str]:
         """The files that vanished together; their rows stay and are silent."""
-        names: list[str] = json.loads(self.meta("absent") or "[]")
-        return names
+        return list(json.loads(self.meta("absent") or "[]"))
 
     def signatures(self, only: Iterable[str] | None) -> dict[str, int]:
         """The files with their signatures: all, or those of these names."""
@@ -166,8 +165,7 @@ class Lookup:
         """The passages holding any of these terms, best first, and how well by BM25."""
         asked = " OR ".join(f'"{term}"' for term in terms)
         query = "SELECT rowid, -rank FROM terms WHERE terms MATCH ? AND rank MATCH ? ORDER BY rank"
-        found: Iterator[tuple[int, float]] = self._get(query, asked, f"bm25({weights})")
-        return found
+        return iter(self._get(query, asked, f"bm25({weights})"))
 
     def holding(self, *needles: str) -> list[int]:
         """The passages that may hold all these folded texts: their letters are there, by threes."""

@@ -28,7 +28,8 @@ def passages(text: str) -> list[str]:
     for block in _BREAK.split(text):
         for piece in _pieces(block.strip(), size):
             joins = len(current) + len(piece) < size and not piece.startswith("#")
-            if current and (joins or _is_heading(current)):
+            heading = current.startswith("#") and "\n" not in current
+            if current and (joins or heading):
                 current = f"{current}\n\n{piece}"
                 continue
             if current:
@@ -54,10 +55,6 @@ def digest(data: bytes) -> bytes:
     import hashlib  # only what changed is hashed
 
     return hashlib.blake2b(data, digest_size=KEY).digest()
-
-
-def _is_heading(text: str) -> bool:
-    return text.startswith("#") and "\n" not in text
 
 
 def _pieces(block: str, size: int) -> list[str]:

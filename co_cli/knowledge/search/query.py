@@ -135,17 +135,14 @@ def _span(match: re.Match[str], today: date) -> Span:
         there = today - timedelta(days=min(many * length, 700_000))
         slack = timedelta(days=length // 2)
         return Span((there - slack).isoformat(), (there + slack).isoformat())
-    said = match[0].lower()
-    if said in ("today", "yesterday"):
-        day = (today - timedelta(days=said == "yesterday")).isoformat()
-        return Span(day, day)
-    unit = match["unit"].lower()
-    last = today if said.startswith("this") else _start(unit, today) - timedelta(days=1)
+    unit = (match["unit"] or "day").lower()
+    this = match[0].lower().startswith(("this", "today"))
+    last = today if this else _start(unit, today) - timedelta(days=1)
     return Span(_start(unit, last).isoformat(), last.isoformat())
 
 
 def _start(unit: str, day: date) -> date:
     """The first day of the week, month or year that a day is in."""
-    if unit == "week":
-        return day - timedelta(days=day.weekday())
-    return day.replace(day=1) if unit == "month" else day.replace(month=1, day=1)
+    year = day.timetuple().tm_yday - 1
+    past = {"day": 0, "week": day.weekday(), "month": day.day - 1, "year": year}
+    return day - timedelta(days=past[unit])

@@ -336,6 +336,4 @@ def _readings(note: Note | None) -> dict[bytes, str]:
 
 
 def _why(error: Exception | None) -> str:
-    if isinstance(error, OSError):
-        return error.strerror or str(error)
-    return str(error) or type(error).__name__
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__

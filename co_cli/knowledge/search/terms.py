@@ -21,12 +21,10 @@ class QueryTerms:
     """The words that are looked for; `holds` tells whether a passage has a folded text in it."""
 
     def __init__(self, lookup: Lookup, query: Query, holds: Callable[[int, str], bool]) -> None:
-        self.lookup = lookup
-        self.query = query
+        self.lookup, self.query = lookup, query
         self.size = lookup.passages()
-        self.people = [
-            low for w in query.words if w[0].isupper() and lookup.speaks(low := w.casefold())
-        ]
+        named = [word.casefold() for word in query.words if word[0].isupper()]
+        self.people = list(filter(lookup.speaks, named))
         self.wanted: dict[str, None] = {}  # what the index is asked for
         self.stems: dict[str, tuple[str, float]] = {}  # for which word each stands, and how well
         self.idf: dict[str, float] = {}

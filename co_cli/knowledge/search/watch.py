@@ -10,8 +10,8 @@ import ctypes
 import errno
 import os
 import struct
-import time
 from collections.abc import Callable, Sequence
+from time import monotonic
 
 RESCAN = 30.0  # seconds
 _EVENT = struct.Struct("iIII")
@@ -25,11 +25,8 @@ _NONBLOCK = os.O_NONBLOCK | os.O_CLOEXEC
 class Watcher:
     """Watches folders for files that change; OSError where the system offers no such thing."""
 
-    def __init__(
-        self, folders: Sequence[str], *, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self.folders = folders
-        self.clock = clock
+    def __init__(self, folders: Sequence[str], *, clock: Callable[[], float] = monotonic) -> None:
+        self.folders, self.clock = folders, clock
         self._next = 0.0
         self._watched: dict[int, tuple[str, int]] = {}  # number to folder and inode
         libc = ctypes.CDLL(None, use_errno=True)
