@@ -11,7 +11,7 @@ from cli import co, command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from co_cli.knowledge import Notebook
+from co_cli.knowledge import MemoryStore, Notebook
 from co_cli.knowledge.store import disk
 
 PARAPHRASES = {
@@ -134,6 +134,18 @@ def test_a_folder_that_takes_no_file_is_read_all_the_same(tmp_path: Path) -> Non
     with Notebook(tmp_path) as book:
         book.sync(closely=True)
         assert book.search.closely() == (4, 4)
+
+
+def test_a_notebook_in_memory_is_read_closely_and_leaves_no_file(tmp_path: Path) -> None:
+    """Red when the vectors of a notebook without a folder land in the working folder."""
+    here = tmp_path / "here"
+    here.mkdir()
+    os.chdir(here)
+    with Notebook(MemoryStore()) as book:
+        for text in PARAPHRASES:
+            book.remember(text)
+        book.sync(closely=True)
+        assert (book.search.closely(), os.listdir(here)) == ((4, 4), [])
 
 
 @given(st.lists(st.tuples(st.sampled_from(["write", "delete", "read", "sync"]), st.integers(0, 4),

@@ -74,7 +74,8 @@ class Search:
                 self._watcher = Watcher([pages.store.locate(name) for name in FOLDERS])
             except OSError as error:
                 self._unwatched = f"the folder cannot be watched: {error.strerror}"
-        self._reader = Reader(self._embedder(), f"{self.index_path}-vectors")
+        self._vectors = f"{self.index_path}-vectors" if self.root else ""
+        self._reader = Reader(self._embedder(), self._vectors)
         self._index = Index(self.index_path, self.files, self._reader) if self.root else None
         # Where the folder takes no file.
         self._spare = Index("", self.files, self._reader, kept=False)
@@ -229,16 +230,15 @@ class Search:
         """Forget the close readings of what is no longer a note's text; for a purge, of all."""
         if not self.root:
             return
-        path = f"{self.index_path}-vectors"
         notes = self.files.notes(self.files.signatures())
         try:
             meaning = built_in()
         except EmbedderUnavailable:
             with suppress(FileNotFoundError):
-                os.unlink(path)
+                os.unlink(self._vectors)
         else:
             keys = {key for note in notes for key in _readings(note)}
-            Vectors(path, meaning.name, meaning.dim).keep(keys)
+            Vectors(self._vectors, meaning.name, meaning.dim).keep(keys)
 
     def closely(self) -> tuple[int, int]:
         """How many notes with a meaning were read closely, and how many there are."""
