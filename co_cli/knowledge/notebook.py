@@ -70,7 +70,7 @@ class Notebook:
         fusion: str = "blend",
         embedder: Callable[[], Embedder] | None = None,
     ) -> Self:
-        """The notebook in a folder; for a long life, with `watch` the kernel tells what changes."""
+        """The notebook in a folder; `watch` lets the kernel tell what changes, for a long life."""
         return cls(folder, how=How(backend, fusion, embedder, watch))
 
     def close(self) -> None:
@@ -318,14 +318,12 @@ class Notebook:
 
     # Other verbs
 
-    def consolidate(
-        self, ref: Ref, text: str, tags: Iterable[str] = (), *, actor: str = "cli"
-    ) -> Saved:
+    def consolidate(self, ref: Ref, text: str, tags: Iterable[str] = ()) -> Saved:
         """Give a note a new wording of the same and further tags; a protected one stays."""
         from co_cli.knowledge.safety.check import check_note
 
         text, tags = check_note(text, tags)
-        return self._do(actor, lambda draft: draft.consolidate(self.find(ref), text, tags, {}))
+        return self._do("cli", lambda draft: draft.consolidate(self.find(ref), text, tags, {}))
 
     def forget(self, ref: Ref, *, actor: str = "cli", seen: str = "") -> Saved:
         """Archive a note, unless it is protected, or not the one with the digest `seen`."""

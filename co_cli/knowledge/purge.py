@@ -62,7 +62,7 @@ class Copies:
 
 
 def find_copies(book: Notebook, ref: Ref, *, earlier: bool = False) -> Copies:
-    """Where a note is: in its file, the archive and summaries; `earlier` takes what it replaced."""
+    """Where a note is: file, archive, summaries; with `earlier`, also what it was made from."""
     known, entries = lineages(book), book.store.entries()
     named = _named(book, ref, known)
     note = named.latest if named else None
@@ -152,7 +152,7 @@ def _find_parts(copies: Copies, known: list[Lineage]) -> None:
 
 
 def purge(book: Notebook, copies: Copies, *, first: Callable[[], None] = lambda: None) -> None:
-    """Remove them all, but what `first` removes before; one that is cut short can be repeated.
+    """Remove them all, after what `first` removes; a purge that is cut short can be repeated.
 
     MovedOn, and nothing is removed, when anything changed since they were found.
     """

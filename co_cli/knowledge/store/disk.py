@@ -31,7 +31,7 @@ READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
 
 _TEMP = r"\.co-[0-9a-f]{16}\.tmp"
-NO_FILE = "no file"  # in the place of a digest
+NO_FILE = "no file"  # instead of a digest
 
 Signature = tuple[int, int, int, int]
 
