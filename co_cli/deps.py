@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any
@@ -79,13 +79,9 @@ class CoDeps:
     @contextmanager
     def notebooks(self) -> Iterator[Shelf]:
         """The notebooks for one piece of work, which has them alone; a session opens them once."""
-        with self._lock:
-            kept = self.workspace is not None and not self._said() and self.how is None
-            shelf = self.here().shelf if kept else self.shelf()
-            try:
-                yield shelf
-            finally:
-                shelf.close()  # the next piece may run in another thread
+        kept = self.workspace is not None and not self._said() and self.how is None
+        with self._lock, closing(self.here().shelf if kept else self.shelf()) as shelf:
+            yield shelf  # and let go of: the next piece may run in another thread
 
     def usable(self) -> bool:
         """Whether a model may be shown this project's notes, as far as they are `tellable`."""

@@ -28,9 +28,8 @@ class _Private(RotatingFileHandler):
     """A log that nobody else can read, and that stops nothing when it cannot be written."""
 
     def _open(self) -> logging.StreamHandler:  # type: ignore[override, type-arg]
-        fd = os.open(
-            self.baseFilename, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600
-        )
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
+        fd = os.open(self.baseFilename, flags, 0o600)
         os.fchmod(fd, 0o600)
         return os.fdopen(fd, self.mode, encoding="utf-8", errors="backslashreplace")  # type: ignore[return-value]
 

@@ -356,9 +356,9 @@ def test_a_person_is_asked_about_a_similar_memory() -> None:
     assert names() == ["001-we-deploy-on-tuesdays.md"]
     with Terminal("learn", "We deploy on Thursdays") as terminal:
         terminal.expect("[c]ancel")
-        terminal.type("x\n")
+        terminal.type("uk\n")
         terminal.expect(
-            "'x' is not one of the answers.\n[u]pdate (replace 1), [k]eep both, or [c]ancel"
+            "'uk' is not one of the answers.\n[u]pdate (replace 1), [k]eep both, or [c]ancel"
         )
         terminal.type("u\n")
         assert terminal.end().code == 0

@@ -9,6 +9,7 @@ import click
 
 from co_cli.cli.options import RefType, as_json, at_user, in_user, open_here
 from co_cli.cli.output import notice, table, to_json
+from co_cli.knowledge.pages import as_number
 from co_cli.knowledge.store import Entry
 
 
@@ -43,8 +44,8 @@ def _names(entry: Entry) -> list[str]:
 
 
 def _touches(entry: Entry, name: str) -> bool:
-    if name.isdecimal() and len(name) < 10:
-        return any(one.startswith(f"{int(name):03d}-") for one in _names(entry))
+    if number := as_number(name):
+        return any(one.startswith(f"{number:03d}-") for one in _names(entry))
     return not name or f"{name.removesuffix('.md')}.md" in _names(entry)
 
 
