@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -107,23 +107,25 @@ def build(
     longer that one is left out, and a warning says so. `known` is what an earlier prompt of the
     same session had loaded: it stays as it was, so that providers can cache it.
     """
-    files = _Files(project, usable, trusted)
+    files, warnings = _Project(project, usable, trusted), list[str]()
     parts = [shipped.text("system.md", provider)]
-    if personality and (speaking := voice(personality, provider, files.warnings)):
+    if personality and (speaking := voice(personality, provider, warnings)):
         parts.append(f"## Personality\n\n{speaking}")
-    known = known or files.context()
+    known = known or _context(files)
     if known.text:
         parts.append(_as_data(known.text))
-    if sections := files.instructions():
+    if instructions := list(_instructions(files, warnings)):
+        sections = [section for _, section in instructions]
         parts.append("\n\n".join(["## Project-Specific Instructions", *sections]))
     parts.append(shipped.text("closing.md", provider))
-    warnings = (*known.warnings(), *files.warnings)
-    return SystemPrompt("\n\n".join(parts) + "\n", known, tuple(files.used), warnings)
+    used = tuple(file for file, _ in instructions)
+    told = (*known.warnings(), *warnings)
+    return SystemPrompt("\n\n".join(parts) + "\n", known, used, told)
 
 
 def knowledge(project: AnyPath | None, trusted: Mapping[str, str]) -> str:
     """Only what is known, in its envelope, for a prompt that is not Co's own; empty without any."""
-    text = _Files(project, trusted, trusted).context().text
+    text = _context(_Project(project, trusted, trusted)).text
     return _as_data(text) if text else ""
 
 
@@ -131,74 +133,69 @@ def _as_data(text: str) -> str:
     return wrap(f"{_DATA}\n\n{text}")
 
 
-class _Files:
-    """A project's files as far as they may be used, and what is to be told about the others."""
+class _Project(NamedTuple):
+    """A project's files, as far as they may be used."""
 
-    def __init__(
-        self, project: AnyPath | None, usable: Container[str], trusted: Mapping[str, str] | None
-    ) -> None:
-        self.project, self.usable, self.trusted = project, usable, trusted
-        self.used: list[PromptFile] = []
-        self.warnings: list[str] = []
+    folder: AnyPath | None
+    usable: Container[str]
+    trusted: Mapping[str, str] | None
 
-    def context(self) -> Receipt:
-        """What is known; the project's part only if its file stayed the same while it was read.
+    def path(self, relpath: str) -> str:
+        """Where a file is, or would be."""
+        return os.path.join(self.folder or "", relpath)
 
-        `read_context` opens the file itself. A change that is undone meanwhile, and leaves inode
-        and times as they were, would pass; whoever can do that can write as the person.
-        """
-        mine, lost = None, []
-        try:
-            mine = os.path.join(paths.user_knowledge(), "context.md")
-        except CoError as error:
-            lost.append(_skipped("context.md", error))
-        try:
-            before = self._get(paths.CONTEXT)
-            loaded = read_context(mine, self._path(paths.CONTEXT))
-            if self._get(paths.CONTEXT) != before:
-                raise FormatError("changed while it was read")
-        except FileNotFoundError:
-            loaded = read_context(mine, None)
-        except CoError as error:
-            lost.append(_skipped(self._path(paths.CONTEXT), error))
-            loaded = read_context(mine, None)
-        return loaded._replace(skipped=(*loaded.skipped, *lost))
-
-    def instructions(self) -> list[str]:
-        """A section for each instruction file."""
-        sections = []
-        for relpath in (paths.INSTRUCTIONS, self._for_agents()):
-            try:
-                text = decode(self._get(relpath)[0]).removeprefix("\ufeff").strip()
-            except FileNotFoundError:
-                continue
-            except CoError as error:
-                line = f"WARNING: instruction file skipped: {_skipped(self._path(relpath), error)}"
-                self.warnings.append(escape(line, keep=""))
-                continue
-            if text:
-                kept, loaded = cut(text, MAX_INSTRUCTIONS, relpath)
-                self.used.append(PromptFile(relpath, loaded, len(text.encode()) - loaded))
-                sections.append(f"### {relpath}\n\n{defang(kept)}")
-        return sections
-
-    def _for_agents(self) -> str:
-        """AGENTS.md; CLAUDE.md where there is none, or only a link, which Co does not follow."""
-        agents, claude = self._path(_AGENTS), self._path(_CLAUDE)
-        linked = os.path.islink(agents) and os.path.lexists(claude)
-        return _CLAUDE if linked or not os.path.lexists(agents) else _AGENTS
-
-    def _get(self, relpath: str) -> tuple[bytes, disk.Signature]:
+    def read(self, relpath: str) -> tuple[bytes, disk.Signature]:
         """A file's bytes and signature; FileNotFoundError without one that may be used."""
-        if self.project is None or relpath not in self.usable:
+        if self.folder is None or relpath not in self.usable:
             raise FileNotFoundError(relpath)
-        data, signature = disk.read_signed(paths.project_file(self.project, relpath))
+        data, signature = disk.read_signed(paths.project_file(self.folder, relpath))
         if self.trusted is not None and self.trusted.get(relpath) != disk.digest(data):
             raise FormatError("changed just now; the next session looks again")
         return data, signature
 
-    def _path(self, relpath: str) -> str:
-        return os.path.join(self.project or "", relpath)
+
+def _context(files: _Project) -> Receipt:
+    """What is known; the project's part only if its file stayed the same while it was read.
+
+    `read_context` opens the file itself. A change that is undone meanwhile, and leaves inode
+    and times as they were, would pass; whoever can do that can write as the person.
+    """
+    mine, theirs, lost = None, files.path(paths.CONTEXT), []
+    try:
+        mine = os.path.join(paths.user_knowledge(), "context.md")
+    except CoError as error:
+        lost.append(_skipped("context.md", error))
+    try:
+        before = files.read(paths.CONTEXT)
+        loaded = read_context(mine, theirs)
+        if files.read(paths.CONTEXT) != before:
+            raise FormatError("changed while it was read")
+    except (FileNotFoundError, CoError) as error:
+        loaded = read_context(mine, None)
+        if isinstance(error, CoError):
+            lost.append(_skipped(theirs, error))
+    return loaded._replace(skipped=(*loaded.skipped, *lost))
+
+
+def _instructions(files: _Project, warnings: list[str]) -> Iterator[tuple[PromptFile, str]]:
+    """Each instruction file that may be used, with its section of the prompt."""
+    agents, claude = files.path(_AGENTS), files.path(_CLAUDE)
+    # CLAUDE.md where there is no AGENTS.md, or only a link, which Co does not follow.
+    linked = os.path.islink(agents) and os.path.lexists(claude)
+    for_agents = _CLAUDE if linked or not os.path.lexists(agents) else _AGENTS
+    for relpath in (paths.INSTRUCTIONS, for_agents):
+        try:
+            text = decode(files.read(relpath)[0]).removeprefix("\ufeff").strip()
+        except FileNotFoundError:
+            continue
+        except CoError as error:
+            line = f"WARNING: instruction file skipped: {_skipped(files.path(relpath), error)}"
+            warnings.append(escape(line, keep=""))
+            continue
+        if text:
+            kept, loaded = cut(text, MAX_INSTRUCTIONS, relpath)
+            file = PromptFile(relpath, loaded, len(text.encode()) - loaded)
+            yield file, f"### {relpath}\n\n{defang(kept)}"
 
 
 def _skipped(path: str, error: CoError) -> Problem:

@@ -14,8 +14,6 @@ from typing import NamedTuple
 
 from co_cli.knowledge.safety.escape import escape
 
-__all__ = ["CLOSE", "OPEN", "defang", "wrap"]
-
 OPEN, CLOSE = "<system-reminder>", "</system-reminder>"
 
 # What is left of our tag's name, and of the names of turns in chat templates, without the rest.
@@ -54,11 +52,9 @@ _TOKEN = re.compile(
 )
 _LESS, _MORE, _BARS = "‹〈⟨❮«《", "›〉⟩❯»》", "¦ǀ∣│┃❘❙"
 _MAYBE_TOKEN = rf"[<＜﹤\[［{_LESS}]([\w|｜/／:.▁{_BARS}-]{{1,64}})[>＞﹥\]］{_MORE}]"
-_READ_AS = {
-    ord(character): plain
-    for plain, characters in {"<": _LESS, ">": _MORE, "|": _BARS}.items()
-    for character in characters
-}
+_READ_AS = str.maketrans(
+    _LESS + _MORE + _BARS, "<" * len(_LESS) + ">" * len(_MORE) + "|" * len(_BARS)
+)
 
 _OPENS = r"LESS-THAN|LEFT-POINTING(?! MAG)|LEFT ARROWHEAD|LEFT.* ANGLE|PRECEDES"
 _CLOSES = r"GREATER-THAN|RIGHT-POINTING(?! MAG)|RIGHT ARROWHEAD|RIGHT.* ANGLE|SUCCEEDS"

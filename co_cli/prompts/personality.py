@@ -21,7 +21,7 @@ MOST = 8 * 1024  # bytes of one file
 
 def personalities() -> dict[str, str]:
     """The personalities by name, each with its first line, or with why it cannot be used."""
-    found = {name: _first_line(_ours(name, "")) for name in shipped.names("personalities")}
+    found = {name: _first_line(_ours(name, "")) for name in shipped.personalities()}
     for file in sorted(disk.list_names(_folder())):
         name = file.removesuffix(".md")
         if name == file or not _is_name(name):
@@ -48,18 +48,18 @@ def voice(name: str, provider: str, warnings: list[str]) -> str:
         theirs = _theirs(name)
     except CoError as error:
         warnings.append(f"WARNING: personality skipped: {escape(str(error), keep='')}")
-        return _ours(name, provider) if name in shipped.names("personalities") else ""
+        return _ours(name, provider) if name in shipped.personalities() else ""
     return _ours(name, provider) if theirs is None else defang(theirs)
 
 
 def _ours(name: str, provider: str) -> str:
-    if name in shipped.names("personalities"):
+    if name in shipped.personalities():
         return shipped.text(f"personalities/{name}.md", provider)
     known = personalities()
-    near = nearest(name, known)
+    meant = f"Did you mean {near}? " if (near := nearest(name, known)) else ""
     raise NotFound(
         f"there is no personality '{escape(name[:64], keep='')}'",
-        hint=f"{f'Did you mean {near}? ' if near else ''}Choose from: {', '.join(sorted(known))}.",
+        hint=f"{meant}Choose from: {', '.join(sorted(known))}.",
     )
 
 
@@ -69,8 +69,7 @@ def _theirs(name: str) -> str | None:
         return None
     path = os.path.join(_folder(), f"{name}.md")
     try:
-        data = disk.read_if_any(path)
-        if data is None:
+        if (data := disk.read_if_any(path)) is None:
             return None
         if len(data) > MOST:
             raise FormatError(f"is larger than {MOST // 1024} KiB")

@@ -36,7 +36,6 @@ def text(relpath: str, provider: str) -> str:
     return told
 
 
-def names(folder: str) -> list[str]:
-    """The names of our files in a folder, without their ending."""
-    found = os.listdir(os.path.join(FOLDER, folder))
-    return sorted(name.removesuffix(".md") for name in found if name.endswith(".md"))
+def personalities() -> list[str]:
+    """The names of Co's own personalities."""
+    return sorted(name.removesuffix(".md") for name in os.listdir(f"{FOLDER}/personalities"))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from co_cli.prompts import get_system_prompt
 
-__all__ = ["assemble_system_prompt"]
-
 
 def assemble_system_prompt(personality: str | None = None) -> str:
     """The system prompt of the working folder, without any provider's hints."""
