@@ -458,7 +458,6 @@ AGAIN = "Try again in a while, or choose another model with --model."
 USELESS = Trouble(
     "{} gave no usable answer, or kept calling a tool wrongly",
     "Try again, or choose a model that is better with tools.",
-    True,
 )
 FAULTS = {
     "400": Trouble("{} rejected the request (400): Unsupported value for 'temperature'."),
@@ -470,15 +469,15 @@ FAULTS = {
     "403-key": Trouble("{} refused access (403)", "Check OPENAI_API_KEY."),
     "404": Trouble("openai has no model 'faulty-404' (404)", "Choose another model with --model."),
     "409": Trouble("{} answered with an error (409): Lock\\x1b[2J timeout " + "x" * 180, AGAIN),
-    "429": Trouble("{} takes no more requests just now (429); it asks to wait 1 s", AGAIN, True),
+    "429": Trouble("{} takes no more requests just now (429); it asks to wait 1 s", AGAIN),
     "quota": Trouble(
         "the quota or credit for {} is used up (429)",
         "See your account with the provider, or choose another model with --model.",
     ),
-    "500": Trouble("{} had an internal error (500)", AGAIN, True),
-    "503": Trouble("{} is not available just now (503)", AGAIN, True),
-    "503-busy": Trouble("{} is overloaded (503)", AGAIN, True),
-    "cut": Trouble(CUT, AGAIN, True),
+    "500": Trouble("{} had an internal error (500)", AGAIN),
+    "503": Trouble("{} is not available just now (503)", AGAIN),
+    "503-busy": Trouble("{} is overloaded (503)", AGAIN),
+    "cut": Trouble(CUT, AGAIN),
     "malformed-always": USELESS,
     "twice": USELESS,
     "overflow-100": Trouble(
@@ -522,7 +521,7 @@ def _trouble(choice: Choice, model: Model[Any], *, stream: bool = True) -> Troub
 def test_a_stream_that_ends_without_an_end_is_no_whole_answer(server: Server, wire: str) -> None:
     """Red when half an answer passes for all of it."""
     choice, model = _wired(wire, "faulty-short", server.url)
-    assert _trouble(choice, model) == Trouble(BROKEN.format(choice), AGAIN, True)
+    assert _trouble(choice, model) == Trouble(BROKEN.format(choice), AGAIN)
 
 
 @pytest.mark.parametrize("wire", ["chat", "responses"])
@@ -558,7 +557,7 @@ def test_what_fails_once_is_not_tried_again_behind_the_back(tmp_path: Path, faul
     """Red when a library retries by itself, and waits as long as a provider tells it to."""
     with serving(tmp_path) as server:
         choice, model = _wired("chat", f"faulty-once-{fault}", server.url)
-        assert _trouble(choice, model).retry
+        _trouble(choice, model)
         assert len(server.requests()) == 1
         assert _talk(model, "Hello").answer == "You said: Hello"
 
@@ -590,7 +589,7 @@ def test_a_server_that_never_answers_is_not_waited_for(
     monkeypatch.setattr(models, "SECONDS", 0.5)
     choice, model = _wired("chat", "faulty-silent", server.url)
     assert _trouble(choice, model) == Trouble(
-        f"openai:faulty-silent did not answer in time ({choice.host})", AGAIN, True
+        f"openai:faulty-silent did not answer in time ({choice.host})", AGAIN
     )
 
 
@@ -615,7 +614,7 @@ def test_nobody_there_is_told_with_the_address(option: str, variable: str, hint:
     env = {**KEYS, variable: url}
     choice = choose(option, Settings(), env)
     assert _trouble(choice, build(choice, env)) == Trouble(
-        f"{option} cannot be reached at {choice.host}", hint, True
+        f"{option} cannot be reached at {choice.host}", hint
     )
 
 
@@ -624,7 +623,6 @@ def test_a_provider_out_of_reach_is_no_reason_to_stop() -> None:
     assert explain(error, choose("gemini", Settings(), {})) == Trouble(
         "gemini:gemini-flash-latest cannot be reached at generativelanguage.googleapis.com:443",
         "Check your network connection.",
-        True,
     )
 
 
@@ -713,7 +711,7 @@ REFUSALS = [
      Trouble("the quota or credit for {} is used up (400)",
              "See your account with the provider, or choose another model with --model.")),
     ("anthropic", 529, _of_anthropic("overloaded_error", "Overloaded"),
-     Trouble("{} is overloaded (529); it asks to wait 30 s", AGAIN, True)),
+     Trouble("{} is overloaded (529); it asks to wait 30 s", AGAIN)),
     ("gemini", 400, _of_google(400, "INVALID_ARGUMENT", f"{KEY} not valid", "API_KEY_INVALID"),
      Trouble("{} refused the key", GOOGLES)),
     ("gemini", 403, _of_google(403, "PERMISSION_DENIED", f"Consumer {KEY} suspended"),
@@ -724,9 +722,9 @@ REFUSALS = [
              overflow=True)),
     ("gemini", 429, _of_google(429, "RESOURCE_EXHAUSTED", "You exceeded your quota"),
      Trouble("{} takes no more requests just now (429); it asks to wait 30 s",
-             AGAIN, True)),
+             AGAIN)),
     ("gemini", 503, _of_google(503, "UNAVAILABLE", "The model is overloaded."),
-     Trouble("{} is overloaded (503); it asks to wait 30 s", AGAIN, True)),
+     Trouble("{} is overloaded (503); it asks to wait 30 s", AGAIN)),
 ]  # fmt: skip
 
 

@@ -387,7 +387,6 @@ def test_an_error_of_somebody_elses_library_is_told_and_ours_is_raised() -> None
     assert (
         failed.trouble.line == "compatible:test gave no answer that can be read (JSONDecodeError)"
     )
-    assert failed.trouble.retry
 
 
 def test_half_a_character_is_no_reason_to_stop() -> None:

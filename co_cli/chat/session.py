@@ -129,7 +129,7 @@ class Session:
         if trouble is None and (isinstance(error, CoError) or _is_ours(error)):
             raise error
         line = f"{self.choice} gave no answer that can be read ({type(error).__name__})"
-        return trouble or Trouble(line, "Try again, or choose another model.", True)
+        return trouble or Trouble(line, "Try again, or choose another model.")
 
     async def _run(self, prompt: UserInput) -> AsyncIterator[TurnEvent]:
         began, before = monotonic(), len(self.deps.external)

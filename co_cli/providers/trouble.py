@@ -14,41 +14,39 @@ from co_cli.providers.registry import LONGEST, Choice, sent_keys
 
 
 class Trouble(NamedTuple):
-    """What went wrong in one line, what to do about it, and whether trying again may help."""
+    """What went wrong in one line, what to do about it, and whether too much had been said."""
 
     line: str
     hint: str = ""
-    retry: bool = False
     overflow: bool = False
 
 
 _OTHER = "choose another model with {switch}."
 _AGAIN = f"Try again in a while, or {_OTHER}"
 _LESS = "Ask for less at once."
-# The framework's kinds of error, the special ones first: line, hint, whether to try again.
+# The framework's kinds of error, the special ones first: line and hint.
 _KINDS = (
     ("ModelContextWindowExceededError", "the conversation is too long for {who}",
-     "Say less at once, shorten it with /compact, or start over with /clear.", False),
-    ("ModelAuthenticationError", "{who} {refused}", "Check {keys}.", False),
-    ("ModelNotFoundError", "{provider} has no model '{name}'{status}", "{instead}", False),
-    ("ModelRequestRejectedError", "{who} rejected the request{status}{words}", "", False),
-    ("ModelRateLimitError", "{who} takes no more requests just now{status}{wait}", _AGAIN, True),
+     "Say less at once, shorten it with /compact, or start over with /clear."),
+    ("ModelAuthenticationError", "{who} {refused}", "Check {keys}."),
+    ("ModelNotFoundError", "{provider} has no model '{name}'{status}", "{instead}"),
+    ("ModelRequestRejectedError", "{who} rejected the request{status}{words}", ""),
+    ("ModelRateLimitError", "{who} takes no more requests just now{status}{wait}", _AGAIN),
     ("ModelQuotaExceededError", "the quota or credit for {who} is used up{status}",
-     f"See your account with the provider, or {_OTHER}", False),
-    ("ModelOverloadedError", "{who} is overloaded{status}{wait}", _AGAIN, True),
-    ("ModelUnavailableError", "{who} is not available just now{status}{wait}", _AGAIN, True),
-    ("ModelServerError", "{who} had an internal error{status}", _AGAIN, True),
-    ("ModelTimeoutError", "{late}", _AGAIN, True),
-    ("ModelRequestTimeout", "{late}", _AGAIN, True),
-    ("ModelConnectionError", "{lost}", "{reach}", True),
-    ("ModelHTTPError", "{who} answered with an error{status}{words}", _AGAIN, False),
-    ("ModelAPIError", "the answer of {who} is incomplete or cannot be read", _AGAIN, True),
-    ("UsageLimitExceeded", "{who} needed more steps than one turn may take", _LESS, False),
-    ("ContentFilterError", "{who} withheld its answer (content filter)",
-     "Try other words.", False),
-    ("IncompleteToolCall", "the answer of {who} reached its length limit", _LESS, False),
+     f"See your account with the provider, or {_OTHER}"),
+    ("ModelOverloadedError", "{who} is overloaded{status}{wait}", _AGAIN),
+    ("ModelUnavailableError", "{who} is not available just now{status}{wait}", _AGAIN),
+    ("ModelServerError", "{who} had an internal error{status}", _AGAIN),
+    ("ModelTimeoutError", "{late}", _AGAIN),
+    ("ModelRequestTimeout", "{late}", _AGAIN),
+    ("ModelConnectionError", "{lost}", "{reach}"),
+    ("ModelHTTPError", "{who} answered with an error{status}{words}", _AGAIN),
+    ("ModelAPIError", "the answer of {who} is incomplete or cannot be read", _AGAIN),
+    ("UsageLimitExceeded", "{who} needed more steps than one turn may take", _LESS),
+    ("ContentFilterError", "{who} withheld its answer (content filter)", "Try other words."),
+    ("IncompleteToolCall", "the answer of {who} reached its length limit", _LESS),
     ("UnexpectedModelBehavior", "{who} gave no usable answer, or kept calling a tool wrongly",
-     "Try again, or choose a model that is better with tools.", True),
+     "Try again, or choose a model that is better with tools."),
 )  # fmt: skip
 
 
@@ -60,13 +58,13 @@ def explain(error: BaseException, choice: Choice) -> Trouble | None:
     while cause is not None:  # a library may have taken it for its own
         if isinstance(cause, GaveUp):
             hint = f"Ask for less at once, or {_OTHER} {cause.hint}".rstrip()
-            return Trouble(f"{choice} {cause}", hint.format(switch=choice.switch), True)
+            return Trouble(f"{choice} {cause}", hint.format(switch=choice.switch))
         cause = cause.__cause__ or cause.__context__
-    for kind, line, hint, retry in _KINDS:
+    for kind, line, hint in _KINDS:
         if isinstance(error, getattr(exceptions, kind, ())):
             words = _words(error, choice)
             overflow = kind == "ModelContextWindowExceededError"
-            return Trouble(line.format_map(words), hint.format_map(words), retry, overflow)
+            return Trouble(line.format_map(words), hint.format_map(words), overflow)
     return None
 
 
