@@ -117,11 +117,6 @@ def detect_all(utterance: str, rules: Sequence[Rule] = RULES) -> list[Signal]:
     return list({signal.text.casefold(): signal for signal in signals}.values())[:_SIGNALS]
 
 
-def is_question(utterance: str) -> bool:
-    """Whether an utterance asks for something to be told."""
-    return any(one.kind == "asks" for one in _judged(utterance[:MOST], RULES))
-
-
 def _left_alone(utterance: str, rules: Sequence[Rule]) -> bool:
     """Whether a rule about whole utterances keeps Co from reading this one."""
     said = _plain(utterance[: MOST + 1])
@@ -266,14 +261,13 @@ _REQUEST = _POLITE + (
 )
 
 
-def topic(utterance: str) -> str:
-    """What to ask recall for: the question as it is, without what leads up to it.
+def question(utterance: str) -> str:
+    """What to ask recall for: the question as it is, without what leads up to it; else nothing.
 
     Recall takes a question apart by itself; fewer words find no more and mistake more.
     """
     asking = [one.kept for one in _judged(utterance[:MOST], RULES) if one.kind == "asks"]
-    text = " ".join(asking) or _unwrapped(utterance[:MOST].strip())[0]
-    return re.sub(_FRAME, "", text, count=1).strip() or utterance[:MOST].strip()
+    return re.sub(_FRAME, "", " ".join(asking), count=1)
 
 
 def request(utterance: str) -> Request | None:

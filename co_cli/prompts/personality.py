@@ -35,8 +35,7 @@ def personalities() -> dict[str, str]:
 
 def load_personality(name: str) -> str:
     """A personality's text: the person's own by that name, else Co's."""
-    theirs = _theirs(name)
-    return _ours(name, "") if theirs is None else theirs
+    return _theirs(name) or _ours(name, "")
 
 
 def voice(name: str, provider: str, warnings: list[str]) -> str:
@@ -49,7 +48,7 @@ def voice(name: str, provider: str, warnings: list[str]) -> str:
     except CoError as error:
         warnings.append(f"WARNING: personality skipped: {escape(str(error), keep='')}")
         return _ours(name, provider) if name in shipped.personalities() else ""
-    return _ours(name, provider) if theirs is None else defang(theirs)
+    return defang(theirs) if theirs else _ours(name, provider)
 
 
 def _ours(name: str, provider: str) -> str:

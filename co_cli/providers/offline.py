@@ -160,8 +160,8 @@ def _calls(said: str) -> list[ToolCallPart]:
     if not found and wish is not None:
         found = [(wish.what, [])]
     calls = [ToolCallPart("save_memory", {"content": text, "tags": tags}) for text, tags in found]
-    if signals.is_question(said):
-        query = {"query": signals.topic(said), "max_results": _RESULTS}
+    if question := signals.question(said):
+        query = {"query": question, "max_results": _RESULTS}
         calls.append(ToolCallPart("recall_memory", query))
     return calls
 

@@ -21,31 +21,31 @@ class Trouble(NamedTuple):
     overflow: bool = False
 
 
-_OTHER = "choose another model with {switch}."
+_OTHER = "choose another model with {choice.switch}."
 _AGAIN = f"Try again in a while, or {_OTHER}"
 _LESS = "Ask for less at once."
 # The framework's kinds of error, the special ones first: line and hint.
 _KINDS = (
-    ("ModelContextWindowExceededError", "the conversation is too long for {who}",
+    ("ModelContextWindowExceededError", "the conversation is too long for {choice}",
      "Say less at once, shorten it with /compact, or start over with /clear."),
-    ("ModelAuthenticationError", "{who} {refused}", "Check {keys}."),
-    ("ModelNotFoundError", "{provider} has no model '{name}'{status}", "{instead}"),
-    ("ModelRequestRejectedError", "{who} rejected the request{status}{words}", ""),
-    ("ModelRateLimitError", "{who} takes no more requests just now{status}{wait}", _AGAIN),
-    ("ModelQuotaExceededError", "the quota or credit for {who} is used up{status}",
+    ("ModelAuthenticationError", "{choice} {refused}", "Check {keys}."),
+    ("ModelNotFoundError", "{choice.provider} has no model '{choice.name}'{status}", "{instead}"),
+    ("ModelRequestRejectedError", "{choice} rejected the request{status}{words}", ""),
+    ("ModelRateLimitError", "{choice} takes no more requests just now{status}{wait}", _AGAIN),
+    ("ModelQuotaExceededError", "the quota or credit for {choice} is used up{status}",
      f"See your account with the provider, or {_OTHER}"),
-    ("ModelOverloadedError", "{who} is overloaded{status}{wait}", _AGAIN),
-    ("ModelUnavailableError", "{who} is not available just now{status}{wait}", _AGAIN),
-    ("ModelServerError", "{who} had an internal error{status}", _AGAIN),
+    ("ModelOverloadedError", "{choice} is overloaded{status}{wait}", _AGAIN),
+    ("ModelUnavailableError", "{choice} is not available just now{status}{wait}", _AGAIN),
+    ("ModelServerError", "{choice} had an internal error{status}", _AGAIN),
     ("ModelTimeoutError", "{late}", _AGAIN),
     ("ModelRequestTimeout", "{late}", _AGAIN),
     ("ModelConnectionError", "{lost}", "{reach}"),
-    ("ModelHTTPError", "{who} answered with an error{status}{words}", _AGAIN),
-    ("ModelAPIError", "the answer of {who} is incomplete or cannot be read", _AGAIN),
-    ("UsageLimitExceeded", "{who} needed more steps than one turn may take", _LESS),
-    ("ContentFilterError", "{who} withheld its answer (content filter)", "Try other words."),
-    ("IncompleteToolCall", "the answer of {who} reached its length limit", _LESS),
-    ("UnexpectedModelBehavior", "{who} gave no usable answer, or kept calling a tool wrongly",
+    ("ModelHTTPError", "{choice} answered with an error{status}{words}", _AGAIN),
+    ("ModelAPIError", "the answer of {choice} is incomplete or cannot be read", _AGAIN),
+    ("UsageLimitExceeded", "{choice} needed more steps than one turn may take", _LESS),
+    ("ContentFilterError", "{choice} withheld its answer (content filter)", "Try other words."),
+    ("IncompleteToolCall", "the answer of {choice} reached its length limit", _LESS),
+    ("UnexpectedModelBehavior", "{choice} gave no usable answer, or kept calling a tool wrongly",
      "Try again, or choose a model that is better with tools."),
 )  # fmt: skip
 
@@ -58,7 +58,7 @@ def explain(error: BaseException, choice: Choice) -> Trouble | None:
     while cause is not None:  # a library may have taken it for its own
         if isinstance(cause, GaveUp):
             hint = f"Ask for less at once, or {_OTHER} {cause.hint}".rstrip()
-            return Trouble(f"{choice} {cause}", hint.format(switch=choice.switch))
+            return Trouble(f"{choice} {cause}", hint.format(choice=choice))
         cause = cause.__cause__ or cause.__context__
     for kind, line, hint in _KINDS:
         if isinstance(error, getattr(exceptions, kind, ())):
@@ -68,21 +68,17 @@ def explain(error: BaseException, choice: Choice) -> Trouble | None:
     return None
 
 
-def _words(error: BaseException, choice: Choice) -> dict[str, str]:
+def _words(error: BaseException, choice: Choice) -> dict[str, object]:
     """What the lines about an error may speak of."""
     status, wait = (getattr(error, name, None) for name in ("status_code", "retry_after"))
     phase = getattr(error, "phase", None)
     said = _sanitised(getattr(error, "body", None))
     words = f": {said}" if said else ""
-    cut = f"the answer of {choice} was cut off"
     away = f"{choice} cannot be reached at {choice.host}"
     late = f"{choice} did not answer in time ({choice.host})"
-    again = _AGAIN.format(switch=choice.switch)
+    cut = phase in ("read", "write")
     return {
-        "who": str(choice),
-        "provider": choice.provider,
-        "name": choice.name,
-        "switch": choice.switch,
+        "choice": choice,
         "status": f" ({status})" if status else "",
         "words": words,
         "wait": f"; it asks to wait {max(1, round(wait))} s" if wait else "",
@@ -91,8 +87,8 @@ def _words(error: BaseException, choice: Choice) -> dict[str, str]:
         "keys": " or ".join(choice.known.keys) or "the key in your environment",
         "instead": _instead(error, choice),
         "late": away if phase == "connect" else late,
-        "lost": cut if phase in ("read", "write") else away,
-        "reach": again if phase in ("read", "write") else _reach(choice),
+        "lost": f"the answer of {choice} was cut off" if cut else away,
+        "reach": _AGAIN.format(choice=choice) if cut else _reach(choice),
     }
 
 
