@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from co_cli import trust
 from co_cli.errors import FormatError, NotFound
 from co_cli.knowledge.context import Receipt
-from co_cli.knowledge.pages import Problem
 from co_cli.prompts import (
     MAX_INSTRUCTIONS,
     PromptFile,
@@ -396,16 +395,19 @@ class Meanwhile(dict[str, str]):
 
 
 @pytest.mark.parametrize("later", ["EVIL", "Trusted."])
-def test_a_context_that_changes_while_it_is_read_is_left_out(project: Path, later: str) -> None:
-    """G16. Red when the file is not looked at again after it was loaded."""
+def test_a_context_that_changes_while_it_is_read_is_used_as_it_was(
+    project: Path, later: str
+) -> None:
+    """G16. Red when other bytes are used than those that were compared with the digest."""
     (project / CONTEXT).write_text("Trusted.")
-    os.utime(project / CONTEXT, (0, 0))
     digests = Meanwhile({CONTEXT: _sha("Trusted.")})
     digests.path, digests.text = project / CONTEXT, later
     prompt = build("", None, project=project, usable={CONTEXT}, trusted=digests)
-    reason = "just now; the next session looks again" if later == "EVIL" else "while it was read"
-    assert prompt.text == _prompt()
-    assert prompt.receipt.skipped == (Problem(str(project / CONTEXT), f"changed {reason}"),)
+    assert digests.text == ""
+    assert prompt.text == _prompt(
+        f"{OPEN}\n{DATA}\n\n## Internal Knowledge\n\n### Project Context\n\nTrusted.\n{CLOSE}"
+    )
+    assert prompt.warnings == ()
 
 
 # Files that cannot be used.

@@ -102,19 +102,25 @@ class Receipt(NamedTuple):
         }
 
 
-def read_context(user_file: AnyPath | None, project_file: AnyPath | None) -> Receipt:
-    """Read the context files into one text of at most SIZE_LIMIT bytes; silent, never raises."""
+def read_context(
+    user_file: AnyPath | None, project_file: AnyPath | None, project_data: bytes | None = None
+) -> Receipt:
+    """Read the context files into one text of at most SIZE_LIMIT bytes; silent, never raises.
+
+    `project_data` is what the project's file holds, for a caller who has looked at it.
+    """
     sources: list[tuple[ContextFile, str]] = []
     skipped: list[Problem] = []
-    for title, path, budget in (
-        ("Global Context", user_file, GLOBAL_BUDGET),
-        ("Project Context", project_file, PROJECT_BUDGET),
+    for title, path, budget, data in (
+        ("Global Context", user_file, GLOBAL_BUDGET, None),
+        ("Project Context", project_file, PROJECT_BUDGET, project_data),
     ):
         try:
             if path is not None:
-                size, body = _read(path)
+                raw = disk.read_bytes(os.fspath(path)) if data is None else data
+                body = _body(raw)
                 over = _size(body) > budget
-                file = ContextFile(title, path, size, _size(body), 0, budget, over)
+                file = ContextFile(title, path, len(raw), _size(body), 0, budget, over)
                 sources.append((file, body))
         except FileNotFoundError:
             continue
@@ -135,7 +141,7 @@ def load_internal_knowledge() -> str | None:
         except CoError as error:
             files.append(None)
             lines += Receipt(skipped=(Problem("context.md", str(error)),)).warnings()
-    loaded = read_context(*files)
+    loaded = read_context(files[0], files[1])
     lines += loaded.warnings()
     with suppress(OSError, ValueError):  # nobody to tell is no reason to stop a session
         for line in lines:
@@ -143,14 +149,13 @@ def load_internal_knowledge() -> str | None:
     return loaded.text
 
 
-def _read(path: AnyPath) -> tuple[int, str]:
-    """The size of a file, and its text without the header."""
-    raw = disk.read_bytes(os.fspath(path))
+def _body(raw: bytes) -> str:
+    """The text of a file without its header."""
     text = decode(raw).removeprefix("\ufeff")
     header, body = parse_frontmatter(text)
     if find_header(text) is not None:
         validated(text, header, validate_context_frontmatter)
-    return len(raw), body.strip()
+    return body.strip()
 
 
 def _join(sections: list[tuple[str, str]]) -> str:

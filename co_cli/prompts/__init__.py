@@ -144,37 +144,34 @@ class _Project(NamedTuple):
         """Where a file is, or would be."""
         return os.path.join(self.folder or "", relpath)
 
-    def read(self, relpath: str) -> tuple[bytes, disk.Signature]:
-        """A file's bytes and signature; FileNotFoundError without one that may be used."""
+    def read(self, relpath: str, problems: list[Problem]) -> bytes | None:
+        """A file's bytes; None without one that may be used, and if it is broken, a problem."""
         if self.folder is None or relpath not in self.usable:
-            raise FileNotFoundError(relpath)
-        data, signature = disk.read_signed(paths.project_file(self.folder, relpath))
-        if self.trusted is not None and self.trusted.get(relpath) != disk.digest(data):
-            raise FormatError("changed just now; the next session looks again")
-        return data, signature
+            return None
+        try:
+            data = disk.read_if_any(paths.project_file(self.folder, relpath))
+            if data is None:
+                return None
+            if self.trusted is not None and self.trusted.get(relpath) != disk.digest(data):
+                raise FormatError("changed just now; the next session looks again")
+            decode(data)
+        except CoError as error:
+            problems.append(Problem(self.path(relpath), str(error), getattr(error, "line", 0)))
+            return None
+        return data
 
 
 def _context(files: _Project) -> Receipt:
-    """What is known; the project's part only if its file stayed the same while it was read.
-
-    `read_context` opens the file itself. A change that is undone meanwhile, and leaves inode
-    and times as they were, would pass; whoever can do that can write as the person.
-    """
-    mine, theirs, lost = None, files.path(paths.CONTEXT), []
+    """What is known; of the project, the very bytes that were agreed to."""
+    mine, problems = None, list[Problem]()
     try:
         mine = os.path.join(paths.user_knowledge(), "context.md")
     except CoError as error:
-        lost.append(_skipped("context.md", error))
-    try:
-        before = files.read(paths.CONTEXT)
-        loaded = read_context(mine, theirs)
-        if files.read(paths.CONTEXT) != before:
-            raise FormatError("changed while it was read")
-    except (FileNotFoundError, CoError) as error:
-        loaded = read_context(mine, None)
-        if isinstance(error, CoError):
-            lost.append(_skipped(theirs, error))
-    return loaded._replace(skipped=(*loaded.skipped, *lost))
+        problems.append(Problem("context.md", str(error)))
+    data = files.read(paths.CONTEXT, problems)
+    theirs = files.path(paths.CONTEXT) if data is not None else None
+    loaded = read_context(mine, theirs, data)
+    return loaded._replace(skipped=(*loaded.skipped, *problems))
 
 
 def _instructions(files: _Project, warnings: list[str]) -> Iterator[tuple[PromptFile, str]]:
@@ -183,20 +180,12 @@ def _instructions(files: _Project, warnings: list[str]) -> Iterator[tuple[Prompt
     # CLAUDE.md where there is no AGENTS.md, or only a link, which Co does not follow.
     linked = os.path.islink(agents) and os.path.lexists(claude)
     for_agents = _CLAUDE if linked or not os.path.lexists(agents) else _AGENTS
+    problems: list[Problem] = []
     for relpath in (paths.INSTRUCTIONS, for_agents):
-        try:
-            text = decode(files.read(relpath)[0]).removeprefix("\ufeff").strip()
-        except FileNotFoundError:
-            continue
-        except CoError as error:
-            line = f"WARNING: instruction file skipped: {_skipped(files.path(relpath), error)}"
-            warnings.append(escape(line, keep=""))
-            continue
-        if text:
+        data = files.read(relpath, problems)
+        if data and (text := decode(data).removeprefix("\ufeff").strip()):
             kept, loaded = cut(text, MAX_INSTRUCTIONS, relpath)
             file = PromptFile(relpath, loaded, len(text.encode()) - loaded)
             yield file, f"### {relpath}\n\n{defang(kept)}"
-
-
-def _skipped(path: str, error: CoError) -> Problem:
-    return Problem(path, str(error), getattr(error, "line", 0))
+    for problem in problems:
+        warnings.append(escape(f"WARNING: instruction file skipped: {problem}", keep=""))
