@@ -221,13 +221,14 @@ def _key(project: AnyPath) -> str:
     return os.path.realpath(project)
 
 
-def _store() -> str:
-    return os.path.join(paths.user_folder(), "trust.json")
+def _own(name: str) -> str:
+    """A file of Co's own beside the person's settings."""
+    return os.path.join(paths.user_folder(), name)
 
 
 def _load() -> tuple[_Folders, str]:
     """The list, and what is wrong with it: a list that cannot be read trusts nothing."""
-    path = _store()
+    path = _own("trust.json")
     try:
         data = disk.read_if_any(path)
         return ({} if data is None else _checked(read_json(decode(data)))), ""
@@ -255,14 +256,14 @@ def _is_entry(found: Any) -> bool:
 def _editing() -> Iterator[tuple[_Folders, str]]:
     """Hold the list's lock; the disk's refusals come out in words."""
     with disk.in_words():
-        disk.make_folder(_kept_folder(), 0o700)
-        with disk.locked(os.path.join(paths.user_folder(), ".trust.lock")):
+        disk.make_folder(_own("trusted"), 0o700)
+        with disk.locked(_own(".trust.lock")):
             yield _load()
 
 
 def _save(listed: _Folders, problem: str) -> str:
     """Write the list, after moving one that could not be read out of the way; say so."""
-    path, notice = _store(), ""
+    path, notice = _own("trust.json"), ""
     if problem:
         count = 1
         while os.path.lexists(aside := f"{path}.broken-{count}"):
@@ -272,29 +273,25 @@ def _save(listed: _Folders, problem: str) -> str:
     data = json.dumps({"version": 1, "folders": listed}, indent=1, sort_keys=True)
     _put_private(path, data.encode() + b"\n")
     used = {sha for entry in listed.values() for sha in entry["files"].values()}
-    for name in disk.list_names(_kept_folder()):
+    for name in disk.list_names(_own("trusted")):
         if name not in used:
             with suppress(OSError):
-                os.unlink(os.path.join(_kept_folder(), name))
+                os.unlink(os.path.join(_own("trusted"), name))
     return notice
-
-
-def _kept_folder() -> str:
-    return os.path.join(paths.user_folder(), "trusted")
 
 
 def _keep(data: bytes) -> str:
     """Keep a trusted text, so that what changes later can be shown; its hash."""
     sha = digest(data)
     if _kept(sha) is None:
-        _put_private(os.path.join(_kept_folder(), sha), data)
+        _put_private(os.path.join(_own("trusted"), sha), data)
     return sha
 
 
 def _kept(sha: str) -> bytes | None:
     """A trusted text; None when it is not kept or no longer what it was."""
     try:
-        data = disk.read_if_any(os.path.join(_kept_folder(), sha)) if sha else None
+        data = disk.read_if_any(os.path.join(_own("trusted"), sha)) if sha else None
     except FormatError:
         return None
     return data if data is not None and digest(data) == sha else None
@@ -302,6 +299,6 @@ def _kept(sha: str) -> bytes | None:
 
 def _put_private(path: str, data: bytes) -> None:
     """Put a file in place whole, for its owner alone; what a crash leaves is removed by `_save`."""
-    with disk.staged(_kept_folder(), data, 0o600) as temp:
+    with disk.staged(_own("trusted"), data, 0o600) as temp:
         os.replace(temp, path)
     disk.sync_folder(os.path.dirname(path))

@@ -16,7 +16,6 @@ from co_cli.knowledge.format.note import Note, parse, parse_article
 from co_cli.knowledge.store import disk, is_note
 from co_cli.paths import AnyPath
 
-_KNOWLEDGE = os.path.dirname(paths.CONTEXT)
 _KINDS = {"memories": parse, "articles": parse_article}
 _MAX_LIST = 256 * 1024 * 1024
 _GOES_BACK = ("restore", "undo")  # brings back what was there, whoever wrote it
@@ -31,7 +30,7 @@ class ProjectOrigins:
 
     def __init__(self, project: AnyPath) -> None:
         self.project = os.path.realpath(project)
-        self.knowledge = os.path.join(self.project, _KNOWLEDGE)
+        self.knowledge = os.path.join(self.project, os.path.dirname(paths.CONTEXT))
 
     def foreign(self, notes: Iterable[Note]) -> set[str]:
         """The paths of those that git brought and nobody here agreed to; the others are noted."""

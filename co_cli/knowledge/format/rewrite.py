@@ -113,13 +113,9 @@ def _edit(header: str, old: dict[str, Any], changes: dict[str, Any], newline: st
             _grow(lines, field, value[len(before) :], ends)
         else:
             _set(lines, field, value, ends)
-    new = [
-        line
-        for name, value in changes.items()
-        if name not in fields and value is not None
-        for line in _entry(name, value, ends)
-    ]
-    lines[-1:-1] = new
+    for name, value in changes.items():
+        if name not in fields and value is not None:
+            lines[-1:-1] = _entry(name, value, ends)
     return "\n".join(lines)
 
 

@@ -24,19 +24,13 @@ _NAME = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[a-z]+[0-9]?(?:[_.][a-z]+[0-9
 _WORD = re.compile(r"[A-Za-z]*[0-9]{0,5}|[a-z]{0,2}[0-9]{1,5}[a-z]{1,2}|[0-9]+")  # oauth2, k8s, 3rd
 _MARKS = "!@#$%^&*~?+"
 _ODD = re.compile(f"[0-9{_MARKS}]")
-_MARKED = re.compile(rf"\w[{_MARKS}]")
-_LETTER = re.compile(r"[^\W\d_]")
 _WEAK = re.compile(r"[a-z]{4,20}[0-9]{2,4}(?![\w(\[./-])")
-_CODE = re.compile(r"[(\[{<\\]")
-_JOINTS = re.compile(r"[-_./:+]")
 _FUNCTION_WORDS = frozenset(
     "the and for are was were has had not but from have which their our its his her than does did"
     " been via per your how who why a an at in is of on or to least with must be characters".split()
 )
 _TEST_CARDS = frozenset("4111111111111111 5555555555554444 378282246310005".split())
-_CARD_WORDS = re.compile(
-    r"(?i)card|visa|master|amex|american express|karte|carte|tarjeta|cv[cv]|exp"
-)
+_CARD_WORDS = r"(?i)card|visa|master|amex|american express|karte|carte|tarjeta|cv[cv]|exp"
 
 
 class Match(NamedTuple):
@@ -77,13 +71,13 @@ def _bare(value: str, quoted: bool) -> str:
         value = value.strip()
     else:
         value = value.rstrip(".,;:!?)]}>*_|")
-        if _CODE.search(value):
+        if re.search(r"[(\[{<\\]", value):
             return ""
     return "" if _PLACEHOLDER.search(value) or _ORDINARY.search(value) else value
 
 
 def _mixed(value: str) -> bool:
-    return bool(_LETTER.search(value) and _ODD.search(value))
+    return bool(re.search(r"[^\W\d_]", value) and _ODD.search(value))
 
 
 def _loose(match: Match) -> bool:
@@ -111,7 +105,7 @@ def _named(match: Match) -> bool:
     value = _bare(match.value, match.quoted)
     if len(value) < 8 or not _mixed(value):
         return False
-    pieces = _JOINTS.split(value)
+    pieces = re.split(r"[-_./:+]", value)
     mixed = [piece for piece in pieces if re.search(r"[A-Za-z]{2}[0-9]|[0-9][A-Za-z]{2}", piece)]
     return len(pieces) == 1 or len(mixed) > 2 or not all(_WORD.fullmatch(p) for p in pieces)
 
@@ -124,7 +118,7 @@ def _strict(match: Match) -> bool:
     upper, lower = re.search("[A-Z]", value), re.search("[a-z]", value)
     numbers = re.findall("[0-9]+", value)
     leet = len(numbers) > 1 and re.search("[a-zA-Z][0-9]{1,2}[a-zA-Z]", value)
-    marked = _MARKED.search(value) and "." not in value
+    marked = re.search(rf"\w[{_MARKS}]", value) and "." not in value
     strange = upper or (numbers and "#" not in value)
     long = len(value) > 15 and sum(map(len, numbers)) > 3 and "/" not in value
     return bool((upper and lower and numbers) or leet or (marked and strange) or long)
@@ -155,7 +149,7 @@ def _seed(match: Match) -> bool:
         return False
     around = match.around(80)
     if re.search(r"(?i)seed|mnemonic|wallet|recovery|phrase|ledger|trezor|metamask", around):
-        return match.end > match.start
+        return True
     text, start, end, _ = match
     line = text[text.rfind("\n", 0, start) + 1 : start] + text[end : end + 1]
     alone = match.value.islower() and not line.strip(" \n\t\"'`*>-")
@@ -168,9 +162,8 @@ def _card(match: Match) -> bool:
     if value in _TEST_CARDS or len(set(value)) < 5 or value.startswith("40000"):
         return False
     doubled = [int(c) * 2 - 9 * (c > "4") if n % 2 else int(c) for n, c in enumerate(value[::-1])]
-    around = match.around(60)
     grouped = len(value) < len(match.value)
-    return sum(doubled) % 10 == 0 and bool(grouped or _CARD_WORDS.search(around))
+    return sum(doubled) % 10 == 0 and bool(grouped or re.search(_CARD_WORDS, match.around(60)))
 
 
 def _pin(match: Match) -> bool:
