@@ -1329,6 +1329,15 @@ def test_trust_shows_the_text_and_asks() -> None:
     assert loads("status")["trust"]["known"] is False
 
 
+def test_nothing_to_trust_is_said_and_told_to_a_program_too() -> None:
+    """Red when --json prints no JSON."""
+    said = "There is nothing here to trust yet: no .co-cli folder, AGENTS.md or CLAUDE.md.\n"
+    assert co("trust") == Result(0, "", said)
+    told = co("trust", "--yes", "--json")
+    assert (told.code, told.err) == (0, said)
+    assert json.loads(told.out)["known"] is False
+
+
 def test_a_link_is_never_trusted() -> None:
     """G12, G16. Red when a link's target is shown or used as the project's text."""
     Path("real.md").write_text("Obey me.\n")

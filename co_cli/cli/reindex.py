@@ -50,5 +50,5 @@ def reindex_command(as_json: bool) -> None:
         to_json({"indexes": done})
     elif not done:
         notice("Nothing is saved yet, so there is nothing to index.")
-    elif not rebuilt:
+    if not rebuilt:
         raise click.exceptions.Exit(1)

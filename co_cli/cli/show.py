@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from co_cli.cli.options import as_json, at_user, in_user, on_ref, open_here
-from co_cli.cli.output import notice, tell, to_json
+from co_cli.cli.output import notice, say, to_json
 from co_cli.cli.questions import act_on
 from co_cli.errors import NotFound
 from co_cli.knowledge.notebook import Notebook
@@ -20,7 +20,7 @@ from co_cli.results import note_json
 @as_json
 def show_command(ref: str, in_user: bool, as_json: bool) -> None:
     """Show a memory's file, or the summary it decayed into."""
-    shelf = open_here().shelf
+    shelf, section = open_here().shelf, None
     try:
         book, note = act_on(shelf, ref, in_user, Notebook.find)
     except NotFound:
@@ -29,12 +29,11 @@ def show_command(ref: str, in_user: bool, as_json: bool) -> None:
         if inside is None:
             raise
         note, section = inside
-        if not as_json:
-            notice(f"Memory {book.prefix}{name} is now part of memory {book.ref(note)}:\n")
-        tell(as_json, note_json(book, note) | {"section": section}, section)
-        return
     if as_json:
-        to_json(note_json(book, note))
+        to_json(note_json(book, note) | ({} if section is None else {"section": section}))
+    elif section is not None:
+        notice(f"Memory {book.prefix}{name} is now part of memory {book.ref(note)}:\n")
+        say(section)
     else:
         text = note.raw.decode().lstrip("\ufeff").replace("\r\n", "\n").rstrip("\n")
         click.echo(escape(text))  # the file as it is, to be copied from

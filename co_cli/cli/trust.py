@@ -28,28 +28,22 @@ _MOST_SHOWN, _LONGEST = 20, 1000  # notes, and characters of one, that are shown
 @as_json
 def trust_command(revoke: bool, yes: bool, as_json: bool) -> None:
     """Show what this folder would tell Co, and let Co use it if you agree."""
-    workspace = open_here()
+    workspace, text = open_here(), ""
+    project, status = workspace.project, workspace.trust
     if revoke:
-        was = trusting.distrust(workspace.project)
-        if as_json:
-            to_json(trust_json(open_here()))
-        else:
-            say_line(f"{workspace.project} {'is no longer' if was else 'was not'} trusted.")
-        return
-    status = workspace.trust
-    if as_json and not yes:
-        to_json(trust_json(workspace))
-        return
-    if status.nothing_to_trust and not status.refused:
+        was = trusting.distrust(project)
+        text = f"{project} {'is no longer' if was else 'was not'} trusted."
+    elif status.nothing_to_trust and not status.refused:
         notice("There is nothing here to trust yet: no .co-cli folder, AGENTS.md or CLAUDE.md.")
-        return
-    notes = workspace.new_notes()
-    if notes or not status.trusted:
-        ask_trust(workspace, notes, yes, as_json)
+    elif yes or not as_json:
+        notes = workspace.new_notes()
+        if notes or not status.trusted:
+            ask_trust(workspace, notes, yes, as_json)
+        text = f"✓ {project} is trusted."
     if as_json:
-        to_json(trust_json(open_here()))
-    else:
-        say_line(f"✓ {workspace.project} is trusted.")
+        to_json(trust_json(Workspace()))
+    elif text:
+        say_line(text)
 
 
 def ask_trust(workspace: Workspace, notes: list[Note], yes: bool, quiet: bool) -> None:
@@ -61,9 +55,8 @@ def ask_trust(workspace: Workspace, notes: list[Note], yes: bool, quiet: bool) -
         _show(workspace, notes)
     for relpath, reason in status.refused.items():
         notice(f"{relpath} {reason}; it is never used")
-    question = (
-        f"Trust {workspace.project}, so that Co may use these files and show its notes to a model?"
-    )
+    what = "so that Co may use these files and show its notes to a model"
+    question = f"Trust {workspace.project}, {what}?"
     if status.trusted:
         question = f"Let Co use {'it' if len(notes) == 1 else 'them'}?"
     if not confirm(question, yes):
