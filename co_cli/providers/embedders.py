@@ -52,7 +52,7 @@ def signed_bytes(values: Sequence[float]) -> bytes:
 
 
 class _Provided:
-    """An embedder of a provider's, through the agent framework; its answers are checked."""
+    """A provider's embedder, reached through the agent framework; its answers are checked."""
 
     def __init__(self, choice: Choice) -> None:
         with _told_plainly(choice):

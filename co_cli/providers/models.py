@@ -28,12 +28,13 @@ def choose(
 
     `switch` is where the option comes from: `--model`, or `/model` in the chat.
     """
+    env = {**env, "model_base_url": settings.model_base_url}  # which is no variable's to say
     variable = env.get("CO_CLI_MODEL", "").strip()
     source = "CO_CLI_MODEL" if variable and variable == settings.model else "settings.json"
     for text, why in ((option or "", switch), (settings.model, source)):
         if text.strip():
-            return _named(text.strip(), why, settings, env)._replace(switch=switch)
-    found = {name: sign for name in PROVIDERS if (sign := _sign(name, settings, env))}
+            return _named(text.strip(), why, env)._replace(switch=switch)
+    found = {name: sign for name in PROVIDERS if (sign := _sign(name, env))}
     if not found:
         return Choice("offline", "", "no model is chosen and no key is set", switch=switch)
     (first, sign), *rest = found.items()
@@ -42,25 +43,23 @@ def choose(
         *signs, last = found.values()
         many = "both" if len(found) == 2 else "all"
         why = f"{', '.join(signs)} and {last} are {many} set; {first} comes first"
-    url = registry.address(first, env, settings.model_base_url)
     others = tuple(name for name, _ in rest)
+    url = registry.address(first, env)
     return Choice(first, PROVIDERS[first].model, why, others, url, switch)
 
 
-def _sign(provider: str, settings: Settings, env: Mapping[str, str]) -> str:
+def _sign(provider: str, env: Mapping[str, str]) -> str:
     """The variable or setting that shows that a provider of models is set up."""
     known = PROVIDERS[provider]
-    if provider == "compatible":
-        return "model_base_url" if settings.model_base_url else ""
     signs = known.url_from if known.keyless else known.keys
     return next((name for name in signs if known.model and env.get(name, "").strip()), "")
 
 
-def _named(text: str, source: str, settings: Settings, env: Mapping[str, str]) -> Choice:
+def _named(text: str, source: str, env: Mapping[str, str]) -> Choice:
     provider, name = registry.parse(text, source, "model")
     if provider == "offline":
         return Choice(provider, name, source)
-    url = registry.address(provider, env, settings.model_base_url)
+    url = registry.address(provider, env)
     return Choice(provider, name or PROVIDERS[provider].model, source, (), url)
 
 

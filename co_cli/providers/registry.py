@@ -42,11 +42,12 @@ class Provider(NamedTuple):
 
 # In the order in which they are chosen when nobody chooses and several are set up.
 PROVIDERS = {
-    "compatible": Provider(("CO_CLI_MODEL_API_KEY",), model="default", embeds=False, keyless=True),
+    "compatible": Provider(
+        ("CO_CLI_MODEL_API_KEY",), "", ("model_base_url",), "default", embeds=False, keyless=True,
+    ),
     "gemini": Provider(
-        ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-        "https://generativelanguage.googleapis.com", ("GOOGLE_GEMINI_BASE_URL",),
-        "gemini-flash-latest", known_as="google",
+        ("GEMINI_API_KEY", "GOOGLE_API_KEY"), "https://generativelanguage.googleapis.com",
+        ("GOOGLE_GEMINI_BASE_URL",), "gemini-flash-latest", known_as="google",
     ),
     "anthropic": Provider(
         ("ANTHROPIC_API_KEY",),
@@ -115,7 +116,7 @@ class Choice(NamedTuple):
 
 
 def parse(text: str, source: str, kind: Kind) -> tuple[str, str]:
-    """A provider and a model's name, which a model may lack; says where it stands when wrong."""
+    """A provider and a name, which a model may lack; an error says where the text came from."""
     provider, _, name = (part.strip() for part in text.partition(":"))
     provider = _ALIASES.get(provider.lower(), provider.lower())
     if find_secret(text):
@@ -154,18 +155,16 @@ def _meant(text: str, kind: Kind) -> str:
     return f"{near}:{name[:64]}" if name and near in known else near
 
 
-def address(provider: str, env: Mapping[str, str], base_url: str = "") -> str:
-    """Where a provider answers, as the environment says; `base_url` is the setting of that name."""
+def address(provider: str, env: Mapping[str, str]) -> str:
+    """Where a provider answers, as the environment says, or the setting among its variables."""
     known = PROVIDERS[provider]
     source = next((name for name in known.url_from if env.get(name, "").strip()), "")
     text = env.get(source, "").strip() or known.url
-    if provider == "compatible":
-        source, text = "model_base_url", base_url.strip()
-        if not text:
-            raise SettingsError(
-                "compatible:MODEL needs an address, and model_base_url is not set",
-                hint=f"Set it, for example to {_EXAMPLE}.",
-            )
+    if not text and provider == "compatible":
+        raise SettingsError(
+            "compatible:MODEL needs an address, and model_base_url is not set",
+            hint=f"Set it, for example to {_EXAMPLE}.",
+        )
     if not text:
         return ""
     if source == "OLLAMA_HOST":
