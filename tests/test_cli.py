@@ -530,6 +530,18 @@ def test_reindex_builds_the_index_anew() -> None:
     assert (one["scope"], one["notes"], one["unread"], one["rebuilt"]) == ("project", 1, 0, True)
 
 
+def test_an_index_that_was_not_built_fails_for_a_program_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Red when --json ends well whatever happened."""
+    ok("learn", "We deploy on Tuesdays")
+    monkeypatch.setenv("CO_CLI_SEARCH_BACKEND", "grep")
+    said, told = co("knowledge", "reindex"), co("knowledge", "reindex", "--json")
+    assert (said.code, told.code) == (1, 1)
+    assert said.out.endswith("knowledge.db was not built.\n")
+    assert [one["rebuilt"] for one in json.loads(told.out)["indexes"]] == [False]
+
+
 def test_doctor_compares_the_index_with_the_files() -> None:
     ok("learn", "We deploy on Tuesdays")
     ok("recall", "deploy")
