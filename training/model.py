@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from co_cli.knowledge.meaning.wordpiece import WordPiece, tagged
+from co_cli.knowledge.meaning.wordpiece import WordPiece, tagged, words
 
 LONGEST = 256  # pieces of a text, with the marks at both ends
 SIZE = 384
@@ -98,7 +98,8 @@ class Texts:
 
     def tokens(self, text: str) -> list[int]:
         cut = self.pieces
-        return [cut.first, *cut.pieces(text, LONGEST - 2), cut.last]
+        numbers = [number for word in words(text) for number in cut.word(word)]
+        return [cut.first, *numbers[: LONGEST - 2], cut.last]
 
     def batch(self, rows: Sequence[list[int]]) -> Batch:
         """Rows of tokens side by side, padded at the end."""

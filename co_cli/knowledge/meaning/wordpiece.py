@@ -34,16 +34,7 @@ class WordPiece:
         self._numbers = {piece: number for number, piece in enumerate(vocabulary)}
         self.unknown = self._numbers[UNKNOWN]
         self.first, self.last = self._numbers[FIRST], self._numbers[LAST]
-        self._word = lru_cache(_REMEMBERED)(self._cut)
-
-    def pieces(self, text: str, most: int) -> list[int]:
-        """The numbers of a text's first pieces, without the marks at either end."""
-        found: list[int] = []
-        for word in words(text):
-            found += self._word(word)
-            if len(found) >= most:
-                return found[:most]
-        return found
+        self.word = lru_cache(_REMEMBERED)(self._cut)  # the numbers of a word's pieces
 
     def known(self, text: str, most: int) -> list[int]:
         """A text's first pieces, or none where it does not look like English.
@@ -54,7 +45,7 @@ class WordPiece:
         found: list[int] = []
         letters = whole = count = small = cut = 0
         for word in words(text):
-            pieces = self._word(word)
+            pieces = self.word(word)
             found += pieces
             if word.isalpha():
                 letters += len(word)

@@ -52,18 +52,12 @@ class NoteFiles:
 
     def signatures_of(self, paths: Iterable[str]) -> tuple[dict[str, int], list[str]]:
         """The signatures of these files, and the names of all of them that could be notes."""
-        seen: dict[str, int] = {}
-        names = []
-        for path in paths:
-            folder, base = os.path.split(path)
-            if not is_note(base):
-                continue
-            folder = os.path.basename(folder)
-            name = self._name(folder, base)
-            names.append(name)
-            if told := self._store.signature(f"{folder}/{base}"):
-                seen[name] = told
-        return seen, names
+        found = {
+            self._name(folder, name): self._store.signature(f"{folder}/{name}")
+            for folder, name in (path.split(os.sep)[-2:] for path in paths)
+            if is_note(name)
+        }
+        return {name: told for name, told in found.items() if told}, list(found)
 
     def page(self, name: str) -> Page | None:
         """A file as the index takes it in."""

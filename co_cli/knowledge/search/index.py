@@ -158,10 +158,10 @@ class Index:
         writer = IndexWriter(db, self.files, self.reader)
         added = changed = 0
         with db:
-            freed = writer.drop(gone)
+            writer.drop(gone)
         for start in range(0, len(stale), _BATCH):
             with db:
-                new, other = writer.take(stale[start : start + _BATCH], known, freed)
+                new, other = writer.take(stale[start : start + _BATCH], known)
             added, changed = added + new, changed + other
             if progress:
                 progress(min(start + _BATCH, len(stale)), len(stale))

@@ -22,10 +22,10 @@ class IndexWriter:
     def __init__(self, db: apsw.Connection, files: NoteFiles, reader: Reader) -> None:
         self.db, self._files, self._reader = db, files, reader
         self._vocabulary: set[str] = set()  # what this writer has put there already
+        self._freed: dict[bytes, bytes] = {}  # a provider's vectors of dropped rows, by their hash
 
-    def drop(self, names: Iterable[str]) -> dict[bytes, bytes]:
-        """Remove the rows of these files; a provider's vectors are handed back, by their hash."""
-        kept: dict[bytes, bytes] = {}
+    def drop(self, names: Iterable[str]) -> None:
+        """Remove the rows of these files."""
         for name in names:
             row = self.db.execute("SELECT id, passages FROM file WHERE name=?", (name,)).get
             if row is None:
@@ -33,31 +33,23 @@ class IndexWriter:
             rows = [(at,) for at in range(row[0], row[0] + row[1])]
             if self._reader.embedder and not self._reader.kept:
                 for one in rows:
-                    kept.update(self.db.execute("SELECT hash, v FROM vector WHERE id=?", one))
+                    vectors = self.db.execute("SELECT hash, v FROM vector WHERE id=?", one)
+                    self._freed.update(vectors)
             for table in ("terms", "letters", "vector", "bits"):
                 self.db.executemany(f"DELETE FROM {table} WHERE rowid=?", rows)
             self.db.execute("DELETE FROM file WHERE id=?", (row[0],))
-        return kept
 
-    def take(
-        self, names: Iterable[str], known: Mapping[str, int], vectors: Mapping[bytes, bytes]
-    ) -> tuple[int, int]:
+    def take(self, names: Iterable[str], known: Mapping[str, int]) -> tuple[int, int]:
         """Write the rows of these files; one that says what it said keeps its rows.
 
         How many are new, and how many changed.
         """
-        fresh: list[tuple[str, Page]] = []
-        stale: list[str] = []
-        for name in names:
-            page = self._files.page(name)
-            if page is None:  # gone since the folder was listed
-                stale += [name] if name in known else []
-            elif name not in known:
-                fresh.append((name, page))
-            elif not self._is_same(name, page):
-                stale.append(name)
-                fresh.append((name, page))
-        self._insert(fresh, {**self.drop(stale), **vectors})
+        read = {name: self._files.page(name) for name in names}  # None: gone since it was listed
+        there = [(name, page) for name, page in read.items() if page]
+        same = {name for name, page in there if name in known and self._is_same(name, page)}
+        self.drop(read.keys() & known.keys() - same)
+        fresh = [(name, page) for name, page in there if name not in same]
+        self._insert(fresh)
         changed = sum(name in known for name, _ in fresh)
         return len(fresh) - changed, changed
 
@@ -69,7 +61,7 @@ class IndexWriter:
         self.db.execute("UPDATE file SET sign=? WHERE name=?", (page.signature, name))
         return True
 
-    def _insert(self, fresh: list[tuple[str, Page]], vectors: Mapping[bytes, bytes]) -> None:
+    def _insert(self, fresh: list[tuple[str, Page]]) -> None:
         query = "SELECT id + max(passages, 1) FROM file ORDER BY id DESC LIMIT 1"
         row = self.db.execute(query).get or 1  # a file takes as many rows as it has passages
         files: list[tuple[Any, ...]] = []
@@ -107,13 +99,13 @@ class IndexWriter:
         self._vocabulary |= vocabulary
         new = [word for word in new if 1 + word.isascii() < len(word) < 40]
         put("INSERT OR IGNORE INTO word VALUES(?)", [(word,) for word in new])
-        if self._reader.embedder and readings and not self._embed(readings, vectors):
+        if self._reader.embedder and readings and not self._embed(readings):
             files = [(*file[:-2], 1, file[-1]) for file in files]  # owed until it answers again
         put("INSERT INTO file VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)", files)
 
-    def _embed(self, readings: list[tuple[int, bytes, str]], known: Mapping[bytes, bytes]) -> bool:
+    def _embed(self, readings: list[tuple[int, bytes, str]]) -> bool:
         """Write the vectors of what an embedder reads; whether it answered."""
-        found = self._reader.passages({key: text for _, key, text in readings}, known)
+        found = self._reader.passages({key: text for _, key, text in readings}, self._freed)
         if found is None:
             return False
         rows = [(at, key, *found[key]) for at, key, _ in readings]

@@ -126,10 +126,9 @@ class Ranking:
         def free(row: int) -> bool:
             if self.allowed is not None and row not in self.allowed:
                 return False
-            if long:
-                file = self.lookup.file(row).id
-                taken[file] = taken.get(file, 0) + 1
-            return not long or taken[file] <= _OF_ONE
+            file = self.lookup.file(row).id if long else row
+            taken[file] = taken.get(file, 0) + 1
+            return taken[file] <= _OF_ONE
 
         return free
 

@@ -52,13 +52,12 @@ class Watcher:
         """The files touched since the last call, or None when all must be looked at."""
         names, whole = self._drain()
         whole |= self.clock() >= self._next
-        there = {folder: _inode(folder) for folder in self.folders}
-        watched = {folder: inode for folder, inode in self._watched.values()}
-        if {folder: inode for folder, inode in there.items() if inode} != watched:
+        there = {folder: inode for folder in self.folders if (inode := _inode(folder))}
+        if there != dict(self._watched.values()):
             whole = True
             self._watched = {}
             for folder, inode in there.items():
-                number = self._add(self._fd, os.fsencode(folder), _WANTED) if inode else -1
+                number = self._add(self._fd, os.fsencode(folder), _WANTED)
                 if number >= 0:
                     self._watched[number] = folder, inode
         if whole:
