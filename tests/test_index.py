@@ -363,6 +363,15 @@ def test_files_that_vanish_together_are_silent_and_told(root: str, book: Noteboo
     assert names(book, own(3))[0] == "003-note.md"
 
 
+def test_a_missing_file_that_held_no_note_counts_once(root: str, book: Notebook) -> None:
+    """Red when such a file is taken off the number of memories twice."""
+    write(root, 20)
+    Path(root, "memories", "001-note.md").write_text("no header")
+    book.sync()
+    move(root, range(1, 13), "memories", "away")
+    assert (len(found := book.recall("zebra")), found.searched) == (8, 8)
+
+
 @pytest.mark.usefixtures("calm")
 @pytest.mark.parametrize("then", ["nothing", "an empty folder", "articles"])
 def test_a_folder_that_returns_is_not_read_again(then: str, root: str, book: Notebook) -> None:

@@ -87,8 +87,9 @@ class Lookup:
     def count(self) -> int:
         """How many memories can be found."""
         articles = self._get("SELECT count(*) FROM file WHERE number=0 AND why IS NULL").get
-        missing = sum(not name.startswith("articles/") for name in self.missing())
-        return int(self.files_in_all() - articles - len(self.unread()) - missing)
+        silent = {name for name, _, _ in self.unread()}
+        silent.update(name for name in self.missing() if not name.startswith("articles/"))
+        return int(self.files_in_all() - articles - len(silent))
 
     def allowed(self, filters: Filters) -> set[int] | None:
         """The passages that a recall may look at; None when it may look at all."""
