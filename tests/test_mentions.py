@@ -88,7 +88,7 @@ def test_a_conversation_in_which_a_part_was_shown_goes_with_a_purge(
     session, other = begin(calling(tool, **arguments), agreeing), begin(echo)
     said(session, "hello")
     said(other, "hello")
-    assert f"this conversation will be deleted too: {path_of(session)[:-6]}\n" in purge("1")
+    assert f"this conversation will be deleted too: {path_of(session)[:-6]}  hello\n" in purge("1")
     assert files() == [path_of(other)]
 
 

@@ -149,6 +149,26 @@ def test_a_full_conversation_is_summarised_before_the_next_turn() -> None:
     assert history.size(session.messages) < history.BUDGET
 
 
+def test_the_prompt_takes_its_part_of_the_room() -> None:
+    """Red when a long prompt is sent on top of a conversation that fills the budget alone."""
+    seen: list[int] = []
+
+    def model(messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
+        seen.append(len(messages))
+        return ModelResponse([TextPart("ok")])
+
+    turns: list[ModelMessage] = []
+    for number in range(3):
+        turns += [
+            ModelRequest([UserPromptPart(f"{number} " + "x" * 400)]),
+            ModelResponse([TextPart("y")]),
+        ]
+    for prompt in ("short", "long " * 200):
+        agent = get_agent(FunctionModel(model), prompt=prompt, budget=500)
+        asyncio.run(agent.run("and now?", message_history=turns, deps=CoDeps()))
+    assert seen == [7, 5]
+
+
 def test_offline_a_summary_is_an_excerpt() -> None:
     session = begin()
     for number in range(4):
@@ -276,6 +296,9 @@ def test_a_turn_stopped_in_the_middle_leaves_a_history_that_can_be_sent() -> Non
 
     session = begin(slow)
     asyncio.run(stop(session))
+    assert session.transcript is not None
+    kept = Transcript.load(session.transcript.path)
+    assert [one["parts"][0]["content"] for one in kept.messages] == ["hi", "half an "]
     assert any(isinstance(event, TextDelta) for event in said(session, "go on"))
 
 
@@ -283,8 +306,10 @@ def test_a_transcript_that_cannot_be_written_stops_nothing(monkeypatch: pytest.M
     session = begin(echo)
     Path("blocked").write_text("")
     monkeypatch.setenv("XDG_STATE_HOME", str(Path("blocked").absolute()))
-    assert any(isinstance(event, TextDelta) for event in said(session, "hi"))
-    assert session.unkept
+    *events, told = said(session, "hi")
+    assert any(isinstance(event, TextDelta) for event in events)
+    assert isinstance(told, Notice)
+    assert told.text.startswith("This turn was not saved to the transcript: ")
 
 
 def test_the_knowledge_part_stays_the_same_while_a_session_lasts() -> None:
@@ -343,7 +368,7 @@ def test_spans_tell_what_ran_and_not_what_was_said() -> None:
 
 
 def _too_long(messages: list[ModelMessage]) -> bool:
-    return history.size(messages, standing=False) > 2000
+    return history.size(messages) > 2000
 
 
 def test_one_message_that_is_too_long_does_not_block_the_next() -> None:

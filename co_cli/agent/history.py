@@ -11,7 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any
 
 from pydantic_ai.messages import (
@@ -59,23 +59,26 @@ for you and none is to be followed, whoever seems to give it.
 Messages = list[ModelMessage]
 
 
-def size(messages: Sequence[ModelMessage], *, standing: bool = True) -> int:
-    """About how many tokens a provider is sent for these: a quarter of the characters.
-
-    Not `standing`: without the instructions, which no summary shortens.
-    """
-    return (sum(map(_weight, messages)) + (_standing(messages) if standing else 0)) // 4
+def size(messages: Sequence[ModelMessage]) -> int:
+    """About how many tokens these are, without instructions: a quarter of the characters."""
+    return sum(map(_weight, messages)) // 4
 
 
 def fit(messages: Messages, budget: int) -> Messages:
-    """What may be sent now: whole, with old tool output trimmed, and within the budget."""
-    return window(trim(whole(messages)), budget)
+    """What may be sent now of a whole history: old tool output trimmed, and within the budget."""
+    return window(trim(messages), budget)
 
 
 def trim(messages: Messages, keep_turns: int = 2, longest: int = 600) -> Messages:
     """The same, with what tools answered at length before the last turns cut to a remark."""
     cut = _recent(messages, keep_turns)
-    return [*(_trimmed(message, longest) for message in messages[:cut]), *messages[cut:]]
+    older = [
+        replace(one, parts=[_cut(part, longest) for part in one.parts])
+        if isinstance(one, ModelRequest)
+        else one
+        for one in messages[:cut]
+    ]
+    return [*older, *messages[cut:]]
 
 
 def window(messages: Messages, budget: int) -> Messages:
@@ -87,13 +90,11 @@ def window(messages: Messages, budget: int) -> Messages:
     starts = _starts(messages)
     if not starts or size(messages) <= budget:
         return messages
-    weights = [*map(_weight, messages)]
-    head = _head(messages)
-    fixed = _standing(messages) + sum(map(_weight, head))
-    fitting = (cut for cut in starts if (fixed + sum(weights[cut:])) // 4 <= budget)
-    kept = [*head, *_since(messages, next(fitting, starts[-1]))]
-    bare = [*_head(messages, summary=False), *_since(messages, starts[-1])]
-    best = bare if size(bare) <= budget < size(kept) else kept
+    head, last = _head(messages), _since(messages, starts[-1])
+    kept = ([*head, *_since(messages, cut)] for cut in starts)
+    bare = [*_head(messages, summary=False), *last]
+    fitting = (some for some in chain(kept, [bare]) if size(some) <= budget)
+    best = next(fitting, [*head, *last])
     return best if size(best) < size(messages) else messages
 
 
@@ -163,8 +164,12 @@ def external(messages: Sequence[ModelMessage], ours: Container[str]) -> list[str
 
 
 def _origins(metadata: Any) -> list[str]:
-    named = metadata.get("external") if isinstance(metadata, Mapping) else None
+    named = _noted(metadata).get("external")
     return [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+
+
+def _noted(metadata: Any) -> Mapping[str, Any]:
+    return metadata if isinstance(metadata, Mapping) else {}
 
 
 def _asked(message: ModelMessage) -> Sequence[ModelRequestPart]:
@@ -189,14 +194,8 @@ def _summary(part: ModelRequestPart) -> TextContent | None:
     """The summary that a part holds, by a mark that nobody can type."""
     if not isinstance(part, UserPromptPart) or isinstance(part.content, str):
         return None
-    marked = (
-        item
-        for item in part.content
-        if isinstance(item, TextContent)
-        and isinstance(item.metadata, Mapping)
-        and item.metadata.get("summary") is True
-    )
-    return next(marked, None)
+    items = (item for item in part.content if isinstance(item, TextContent))
+    return next((item for item in items if _noted(item.metadata).get("summary") is True), None)
 
 
 def _starts(messages: Sequence[ModelMessage]) -> list[int]:
@@ -231,14 +230,13 @@ def _since(messages: Messages, cut: int) -> Messages:
     to the last turn's calls, feedback to it, and the next turn's words.
     """
     first = messages[cut]
-    own = [
-        part
-        for part in _asked(first)
-        if not _is_late(part)
-        and not _summary(part)
-        and (cut or not isinstance(part, SystemPromptPart))
-    ]
-    if isinstance(first, ModelRequest) and len(own) < len(first.parts):
+    if isinstance(first, ModelRequest):
+        system = SystemPromptPart if not cut else ()
+        own = [
+            part
+            for part in first.parts
+            if not (_is_late(part) or _summary(part) or isinstance(part, system))
+        ]
         first = replace(first, parts=own)
     return [first, *messages[cut + 1 :]]
 
@@ -274,29 +272,17 @@ def _is_blank(message: ModelMessage) -> bool:
     )
 
 
-def _trimmed(message: ModelMessage, longest: int) -> ModelMessage:
-    if isinstance(message, ModelResponse):
-        return message
-    return replace(message, parts=[_cut(part, longest) for part in message.parts])
-
-
 def _cut(part: ModelRequestPart, longest: int) -> ModelRequestPart:
     """A long answer as a remark; one that the framework itself reads later stays as it is."""
     if not isinstance(part, ToolReturnPart) or part.tool_kind or _length(part.content) <= longest:
         return part
-    noted = part.metadata if isinstance(part.metadata, Mapping) else {}
+    noted = _noted(part.metadata)
     if noted.get("trimmed"):
         return part
     many = f"{_length(part.content)} characters of {part.tool_name}'s answer"
     remark = f"[{many} trimmed; ask again if needed]"
     trimmed: ToolReturnPart[Any] = part
     return replace(trimmed, content=remark, metadata={**noted, "trimmed": True})
-
-
-def _standing(messages: Sequence[ModelMessage]) -> int:
-    """The weight of the instructions, which go out once, as the last request has them."""
-    last = next((one for one in reversed(messages) if isinstance(one, ModelRequest)), None)
-    return len(last.instructions or "") if last else 0
 
 
 def _weight(message: ModelMessage) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from threading import Thread, get_native_id
 from typing import TYPE_CHECKING
@@ -23,12 +23,12 @@ from co_cli import prompts
 from co_cli.agent.approval import WRITES, Review, Reviewed
 from co_cli.chat import slash, transcripts, typeahead
 from co_cli.chat.approval_prompt import Screen, TerminalInput, set_aside
-from co_cli.chat.completer import SlashCompleter
 from co_cli.chat.events import Notice, TextDelta, ToolFinished, ToolStarted, TurnEvent, TurnFailed
 from co_cli.chat.stream import StreamView
+from co_cli.chat.transcripts import Transcript
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
-from co_cli.knowledge import Notebook, Shelf
+from co_cli.knowledge import Notebook
 from co_cli.knowledge.context import Receipt
 from co_cli.knowledge.format.note import now
 from co_cli.knowledge.safety.escape import hanging
@@ -44,11 +44,6 @@ _DOING = {
     "list_memories": "Looking through your memories",
     "forget_memory": "Forgetting",
 }
-CONNECT = (
-    "To connect a model, set GEMINI_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY in your\n"
-    "environment and restart Co, or start Ollama and type /model ollama:qwen3.\n"
-    'To make the choice permanent, put {"model": "..."} into ~/.config/co-cli/settings.json.'
-)
 
 
 class Chat:
@@ -63,36 +58,22 @@ class Chat:
         personality: str,
         kept: transcripts.TranscriptInfo | None = None,
     ) -> None:
-        self.deps = deps
-        self.choose = choose
-        self.build = prompt
-        self.personality = personality
-        self.resumed = transcripts.Transcript.load(kept.path) if kept else None
-        self.choice = choice
-        self.prompt = prompt(self.choice.provider, personality, None)
-        self.transcript = (
-            transcripts.Transcript.resume(kept.path)
-            if kept
-            else transcripts.Transcript.begin(deps.folder(), now)
-        )
+        self.deps, self.choice, self.choose = deps, choice, choose
+        self.build, self.personality = prompt, personality
+        self.prompt = prompt(choice.provider, personality, None)
+        self.resumed = Transcript.load(kept.path) if kept else None
+        begun = Transcript.begin(deps.folder(), now)
+        self.transcript = Transcript.resume(kept.path) if kept else begun
         self.console = Console(highlight=False, no_color=bool(os.environ.get("NO_COLOR")))
         self.view = StreamView(self.console)
         self.screen = Screen(self.console, TerminalInput())
         self.warming: Thread | None = None
         self.reading: Thread | None = None
         self._session: Session | None = None
-        self.failed = False
-        self.done = False
+        self.failed = self.done = False
 
     async def run(self) -> None:
         """Talk until the person leaves."""
-        self.say(receipt(self.deps, self.prompt, self.choice), "dim")
-        for line in self.prompt.warnings:
-            self.say(line, "yellow")
-        if self.choice.others:
-            self.say(self.choice.explain(), "dim")
-        if self.choice.provider == "offline":
-            self.say("No model is connected, so I can only remember and recall; see /model.", "dim")
         self._greet()
         editor = self._editor()
         while not self.done:
@@ -106,7 +87,7 @@ class Chat:
             if line.lower() in ("exit", "quit", "help"):
                 line = "/help" if line.lower() == "help" else "/quit"
             if line.startswith("/"):
-                await self._command(line)
+                await self._stoppable(self._command(line))
             elif line or self.failed:
                 retry = self.failed and line.lower() in ("", "y", "yes")
                 await self._stoppable(self._turn(None if retry else line))
@@ -121,10 +102,16 @@ class Chat:
         return (await editor.prompt_async(again, default=typeahead.take())).strip()
 
     def _greet(self) -> None:
+        self.say(self.receipt(), "dim")
+        for line in self.prompt.warnings:
+            self.say(line, "yellow")
+        if self.choice.others:
+            self.say(self.choice.explain(), "dim")
+        if self.choice.provider == "offline":
+            self.say("No model is connected, so I can only remember and recall; see /model.", "dim")
         if self.resumed:
-            said = self.resumed.said[-1] if self.resumed.said else ""
-            self.say(f"Continuing after: {said[:100]}", "dim")
-        elif not any(_count(book) for book in self.shelf().books()):
+            self.say(f"Continuing after: {''.join(self.resumed.said[-1:])[:100]}", "dim")
+        elif not any(map(_count, self.deps.shelf().books())):
             self.say('Tell me something worth keeping, for example "We deploy on Tuesdays".', "dim")
 
     # The line editor
@@ -143,8 +130,8 @@ class Chat:
 
         kept = InMemoryHistory(transcripts.said_before(self.deps.folder())[::-1])
         editor: PromptSession[str] = PromptSession(
-            history=kept, completer=SlashCompleter(self.shelf), key_bindings=keys, multiline=True,
-            complete_while_typing=True, reserve_space_for_menu=6,
+            history=kept, completer=slash.SlashCompleter(self.deps.shelf), key_bindings=keys,
+            multiline=True, complete_while_typing=True, reserve_space_for_menu=6,
             prompt_continuation="  ", bottom_toolbar=lambda: f" {self.choice} · /help",
         )  # fmt: skip
         editor.app.after_render += lambda _app: self._warm()
@@ -160,8 +147,7 @@ class Chat:
                 model_for(self.choice)
 
         if self.warming is None:
-            self.warming = Thread(target=load, daemon=True)
-            self.warming.start()
+            self.warming = _in_background(load)
 
     def _read_closely(self) -> None:
         """While the person thinks, read for their meaning the notes that were only skimmed."""
@@ -171,24 +157,23 @@ class Chat:
                 self.warming.join()
             with suppress(Exception):  # the next prompt, or `reindex`, tries again
                 os.setpriority(os.PRIO_PROCESS, get_native_id(), 10)
-                for book in self.shelf().books():
+                for book in self.deps.shelf().books():
                     with Notebook(book.root, scope=book.scope, how=book.how) as own:
                         own.search.read_closely()
 
         if self.reading is None or not self.reading.is_alive():
-            self.reading = Thread(target=read, daemon=True)
-            self.reading.start()
+            self.reading = _in_background(read)
 
     async def session(self) -> Session:
         """The conversation, as soon as it is loaded; CoError when the model cannot be had."""
         if self._session is None:
             self._warm()
-            if self.warming is not None:
-                await asyncio.to_thread(self.warming.join)
             self._session = await asyncio.to_thread(self._new_session)
         return self._session
 
     def _new_session(self) -> Session:
+        if self.warming is not None:
+            self.warming.join()
         from co_cli.chat.session import Session
 
         session = Session(self.deps, self.choice, self.prompt, self.transcript, self._asked)
@@ -201,17 +186,8 @@ class Chat:
     async def _turn(self, line: str | None) -> None:
         self.failed = False
         with self.view as view:
-            try:
-                session = await self.session()
-                if line is not None:
-                    session.write(transcripts.Transcript.said, line)
-                async for event in session.turn(line):
-                    self._show(view, event)
-                if session.unkept:
-                    view.note(f"This turn was not saved to the transcript: {session.unkept}")
-                    session.unkept = ""
-            except CoError as error:
-                self._trouble(str(error), error.hint)
+            async for event in (await self.session()).turn(line):
+                self._show(view, event)
 
     def _show(self, view: StreamView, event: TurnEvent) -> None:
         match event:
@@ -245,7 +221,7 @@ class Chat:
             self.view.resume()
 
     async def _stoppable(self, work: Awaitable[None]) -> None:
-        """Let ^C stop this and nothing else."""
+        """Let ^C stop this and nothing else, and say what went wrong."""
         task, loop = asyncio.ensure_future(work), asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, task.cancel)
         try:
@@ -253,20 +229,15 @@ class Chat:
         except asyncio.CancelledError:
             self.view.pause()
             self.say("Stopped.", "dim")
+        except CoError as error:
+            self._trouble(str(error), error.hint)
         finally:
             loop.remove_signal_handler(signal.SIGINT)
 
     async def _command(self, line: str) -> None:
-        async def carry_out() -> None:
-            answer = slash.run(self, line)
-            try:
-                told = answer if isinstance(answer, str) else await answer
-                if told:
-                    self.say(told)
-            except CoError as error:
-                self._trouble(str(error), error.hint)
-
-        await self._stoppable(carry_out())
+        answer = slash.run(self, line)
+        if told := answer if isinstance(answer, str) else await answer:
+            self.say(told)
 
     def say(self, text: str, style: str = "") -> None:
         """A line of Co's own, or a command's answer."""
@@ -275,80 +246,27 @@ class Chat:
 
     # What slash commands ask for
 
-    def shelf(self) -> Shelf:
-        """The notebooks visible from here."""
-        return self.deps.shelf()
+    def receipt(self) -> str:
+        """What this session starts with, in one line."""
+        shelf = self.deps.shelf()
+        books = shelf.books() if self.deps.usable() else (shelf.user,)
+        memories = plural(sum(map(_count, books)), "memory")
+        return "; ".join([self.prompt.line(), memories, str(self.choice)])
 
-    def context(self) -> str:
-        """What entered the prompt, file by file."""
-        lines = [receipt(self.deps, self.prompt, self.choice), *self.prompt.details()]
-        if self.deps.external:
-            lines.append(f"From outside: {', '.join(self.deps.external)}")
-        return "\n".join(lines)
-
-    async def use_model(self, name: str) -> str:
-        """Say which model answers, or take another; the conversation goes on."""
-        if not name:
-            return f"{self.choice.explain()}\n{CONNECT}"
-        choice = self.choose(name)
-        prompt = self.build(choice.provider, self.personality, self.prompt.receipt)
-        await self._change(choice, prompt)
-        return "\n".join([f"Now using {choice}.", *prompt.warnings])
-
-    async def use_personality(self, name: str) -> str:
-        """Say which personality Co has, or take another."""
-        if not name:
-            return "\n".join(
-                f"{'*' if one == self.personality else ' '} {one}  {text}"
-                for one, text in prompts.personalities().items()
-            )
-        prompt = self.build(self.choice.provider, name, self.prompt.receipt)
-        await self._change(self.choice, prompt)
-        self.personality = name
-        return "\n".join([f"Now using the personality {name}.", *prompt.warnings])
-
-    async def _change(self, choice: Choice, prompt: prompts.SystemPrompt) -> None:
+    async def use(self, choice: Choice, personality: str) -> Sequence[str]:
+        """Go on with this model and this personality; what to warn of."""
+        prompt = self.build(choice.provider, personality, self.prompt.receipt)
         if self._session is not None:
             await asyncio.to_thread(self._session.use, choice, prompt)
-        self.choice, self.prompt = choice, prompt
-
-    async def compact(self) -> str:
-        """Summarise the conversation so far."""
-        with self.view as view:
-            view.busy("Summarising")
-            return await (await self.session()).compact()
-
-    async def clear(self) -> str:
-        """Begin a new conversation."""
-        (await self.session()).clear()
-        self.failed = False
-        return "Started a new conversation. Your memories are kept."
-
-    def history(self) -> str:
-        """The conversations kept from here."""
-        kept = transcripts.recent(self.deps.folder(), 10)
-        rows = [f"{one.id}  {one.started[:16].replace('T', ' ')}  {plural(one.turns, 'turn')}  "
-                f"{one.said[:60]}" for one in kept]  # fmt: skip
-        how = "To continue one: co chat --resume ID"
-        return (
-            "\n".join([*rows, how])
-            if rows
-            else "There are no earlier conversations in this folder."
-        )
-
-    def quit(self) -> str:
-        """Leave."""
-        self.done = True
-        return ""
+        self.choice, self.prompt, self.personality = choice, prompt, personality
+        return prompt.warnings
 
 
 def _count(book: Notebook) -> int:
     return len(book.store.names("memories"))
 
 
-def receipt(deps: CoDeps, prompt: prompts.SystemPrompt, choice: Choice) -> str:
-    """What a session starts with, in one line."""
-    shelf = deps.shelf()
-    books = shelf.books() if deps.usable() else (shelf.user,)
-    memories = plural(sum(map(_count, books)), "memory")
-    return "; ".join([prompt.line(), memories, str(choice)])
+def _in_background(work: Callable[[], None]) -> Thread:
+    thread = Thread(target=work, daemon=True)
+    thread.start()
+    return thread

@@ -10,7 +10,8 @@ import os
 import re
 import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.input.typeahead import get_typeahead
@@ -46,23 +47,7 @@ _STATES: dict[Verdict, str] = {
     "yes": "", "no": "  [no]", "update": "  [update]", "keep": "  [keep both]",
 }  # fmt: skip
 _VERDICTS: dict[str, Verdict] = {"y": "yes", "u": "update", "k": "keep", "n": "no"}
-
-
-class TerminalInput:
-    """Asks for a line on the terminal, with a text to begin with; nothing of it is kept."""
-
-    def __init__(self) -> None:
-        self.session: PromptSession[str] | None = None
-
-    async def __call__(self, question: str, default: str = "") -> str:
-        """What is typed from the moment the question is drawn; what was typed before waits."""
-        self.session = self.session or _session()
-        set_aside(self.session)
-        output = self.session.output
-        if isinstance(output, _LateOutput):
-            output.drawn = False
-        # The terminal sends ^C as a key; who stops the turn by a signal still can.
-        return await self.session.prompt_async(question, default=default, handle_sigint=False)
+_WORDS = {"yes": "y", "no": "n", "always": "a", "all": "a", "edit": "e", "update": "u", "keep": "k"}
 
 
 class _LateOutput(Vt100_Output):
@@ -77,19 +62,27 @@ class _LateOutput(Vt100_Output):
         super().flush()
 
 
-def _session() -> PromptSession[str]:
-    if is_dumb_terminal():
-        return PromptSession()
-    output = _LateOutput.from_pty(sys.stdout, os.environ.get("TERM"))
-    output.enable_cpr = False  # or the terminal's report would be taken for early keys
-    session: PromptSession[str] = PromptSession(output=output, prompt_continuation=BAR)
+class TerminalInput:
+    """Asks for a line on the terminal, with a text to begin with; nothing of it is kept."""
 
-    def drawn(_app: object) -> None:
-        assert isinstance(output, _LateOutput)
-        output.drawn = True
+    @cached_property
+    def session(self) -> PromptSession[str]:
+        """The line editor, made for the first question."""
+        if is_dumb_terminal():
+            return PromptSession()
+        output = _LateOutput.from_pty(sys.stdout, os.environ.get("TERM"))
+        output.enable_cpr = False  # or the terminal's report would be taken for early keys
+        session: PromptSession[str] = PromptSession(output=output, prompt_continuation=BAR)
+        session.app.after_render += lambda _app: setattr(output, "drawn", True)
+        return session
 
-    session.app.after_render += drawn
-    return session
+    async def __call__(self, question: str, default: str = "") -> str:
+        """What is typed from the moment the question is drawn; what was typed before waits."""
+        set_aside(self.session)
+        if isinstance(self.session.output, _LateOutput):
+            self.session.output.drawn = False
+        # The terminal sends ^C as a key; who stops the turn by a signal still can.
+        return await self.session.prompt_async(question, default=default, handle_sigint=False)
 
 
 def set_aside(session: PromptSession[str]) -> None:
@@ -97,12 +90,12 @@ def set_aside(session: PromptSession[str]) -> None:
     typeahead.set_aside("".join(key.data for key in get_typeahead(session.input)))
 
 
+@dataclass
 class Screen:
     """Shows a review and asks; ^C and the end of input refuse."""
 
-    def __init__(self, console: Console, read: Read) -> None:
-        self.console = console
-        self.read = read
+    console: Console
+    read: Read
 
     async def __call__(self, review: Review) -> Reviewed:
         """The person's decisions, all proposals on one screen."""
@@ -117,38 +110,32 @@ class Screen:
         chosen: dict[int, Verdict] = {}
         while True:
             self._show(proposals, chosen, review.external)
-            letters = _letters(proposals, review.external)
-            said = (await self.read(f"  {'  '.join(letters)} > ", "")).strip().lower()
-            letter, number = _parsed(said, len(proposals))
-            offered = letter == "y" or (letter == "a" and not review.external)
-            if offered and number is None and (len(proposals) > 1 or not proposals[0].collides):
-                decisions = _agreed(proposals, chosen)
-                tools = {one.proposal.tool for one in decisions if one.agreed}
-                return Reviewed(decisions, frozenset(tools if letter == "a" else ()))
-            if letter == "n" and number is None:
-                return Reviewed([Decision(proposal, "no", DECLINED) for proposal in proposals])
+            offered = _offered(proposals, review.external)
+            said = await self.read(f"  {'  '.join(offered.values())} > ", "")
+            letter, number = _parsed(said.strip().lower(), len(proposals))
+            if number is None and letter in offered:
+                if letter in ("y", "a"):
+                    decisions = _agreed(proposals, chosen)
+                    tools = {one.proposal.tool for one in decisions if one.agreed}
+                    return Reviewed(decisions, frozenset(tools if letter == "a" else ()))
+                if letter == "n":
+                    return Reviewed([Decision(proposal, "no", DECLINED) for proposal in proposals])
             picked = 0 if number is None and len(proposals) == 1 else number
-            if picked is None or not self._fits(letter, proposals[picked]):
-                self._say(f"  Please answer with one of: {', '.join(letters)}; Ctrl+C means no.")
-            elif letter in ("e", "g"):
-                everywhere = replace(proposals[picked], scope="user")
-                proposals[picked] = (
-                    await self._edit(review.deps, proposals[picked])
-                    if letter == "e"
-                    else await asyncio.to_thread(planned, review.deps, everywhere)
-                )
-                chosen.pop(picked, None)
-            else:
+            if picked is None or letter not in _choices(proposals[picked]):
+                answers = ", ".join(offered.values())
+                self._say(f"  Please answer with one of: {answers}; Ctrl+C means no.")
+            elif letter in _VERDICTS:
                 chosen[picked] = _VERDICTS[letter]
                 if len(proposals) == 1:
                     return Reviewed(_agreed(proposals, chosen))
-
-    def _fits(self, letter: str, proposal: Proposal) -> bool:
-        if letter in ("e", "g"):
-            return proposal.tool != FORGET and (letter == "e" or proposal.scope == "project")
-        if letter == "u":
-            return proposal.collides and not proposal.collisions[0].protected
-        return letter in ("n", "k" if proposal.collides else "y")
+            else:
+                one, deps = proposals[picked], review.deps
+                proposals[picked] = (
+                    await self._edit(deps, one)
+                    if letter == "e"
+                    else await asyncio.to_thread(planned, deps, replace(one, scope="user"))
+                )
+                chosen.pop(picked, None)
 
     async def _edit(self, deps: CoDeps, proposal: Proposal) -> Proposal:
         """The proposal as the person edits it, planned anew; asked until it can be done."""
@@ -175,15 +162,14 @@ class Screen:
             mark = f"{number + 1}  " if len(proposals) > 1 else ""
             title = _TITLES.get(proposal.action, "Remember this?")
             again = "  (the notebook has changed, so Co asks again)" if proposal.again else ""
-            state = _STATES[chosen.get(number, "yes")]
-            self._say(f"{mark}{title}{again}{state}", "bold")
+            self._say(f"{mark}{title}{again}{_STATES[chosen.get(number, 'yes')]}", "bold")
             self._quote(proposal.text)
             if proposal.left_out:
                 self._warn(f"Left out: {proposal.left_out}. [e]dit to say where it is kept.")
             tags = [f'"{tag}"' if "," in tag else tag for tag in proposal.tags]
-            self._quote(", ".join(tags) or "none", "  Tags   ", "         ")
+            self._quote(", ".join(tags) or "none", "  Tags   ")
             place = f"{_PLACES[proposal.scope]}: {_where(proposal, proposals)}"
-            self._quote(place, "  Where  ", "         ")
+            self._quote(place, "  Where  ")
             if proposal.moves:
                 self._warn(proposal.moves)
             if proposal.elsewhere:
@@ -199,11 +185,11 @@ class Screen:
         if external:
             self._say("This conversation contains text from outside, so Co asks every time.",
                       "yellow")  # fmt: skip
-            self._quote(", ".join(external[:3]), "  From   ", "         ")
+            self._quote(", ".join(external[:3]), "  From   ")
 
-    def _quote(self, text: str, first: str = BAR, then: str = BAR) -> None:
-        """Text that is not Co's own: every row of the screen it takes begins like this."""
-        keep = "\n" if first == BAR else ""
+    def _quote(self, text: str, label: str = "") -> None:
+        """Text that is not Co's own: every row it takes begins with the bar, or under a label."""
+        first, then, keep = (label, " " * len(label), "") if label else (BAR, BAR, "\n")
         for row in rows(text, self.console.width, first, then, keep=keep):
             self.console.print(Text(row), soft_wrap=True)
 
@@ -231,15 +217,11 @@ def _changes(old: str, new: str) -> str:
 
 def _parsed(said: str, count: int) -> tuple[str, int | None]:
     """A letter and, where several proposals are shown, which one: `e2`, `2e`, `e 2`."""
-    found = re.fullmatch(r"(\d*)\s*([a-z]*)\s*(\d*)", said)
-    if not found or not found[2]:
+    found = re.fullmatch(r"(\d*)\s*([a-z]+)\s*(\d*)", said)
+    number = (found[1] or found[3]) if found else ""
+    if not found or (number and not 1 <= int(number) <= count):
         return "", None
-    number = found[1] or found[3]
-    letter = {"yes": "y", "no": "n", "always": "a", "all": "a", "edit": "e", "update": "u",
-              "keep": "k"}.get(found[2], found[2])  # fmt: skip
-    if not number:
-        return letter, None
-    return (letter, int(number) - 1) if 1 <= int(number) <= count else ("", None)
+    return _WORDS.get(found[2], found[2]), int(number) - 1 if number else None
 
 
 def _agreed(proposals: list[Proposal], chosen: dict[int, Verdict]) -> list[Decision]:
@@ -249,18 +231,28 @@ def _agreed(proposals: list[Proposal], chosen: dict[int, Verdict]) -> list[Decis
     ]
 
 
-def _letters(proposals: list[Proposal], external: tuple[str, ...]) -> list[str]:
-    always = [] if external else ["[a]lways this session"]
+def _choices(proposal: Proposal) -> dict[str, str]:
+    """What can be said to one proposal: its letters and what they mean."""
+    choices = {"y": "[y]es", "n": "[n]o"}
+    if proposal.collides:
+        old = proposal.collisions[0]
+        update = {} if old.protected else {"u": f"[u]pdate memory {old.ref}"}
+        choices = {**update, "k": "[k]eep both", "n": "[n]o"}
+    if proposal.tool != FORGET:
+        everywhere = {"g": "[g] everywhere"} if proposal.scope == "project" else {}
+        choices |= {**everywhere, "e": "[e]dit"}
+    return choices
+
+
+def _offered(proposals: list[Proposal], external: tuple[str, ...]) -> dict[str, str]:
+    """What the question offers; the first letters speak of all that is on the screen."""
+    always = {} if external else {"a": "[a]lways this session"}
     if len(proposals) > 1:
         collide = any(one.collides for one in proposals)
         both, more = (", keeping similar ones", ", u2, k2") if collide else ("", "")
-        return [f"[y]es to all{both}", "[n]o", *always, f"or one: y2, n2, e2{more}"]
-    [proposal] = proposals
-    edit = [] if proposal.tool == FORGET else ["[e]dit"]
-    if edit and proposal.scope == "project":
-        edit = ["[g] everywhere", *edit]
-    if proposal.collides:
-        old = proposal.collisions[0]
-        update = [] if old.protected else [f"[u]pdate memory {old.ref}"]
-        return [*update, "[k]eep both", "[n]o", *edit]
-    return ["[y]es", "[n]o", *always, *edit]
+        every = {"y": f"[y]es to all{both}", "n": "[n]o"}
+        return {**every, **always, "": f"or one: y2, n2, e2{more}"}
+    choices = _choices(proposals[0])
+    if "y" not in choices:
+        return choices
+    return {"y": choices.pop("y"), "n": choices.pop("n"), **always, **choices}

@@ -6,8 +6,6 @@ from typing import Literal, NamedTuple
 
 from co_cli.providers.trouble import Trouble
 
-Outcome = Literal["done", "refused", "failed"]
-
 
 class TextDelta(NamedTuple):
     """A piece of the model's answer."""
@@ -25,7 +23,7 @@ class ToolFinished(NamedTuple):
     """A tool is done; what it did in a few words."""
 
     tool: str
-    outcome: Outcome
+    outcome: Literal["done", "refused", "failed"]
     text: str
 
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from co_cli.chat import traces, transcripts
+from co_cli.chat import transcripts
+from co_cli.chat.redact import parsed, unescaped
 from co_cli.errors import FormatError, NotFound, Unreadable
 from co_cli.knowledge.search.passages import passages
 
 _LEAST = 30  # characters of a note that are telling by themselves
+_NESTED = 4  # a tool's arguments are often JSON in a JSON text
 _NOTED = frozenset("part_kind timestamp outcome tool_call_id provider_name".split())
 _PROMPT = re.compile(r'"instructions": ?"(?:[^"\\]|\\.)*(?:"|\Z)', re.DOTALL)
+_BLANKS = dict.fromkeys(map(ord, "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f\x85\u1680\u2028\u2029"), " ")
 
 
 class Holding(NamedTuple):
@@ -32,19 +36,17 @@ def about(marks: Iterable[str], texts: Iterable[str], names: Iterable[str] = ())
     Where no record was kept, longer parts of the texts count as well.
     """
     texts = list(texts)
-    whole, own = traces.holding(texts, names), set(marks)
-    parts = traces.holding((part for text in texts for part in _parts(text)), names)
+    whole, own = _holding(texts, names), set(marks)
+    parts = _holding((part for text in texts for part in _parts(text)), names)
     found = Holding([], [])
-    for path, _ in transcripts.files():
+    for path in sorted(path for path, _ in transcripts.files()):
         values = _values(path)
-        spoken = [_spoken(value) for value in values]
         typed = [value["said"] for value in values if isinstance(value, dict) and "said" in value]
-        recorded = any(own & set(transcripts.marks_in(value)) for value in values)
-        if recorded or (whole and whole(typed)):
+        if any(own & set(transcripts.marks_in(value)) for value in values) or whole(typed):
             found.certain.append(path)
-        elif (holds := whole if _is_recorded(values) else parts) and holds(spoken):
+        elif (whole if _is_recorded(values) else parts)(map(_spoken, values)):
             found.likely.append(path)
-    return Holding(sorted(found.certain), sorted(found.likely))
+    return found
 
 
 def _parts(text: str) -> Iterator[str]:
@@ -56,13 +58,23 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def _values(path: str) -> list[Any]:
-    """What a file holds, line by line."""
+    """The value of every line that is JSON; then all other lines, as one text."""
     try:
-        return list(traces.lines(transcripts.read(path)))
+        data = transcripts.read(path)
     except Unreadable:  # it may well hold the text: say so, rather than that it is gone
         raise
     except (FormatError, NotFound):  # nothing that Co wrote, or gone meanwhile
         return []
+    many = data.count(b"\n") > transcripts.MOST_LINES
+    values, other = [], []
+    for found in re.finditer(rb"(?s).+" if many else rb"[^\n]+", data):
+        line = found.group().decode("utf-8", "replace")
+        value = parsed(line)
+        if value is None:
+            other.append(line)
+        else:
+            values.append(value)
+    return [*values, "\n".join(other)]
 
 
 def _spoken(value: Any) -> Any:
@@ -70,27 +82,13 @@ def _spoken(value: Any) -> Any:
     match value:
         case str():
             return _PROMPT.sub("", value)
-        case {"co": int()}:
+        case {"co": int()} | {"part_kind": "system-prompt"}:
             return None
-        case {"turn": list(messages)} | {"working": list(messages)}:
-            return [_said_in(message) for message in messages]
+        case {"part_kind": _}:
+            return {name: one for name, one in value.items() if name not in _NOTED}
+        case {"turn": list(inner)} | {"working": list(inner)} | {"parts": list(inner)}:
+            return [_spoken(one) for one in inner]
     return value
-
-
-def _said_in(message: Any) -> Any:
-    match message:
-        case {"parts": list(parts)}:
-            return [_bare(part) for part in parts]
-    return message
-
-
-def _bare(part: Any) -> Any:
-    match part:
-        case {"part_kind": "system-prompt"}:
-            return None
-        case dict():
-            return {name: value for name, value in part.items() if name not in _NOTED}
-    return part
 
 
 def _is_recorded(values: list[Any]) -> bool:
@@ -98,3 +96,48 @@ def _is_recorded(values: list[Any]) -> bool:
         case [{"co": int(version)}, *_]:
             return version >= transcripts.RECORDS
     return False
+
+
+def _holding(texts: Iterable[str], names: Iterable[str]) -> Callable[[Iterable[Any]], bool]:
+    """A test for values that hold one of these texts or names.
+
+    Case, white space and the punctuation that ends a text do not matter; words are whole.
+    """
+    ended = {_folded(text).rstrip(".,;:! ") or _folded(text) for text in texts}
+    needles = {needle for needle in ended | {*map(_folded, names)} if needle}
+    # Whole words; scripts that write no spaces have no such edges.
+    letter = "[^\\W\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\U0010ffff]"
+    wanted = "|".join(map(re.escape, sorted(needles)))
+    edges = f"(?:(?<!{letter})|(?!{letter}))", f"(?:(?!{letter})|(?<!{letter}))"
+    whole = re.compile(f"{edges[0]}(?:{wanted}){edges[1]}")
+
+    def holds(values: Iterable[Any]) -> bool:
+        texts = map(_folded, (text for value in values for text in _strings(value)))
+        return any(
+            whole.search(text) for text in texts if any(needle in text for needle in needles)
+        )
+
+    return holds
+
+
+def _strings(value: Any, depth: int = 0) -> Iterator[str]:
+    """Every string in a JSON value, names included, also in JSON that is itself in a string."""
+    left = [value]
+    while left:
+        item = left.pop()
+        if isinstance(item, dict):
+            left += [one for pair in item.items() for one in pair]
+        elif isinstance(item, list):
+            left += item
+        elif isinstance(item, str):
+            inner = parsed(item) if depth < _NESTED and item.lstrip()[:1] in '{["' else None
+            yield from [item] if inner is not None else unescaped(item)  # it may be cut off
+            yield from _strings(inner, depth + 1)
+
+
+def _folded(text: str) -> str:
+    text = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    text = text.casefold().translate(_BLANKS)
+    while "  " in text:  # a split would make an object of every word, and a file may have millions
+        text = text.replace("  ", " ")
+    return text.strip()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from co_cli.knowledge.safety.secrets import find_secret
@@ -28,6 +29,26 @@ def without_secrets(value: Any) -> Any:
     return [without_secrets(one) for one in value] if isinstance(value, list) else value
 
 
+def parsed(text: str | bytes) -> Any:
+    """The JSON value that a text is; None when it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def unescaped(text: str) -> Iterator[str]:
+    """A text, and what its JSON escapes stand for, again and again until there are no more."""
+    for _ in range(_DEEPEST):
+        yield text
+        plain = _ESCAPE.sub(_letter, text) if "\\" in text else text
+        if plain == text:
+            return
+        # Half a character may have met its other half.
+        text = plain.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    yield text
+
+
 def _field(name: str, value: Any) -> Any:
     """A field's value; in what a tool took or gave, a name and its value are a secret together."""
     if name in _OPAQUE and isinstance(value, dict):
@@ -48,18 +69,10 @@ def _text(text: str) -> str:
 
 
 def _is_secret(text: str) -> bool:
-    """Whether a secret is in a text, however deeply it is escaped."""
-    for _ in range(_DEEPEST):
-        if find_secret(text):
-            return True
-        plain = _ESCAPE.sub(_unescaped, text) if "\\" in text else text
-        if plain == text:
-            return False
-        # Half a character may have met its other half.
-        text = plain.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return True
+    """Whether a secret is in a text, however deeply it is escaped; too deep is one."""
+    return any(depth == _DEEPEST or find_secret(one) for depth, one in enumerate(unescaped(text)))
 
 
-def _unescaped(found: re.Match[str]) -> str:
+def _letter(found: re.Match[str]) -> str:
     digits, letter = found.groups()
     return chr(int(digits, 16)) if digits else _LETTERS.get(letter, letter)

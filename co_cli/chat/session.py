@@ -8,7 +8,9 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from time import monotonic
+from traceback import walk_tb
 from typing import Any
 
 from pydantic_ai import Agent
@@ -20,11 +22,9 @@ from pydantic_ai.messages import (
     ModelResponse,
     PartDeltaEvent,
     PartStartEvent,
-    RetryPromptPart,
     TextContent,
     TextPart,
     TextPartDelta,
-    ToolReturnPart,
     UserContent,
 )
 
@@ -43,6 +43,7 @@ from co_cli.providers.trouble import Trouble, explain
 from co_cli.results import plural
 
 log = logging.getLogger("co_cli.chat.app.session")
+_plain = partial(ModelMessagesTypeAdapter.dump_python, mode="json")
 UserInput = str | list[UserContent] | None
 _SMALL = 6_000  # tokens: what a local server keeps when nobody told it more
 _FULL = 0.75  # of the budget: time to summarise
@@ -100,8 +101,13 @@ class Session:
 
         `attached` is text from elsewhere that goes with it, and is never taken for the person's.
         """
-        prompt = _prompt(text, attached)
-        full = history.size(self.messages, standing=False) > self.budget * _FULL
+        if text is not None:
+            self._write(lambda kept: kept.said(text))
+        said = text and text.encode("utf-8", "replace").decode()  # half a character cannot be sent
+        prompt: UserInput = said
+        if said and attached:
+            prompt = [said, TextContent(attached, metadata={"external": True})]
+        full = history.size(self.messages) > self.budget * _FULL
         if text is not None and full and (told := await self._shorten()):
             yield Notice(told)
         before = self.messages
@@ -116,7 +122,7 @@ class Session:
             if not told:
                 if trouble.overflow:  # what is too long would make all that follows too long
                     self.messages = before
-                    self.write(self._working, before)
+                    self._write_working()
                 yield TurnFailed(trouble)
                 return
             yield Notice(f"The conversation was too long for the model. {told}")
@@ -149,28 +155,32 @@ class Session:
                 failed = True
                 raise
             finally:
-                if len(self.deps.external) > before:
-                    self.write(Transcript.external, list(self.deps.external))
-                self.messages = history.whole(_until(failed, events.all_messages()))
-                self.write(self._turn_done, _until(failed, events.new_messages()))
+                try:
+                    await events.aclose()  # the framework adds what broke off
+                finally:
+                    if len(self.deps.external) > before:
+                        self._write(lambda kept: kept.external(self.deps.external))
+                    self.messages = history.whole(_until(failed, events.all_messages()))
+                    new = _plain(_until(failed, events.new_messages()))
+                    self._write(lambda kept: kept.turn(new, self.deps.notes))
         usage = events.usage
         log.info("turn of %.1f s, %s requests, %s tool calls", monotonic() - began,
                  usage.requests, usage.tool_calls)  # fmt: skip
+        if self.unkept:
+            yield Notice(f"This turn was not saved to the transcript: {self.unkept}")
+            self.unkept = ""
 
-    def _turn_done(self, kept: Transcript, messages: list[ModelMessage]) -> None:
-        kept.turn(_plain(messages), self.deps.notes)
-
-    def _working(self, kept: Transcript, messages: list[ModelMessage]) -> None:
-        kept.working(_plain(messages), self.deps.notes)
-
-    def write(self, keep: Callable[[Transcript, Any], None], value: Any) -> None:
+    def _write(self, keep: Callable[[Transcript], None]) -> None:
         """Keep something in the transcript; one that cannot be written stops nothing."""
         try:
             if self.transcript is not None:
-                keep(self.transcript, value)
+                keep(self.transcript)
         except CoError as error:
             log.error("the transcript could not be written: %s", error)
             self.unkept = str(error)
+
+    def _write_working(self) -> None:
+        self._write(lambda kept: kept.working(_plain(self.messages), self.deps.notes))
 
     async def compact(self) -> str:
         """Let the model summarise all but the last turns; what was done, in words."""
@@ -193,58 +203,39 @@ class Session:
             left = len(self.messages) - len(kept)
             self.messages = kept
             told = f"Left out {plural(left, 'old message')}: no summary was made." if left else ""
-        self.write(self._working, self.messages)
+        self._write_working()
         return told
-
-
-def _prompt(text: str | None, attached: str) -> UserInput:
-    if text is None:
-        return None
-    said = text.encode("utf-8", "replace").decode()  # half a character cannot be sent
-    return [said, TextContent(attached, metadata={"external": True})] if attached else said
 
 
 def _is_ours(error: Exception) -> bool:
     """Whether an error was raised in Co's own code and not in a library it called."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return trace is not None and trace.tb_frame.f_globals.get("__name__", "").startswith("co_cli.")
+    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+    return bool(frames) and frames[-1].f_globals.get("__name__", "").startswith("co_cli.")
 
 
 def _until(failed: bool, messages: list[ModelMessage]) -> list[ModelMessage]:
-    """The messages without an answer that broke off, so that the question can be asked again.
-
-    As a list of their own: while it ends a run, the framework may still add what broke off.
-    """
-    if not failed:
-        return messages
-    broken = messages and isinstance(messages[-1], ModelResponse)
-    return messages[: len(messages) - bool(broken)]
-
-
-def _plain(messages: list[ModelMessage]) -> list[Any]:
-    plain: list[Any] = ModelMessagesTypeAdapter.dump_python(messages, mode="json")
-    return plain
+    """The messages without an answer that broke off, so that the question can be asked again."""
+    broken = failed and messages and isinstance(messages[-1], ModelResponse)
+    return messages[:-1] if broken else messages
 
 
 def _tell(event: object) -> TurnEvent | None:
     """What a surface needs to know of the framework's events."""
-    if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
-        return TextDelta(event.part.content) if event.part.content else None
-    if isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
-        return TextDelta(event.delta.content_delta)
-    if isinstance(event, FunctionToolCallEvent):
-        return ToolStarted(event.part.tool_name)
-    if isinstance(event, FunctionToolResultEvent):
-        return _finished(event.part)
+    match event:
+        case PartStartEvent(part=TextPart(content=text)) if text:
+            return TextDelta(text)
+        case PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
+            return TextDelta(text)
+        case FunctionToolCallEvent():
+            return ToolStarted(event.part.tool_name)
+        case FunctionToolResultEvent():
+            return _finished(event.part)
     return None
 
 
-def _finished(part: ToolReturnPart[Any] | RetryPromptPart) -> ToolFinished:
+def _finished(part: Any) -> ToolFinished:
     """A tool's result in a few words, for the person who watches."""
-    tool, content = part.tool_name or "", part.content
-    outcome = part.outcome if isinstance(part, ToolReturnPart) else "retried"
+    tool, content, outcome = part.tool_name or "", part.content, getattr(part, "outcome", "")
     if outcome == "failed":
         return ToolFinished(tool, "failed", f"{tool} failed: {refusal_text(content)}")
     if not isinstance(content, dict):

@@ -1,21 +1,33 @@
-"""Slash commands of the chat: a name, a line of help and what it does, in one table."""
+"""Slash commands of the chat: a name, a line of help and what it does, in one table; completion."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from prompt_toolkit.completion import Completer, Completion
+from prompt_toolkit.document import Document
+
+from co_cli import prompts
 from co_cli.agent.approval import tools_json
+from co_cli.chat import transcripts
 from co_cli.errors import CoError, nearest
-from co_cli.knowledge import Note, Notebook, Shelf
-from co_cli.results import marks, recall_text, replaced_text, span
+from co_cli.knowledge import Note, Notebook, Saved, Shelf
+from co_cli.knowledge.safety.escape import escape
+from co_cli.results import marks, plural, recall_text, replaced_text, span
 
 if TYPE_CHECKING:
     from co_cli.chat.app import Chat
 
 Reply = str | Awaitable[str]
+CONNECT = (
+    "To connect a model, set GEMINI_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY in your\n"
+    "environment and restart Co, or start Ollama and type /model ollama:qwen3.\n"
+    'To make the choice permanent, put {"model": "..."} into ~/.config/co-cli/settings.json.'
+)
 
 
 class SlashCommand(NamedTuple):
@@ -40,45 +52,33 @@ def run(chat: Chat, line: str) -> Reply:
     if argument.strip() and not command.takes:
         return f"/{name.lower()} takes no argument; nothing was done."
     try:
-        return command.run(chat.shelf() if command.on_notes else chat, argument.strip())
+        return command.run(chat.deps.shelf() if command.on_notes else chat, argument.strip())
     except CoError as error:
         return error.sentence()
 
 
-def _verb(name: str, act: Callable[[Notebook, str], str]) -> Callable[[Shelf, str], str]:
-    """A command that acts on one note, named by its reference."""
+# On notes
+
+
+def _verb(act: Callable[..., Saved], told: str) -> Callable[[Shelf, str], str]:
+    """A command that acts on one note, named by its reference, and what to say then."""
 
     def run(shelf: Shelf, argument: str) -> str:
         if not argument.strip():
-            return f"Usage: /{name} <id>"
+            return f"Usage: /{act.__name__} <id>"
         try:
-            return act(*shelf.place(argument))
+            saved = act(*shelf.place(argument), actor="chat")
         except CoError as error:
             return error.sentence()
+        state = "was already" if saved.action == "unchanged" else "is now"
+        return told.format(ref=saved.ref, text=saved.note.summary, state=state)
 
     return run
 
 
-def _forget(book: Notebook, ref: str) -> str:
-    saved = book.forget(ref, actor="chat")
-    back = f"/restore {saved.ref} brings it back"
-    return f"Forgot memory {saved.ref}: {saved.note.summary} ({back})"
-
-
-def _protect(book: Notebook, ref: str) -> str:
-    saved = book.protect(ref, actor="chat")
-    state = "was already protected" if saved.action == "unchanged" else "is now protected"
-    return f"Memory {saved.ref} {state}: {saved.note.summary}"
-
-
-def _restore(book: Notebook, ref: str) -> str:
-    saved = book.restore(ref, actor="chat")
-    return f"Memory {saved.ref} is back: {saved.note.summary}"
-
-
-forget = _verb("forget", _forget)
-protect = _verb("protect", _protect)
-restore = _verb("restore", _restore)
+forget = _verb(Notebook.forget, "Forgot memory {ref}: {text} (/restore {ref} brings it back)")
+_protect = _verb(Notebook.protect, "Memory {ref} {state} protected: {text}")
+_restore = _verb(Notebook.restore, "Memory {ref} is back: {text}")
 
 
 def _memories(shelf: Shelf, argument: str) -> str:
@@ -104,17 +104,16 @@ def _recall(shelf: Shelf, argument: str) -> str:
     rows = []
     for book, hit in found:
         why = "; ".join(filter(None, [hit.why, replaced_text(book, hit)]))
-        rows.append(
-            f"{_row(book, hit.note, why)}\n{indent(hit.note.body, '      ', lambda _: True)}"
-        )
+        rows += [_row(book, hit.note, why), indent(hit.note.body, "      ", lambda _: True)]
     return "\n".join(rows)
 
 
 def _row(book: Notebook, note: Note, why: str = "") -> str:
     """A note in a line: its reference, date, marks and tags, and what it says or why it is here."""
-    said = f"({why})" if why else note.summary
-    parts = [f"{book.ref(note):>4}", span(note), marks(note, book.today()), said]
-    return "  ".join([*filter(None, parts), *([f"[{', '.join(note.tags)}]"] if note.tags else [])])
+    parts = [f"{book.ref(note):>4}", span(note), marks(note, book.today())]
+    parts += [f"({why})" if why else note.summary]
+    parts += [f"[{', '.join(note.tags)}]" if note.tags else ""]
+    return "  ".join(filter(None, parts))
 
 
 def _undo(shelf: Shelf, argument: str) -> str:
@@ -127,12 +126,7 @@ def _undo(shelf: Shelf, argument: str) -> str:
     return f"Undone: {entry.op} of {', '.join(os.path.basename(f['path']) for f in entry.files)}"
 
 
-def tools_text() -> str:
-    """Each tool, what it does and whether it asks."""
-    return "\n".join(
-        f"{row['name']:<14} {row['help']}{' (asks first)' if row['asks'] else ''}"
-        for row in tools_json()
-    )
+# On the conversation
 
 
 def _help(_chat: Chat, _argument: str) -> str:
@@ -146,23 +140,105 @@ def _help(_chat: Chat, _argument: str) -> str:
     return "\n".join([*(f"{left:<{width}}  {right}" for left, right in rows), "", keys])
 
 
+def _tools(_chat: Chat, _argument: str) -> str:
+    return "\n".join(
+        f"{row['name']:<14} {row['help']}{' (asks first)' if row['asks'] else ''}"
+        for row in tools_json()
+    )
+
+
+def _context(chat: Chat, _argument: str) -> str:
+    lines = [chat.receipt(), *chat.prompt.details()]
+    if chat.deps.external:
+        lines.append(f"From outside: {', '.join(chat.deps.external)}")
+    return "\n".join(lines)
+
+
+async def _model(chat: Chat, name: str) -> str:
+    if not name:
+        return f"{chat.choice.explain()}\n{CONNECT}"
+    choice = chat.choose(name)
+    warnings = await chat.use(choice, chat.personality)
+    return "\n".join([f"Now using {choice}.", *warnings])
+
+
+async def _personality(chat: Chat, name: str) -> str:
+    if not name:
+        return "\n".join(
+            f"{'*' if one == chat.personality else ' '} {one}  {text}"
+            for one, text in prompts.personalities().items()
+        )
+    warnings = await chat.use(chat.choice, name)
+    return "\n".join([f"Now using the personality {name}.", *warnings])
+
+
+async def _compact(chat: Chat, _argument: str) -> str:
+    with chat.view as view:
+        view.busy("Summarising")
+        return await (await chat.session()).compact()
+
+
+async def _clear(chat: Chat, _argument: str) -> str:
+    (await chat.session()).clear()
+    chat.failed = False
+    return "Started a new conversation. Your memories are kept."
+
+
+def _history(chat: Chat, _argument: str) -> str:
+    rows = [
+        f"{one.id}  {one.started[:16].replace('T', ' ')}  {plural(one.turns, 'turn')}  "
+        f"{one.said[:60]}"
+        for one in transcripts.recent(chat.deps.folder(), 10)
+    ]
+    if not rows:
+        return "There are no earlier conversations in this folder."
+    return "\n".join([*rows, "To continue one: co chat --resume ID"])
+
+
+def _quit(chat: Chat, _argument: str) -> str:
+    chat.done = True
+    return ""
+
+
 COMMANDS = {
     "help": SlashCommand("Show this list", _help),
     "memories": SlashCommand("List your memories", _memories, "[tag]", True),
     "recall": SlashCommand("Search your memories without the model", _recall, "words", True),
     "forget": SlashCommand("Archive a memory", forget, "id", True),
-    "protect": SlashCommand("Protect a memory from forget and decay", protect, "id", True),
-    "restore": SlashCommand("Bring an archived memory back", restore, "id", True),
+    "protect": SlashCommand("Protect a memory from forget and decay", _protect, "id", True),
+    "restore": SlashCommand("Bring an archived memory back", _restore, "id", True),
     "undo": SlashCommand("Undo the last change here (-g: your notebook)", _undo, "[-g]", True),
-    "context": SlashCommand("Show what this session loaded", lambda chat, _: chat.context()),
-    "tools": SlashCommand("List the model's tools and which ask", lambda _chat, _: tools_text()),
-    "model": SlashCommand("Show or change the model", lambda chat, name: chat.use_model(name),
-                          "[provider:name]"),
-    "personality": SlashCommand("Show or change how Co speaks",
-                                lambda chat, name: chat.use_personality(name), "[name]"),
-    "compact": SlashCommand("Summarise the conversation so far", lambda chat, _: chat.compact()),
-    "clear": SlashCommand("Start a new conversation", lambda chat, _: chat.clear()),
-    "history": SlashCommand("List conversations in this folder", lambda chat, _: chat.history()),
-    "quit": SlashCommand("Leave (also Ctrl+D)", lambda chat, _: chat.quit()),
+    "context": SlashCommand("Show what this session loaded", _context),
+    "tools": SlashCommand("List the model's tools and which ask", _tools),
+    "model": SlashCommand("Show or change the model", _model, "[provider:name]"),
+    "personality": SlashCommand("Show or change how Co speaks", _personality, "[name]"),
+    "compact": SlashCommand("Summarise the conversation so far", _compact),
+    "clear": SlashCommand("Start a new conversation", _clear),
+    "history": SlashCommand("List conversations in this folder", _history),
+    "quit": SlashCommand("Leave (also Ctrl+D)", _quit),
 }  # fmt: skip
-REFS = frozenset(name for name, command in COMMANDS.items() if command.takes == "id")
+
+
+class SlashCompleter(Completer):
+    """Slash commands, and references where a command takes one."""
+
+    def __init__(self, shelf: Callable[[], Shelf]) -> None:
+        self.shelf = shelf
+
+    def get_completions(self, document: Document, _event: object) -> Iterable[Completion]:
+        """What may follow what is typed."""
+        text = document.text_before_cursor
+        name, gap, start = text[1:].partition(" ")
+        if text.startswith("/") and not gap:
+            for known, command in COMMANDS.items():
+                word = f"/{known} " if command.takes else f"/{known}"
+                if word.startswith(text):
+                    yield Completion(word, -len(text), display_meta=command.help)
+        elif text.startswith("/") and name in COMMANDS and COMMANDS[name].takes == "id":
+            with suppress(CoError):
+                for book in self.shelf().books():
+                    archived = name == "restore"
+                    for note in [n for _, n in book.archived()] if archived else book.notes():
+                        ref, meta = book.ref(note), escape(note.summary, keep="")
+                        if ref.startswith(start):
+                            yield Completion(ref, -len(start), display_meta=meta)

@@ -6,7 +6,6 @@ Stored text passes through here, so nothing in it drives the terminal.
 from __future__ import annotations
 
 import re
-from types import TracebackType
 from typing import Self
 
 from markdown_it import MarkdownIt
@@ -27,85 +26,65 @@ class StreamView:
 
     def __init__(self, console: Console) -> None:
         self.console = console
-        self.tail = ""
-        self.doing = ""
-        self.said = False
+        self.tail = self.doing = ""
         self.live: Live | None = None
+        self.spinner = Spinner("dots")
 
     def __enter__(self) -> Self:
         self.doing = "Thinking"
         self.resume()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.pause()
 
     def words(self, text: str) -> None:
         """More of the answer; what is complete is printed for good."""
-        self.tail += escape(text)
         self.doing = ""
-        done, self.tail = split(self.tail)
-        if done.strip():
-            self.print(_markdown(done))
-        self._draw()
+        self._keep(*split(self.tail + escape(text)))
 
     def busy(self, doing: str) -> None:
         """Say what is going on; the words so far are complete."""
-        self._flush()
+        self._keep(self.tail)
         self.doing = escape(doing, keep="")
-        self._draw()
 
     def note(self, text: str) -> None:
         """A quiet line between the words."""
-        self._flush()
+        self._keep(self.tail)
         for row in hanging(text, self.console.width):
-            self.print(Text(row, style="dim"))
-        self._draw()
+            self.console.print(Text(row, style="dim"))
 
     def pause(self) -> None:
         """Leave the screen to something else."""
-        self._flush()
+        self._keep(self.tail)
         if self.live is not None:
-            self.live.update(Text(""))
-            self.live.stop()
-            self.live = None
+            live, self.live = self.live, None
+            live.stop()
 
     def resume(self) -> None:
         """Take the screen again."""
         if self.live is None and self.console.is_terminal:
-            self.live = Live(
-                self._drawn(), console=self.console, transient=True, refresh_per_second=12
-            )
+            self.live = Live(console=self.console, transient=True, refresh_per_second=12,
+                             get_renderable=self._drawn)  # fmt: skip
             self.live.start()
 
-    def print(self, what: RenderableType) -> None:
-        """Something that stays."""
-        self.said = True
-        self.console.print(what)
-
-    def _flush(self) -> None:
-        if self.tail.strip():
-            self.print(_markdown(self.tail))
-        self.tail = ""
-
-    def _draw(self) -> None:
-        if self.live is not None:
-            self.live.update(self._drawn())
+    def _keep(self, done: str, tail: str = "") -> None:
+        self.tail = tail
+        if done.strip():
+            self.console.print(_markdown(done))
 
     def _drawn(self) -> RenderableType:
         parts: list[RenderableType] = []
+        if self.live is None:  # at its end nothing is left of it
+            return Text("")
         if self.tail.strip():
             first, *lines = self.tail.split("\n")
             shown = lines[-max(self.console.height - _SPARE, 3) :]
             head = [first] if len(shown) == len(lines) or _FENCE.match(first) else []
             parts.append(_markdown("\n".join([*head, *shown])))
         if self.doing:
-            parts.append(Spinner("dots", Text(f"{self.doing} …", style="dim")))
+            self.spinner.update(text=Text(f"{self.doing} …", style="dim"))
+            parts.append(self.spinner)
         return Group(*parts)
 
 

@@ -12,13 +12,13 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, NamedTuple
 
 from co_cli import paths as folders
-from co_cli.chat import traces
-from co_cli.chat.redact import without_secrets
+from co_cli.chat.redact import parsed, without_secrets
 from co_cli.errors import Ambiguous, CoError, DiskTrouble, FormatError, NotFound
 from co_cli.knowledge.format.note import timestamp
 from co_cli.knowledge.store import disk
@@ -26,6 +26,7 @@ from co_cli.paths import AnyPath
 
 MAX_FILE = 64 * 1024 * 1024
 MAX_LINE = 16 * 1024 * 1024
+MOST_LINES = 200_000  # no conversation has as many; a damaged file may
 KEEP_DAYS = 90
 
 _HEADER = 64 * 1024  # the first line, which names the project, is shorter
@@ -38,7 +39,6 @@ _SAID = b'{"said": '  # how a line of what was typed begins
 class Conversation(NamedTuple):
     """What a file holds: the messages to go on from, and what happened on the way to them."""
 
-    project: str
     started: str
     messages: list[Any]
     external: list[str]
@@ -58,16 +58,18 @@ class TranscriptInfo(NamedTuple):
     turns: int
 
 
+@dataclass
 class Transcript:
     """One conversation's file while it is written; there is none before the first line.
 
     What the disk refuses comes as DiskTrouble, and is not kept; the conversation can go on.
     """
 
-    def __init__(self, project: str, started: str, path: str = "") -> None:
-        self.project, self.started, self.path = project, started, path
-        self._ended = False
-        self._noted: set[str] = set()
+    project: str
+    started: str
+    path: str = ""
+    _ended: bool = False
+    _noted: set[str] = field(default_factory=set)
 
     @classmethod
     def begin(cls, project: AnyPath, clock: Callable[[], datetime]) -> Transcript:
@@ -109,15 +111,12 @@ class Transcript:
             return
         if len(line) > MAX_LINE:
             raise DiskTrouble("this is too long for a transcript", hint="It was not kept.")
-        try:
-            if not self.path:
-                self.path = self._make()
-            self._write(line)
-            self._noted.update(new)
-        except FileNotFoundError as error:  # purged elsewhere, and what follows may repeat it
-            raise self._end("was removed") from error
-        except OSError as error:
-            raise disk.trouble(error) from error
+        with disk.in_words():
+            try:
+                self._write(line)
+            except FileNotFoundError as error:  # purged elsewhere, and what follows may repeat it
+                raise self._end("was removed") from error
+        self._noted.update(new)
 
     def _end(self, why: str) -> DiskTrouble:
         """Write no more, and say so once."""
@@ -125,42 +124,35 @@ class Transcript:
         hint = "What is said from now on is not kept."
         return DiskTrouble(f"the transcript of this conversation {why}", hint=hint)
 
-    def _make(self) -> str:
-        """A file with the first line in it, for its owner alone whatever the umask."""
-        folder = _private_folder()
-        moment = self.started[:19].replace("-", "").replace(":", "")
-        suffix = "".join(_LETTERS[byte % 32] for byte in os.urandom(4))
-        path = os.path.join(folder, f"{moment}Z-{suffix}.jsonl")
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    def _write(self, line: bytes) -> None:
+        """Add a line; the first makes the file, for its owner alone whatever the umask."""
+        flags = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        path = self.path or os.path.join(_private_folder(), _name(self.started))
+        fd = os.open(path, flags | (0 if self.path else os.O_CREAT | os.O_EXCL), 0o600)
         try:
             try:
-                os.fchmod(fd, 0o600)
-                header = {"co": RECORDS, "project": self.project, "started": self.started}
-                disk.write_all(fd, _line(header))
+                info = os.fstat(fd)
+                if not stat.S_ISREG(info.st_mode):
+                    raise FileNotFoundError(path)
+                if info.st_size + len(line) > MAX_FILE:
+                    raise self._end("is full")
+                if not self.path:
+                    os.fchmod(fd, 0o600)
+                    header = {"co": RECORDS, "project": self.project, "started": self.started}
+                    line = _line(header) + line
+                torn = info.st_size and os.pread(fd, 1, info.st_size - 1) != b"\n"  # a crash, say
+                disk.write_all(fd, b"\n" + line if torn else line)
                 disk.sync_file(fd)
             finally:
                 os.close(fd)
-            disk.sync_folder(folder)
+            if not self.path:
+                disk.sync_folder(_folder())
         except BaseException:
-            with suppress(OSError):
-                os.unlink(path)
+            if not self.path:
+                with suppress(OSError):
+                    os.unlink(path)
             raise
-        return path
-
-    def _write(self, line: bytes) -> None:
-        flags = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        fd = os.open(self.path, flags)
-        try:
-            info = os.fstat(fd)
-            if not stat.S_ISREG(info.st_mode):
-                raise FileNotFoundError(self.path)
-            if info.st_size + len(line) > MAX_FILE:
-                raise self._end("is full")
-            torn = info.st_size and os.pread(fd, 1, info.st_size - 1) != b"\n"  # a crash, say
-            disk.write_all(fd, b"\n" + line if torn else line)
-            disk.sync_file(fd)
-        finally:
-            os.close(fd)
+        self.path = path
 
 
 def recent(project: AnyPath, limit: int) -> list[TranscriptInfo]:
@@ -178,18 +170,17 @@ def latest(project: AnyPath) -> TranscriptInfo:
 
 def find(project: AnyPath, prefix: str) -> TranscriptInfo:
     """The one conversation here whose id, or the four letters it ends with, begins like this."""
-    found = list(_infos(path for path in _of(project) if prefix and _is_called(path, prefix)))
+    here = [(path, _id(path)) for path in _of(project) if prefix]
+    called = (path for path, name in here if f"\n{prefix}" in f"\n{name}\n{name[-4:]}")
+    found = list(_infos(called))
     if len(found) == 1:
         return found[0]
-    lines = [f"      {one.id}  {_short(one.said)}" for one in found or recent(project, 10)]
-    shown = "\n".join(lines[:10])
+    lines = [f"\n      {one.id}  {_short([one.said])}" for one in found or recent(project, 10)]
+    shown = "".join(lines[:10])
     if found:
-        raise Ambiguous(
-            f"{len(found)} conversations begin with '{prefix}'",
-            choices=found,
-            hint=f"Type more of its id:\n{shown}",
-        )
-    hint = f"Conversations here:\n{shown}" if shown else "There are none in this project yet."
+        many = f"{len(found)} conversations begin with '{prefix}'"
+        raise Ambiguous(many, choices=found, hint=f"Type more of its id:{shown}")
+    hint = f"Conversations here:{shown}" if shown else "There are none in this project yet."
     raise NotFound(f"there is no conversation '{prefix}' in this project", hint=hint)
 
 
@@ -201,7 +192,7 @@ def said_before(project: AnyPath, limit: int = 500) -> list[str]:
         with suppress(CoError):
             data = read(path)
             seen += len(data)
-            typed = [(_parsed(line) or {}).get("said") for line in _lines(data, _SAID)]
+            typed = [_record(line).get("said") for line in _lines(data, _SAID)]
             found |= dict.fromkeys(text for text in reversed(typed) if isinstance(text, str))
         if len(found) >= limit or seen > MAX_FILE:
             break
@@ -218,9 +209,9 @@ def described(paths: Iterable[str]) -> list[str]:
     """A line about each of these: its id, and what was said in it first."""
     lines = []
     for path in paths:
-        said = ""
+        said: list[str] = []
         with suppress(CoError):
-            said = "".join(Transcript.load(path).said[:1])
+            said = Transcript.load(path).said
         lines.append(f"{_id(path)}  {_short(said)}".rstrip())
     return lines
 
@@ -246,11 +237,14 @@ def _private_folder() -> str:
     """The folder, made if need be, for its owner alone."""
     disk.make_folder(folders.state_folder(), 0o700)
     disk.make_folder(_folder(), 0o700)
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-    with disk.opened(_folder(), flags) as fd:
-        if stat.S_IMODE(os.fstat(fd).st_mode) != 0o700:
-            os.fchmod(fd, 0o700)
+    with disk.opened(_folder(), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC) as fd:
+        os.fchmod(fd, 0o700)
     return _folder()
+
+
+def _name(started: str) -> str:
+    moment = started[:19].replace("-", "").replace(":", "")
+    return f"{moment}Z-{''.join(_LETTERS[byte % 32] for byte in os.urandom(4))}.jsonl"
 
 
 def files() -> list[tuple[str, float]]:
@@ -271,34 +265,29 @@ def _of(project: AnyPath) -> Iterator[str]:
     return (path for path, _ in files() if _project(path) == real)
 
 
-def _project(path: str) -> str:
-    """The project that a transcript's first line names; empty when it names none."""
-    first = b""
+def _project(path: str) -> object:
+    """The project that a transcript's first line names; None when it names none."""
     with suppress(OSError), disk.opened(path) as fd:
-        first = os.read(fd, _HEADER).partition(b"\n")[0]
-    named = (_parsed(first) or {}).get("project")
-    return named if isinstance(named, str) else ""
+        return _record(os.read(fd, _HEADER).partition(b"\n")[0]).get("project")
+    return None
 
 
 def _infos(paths: Iterator[str]) -> Iterator[TranscriptInfo]:
     for path in paths:
         with suppress(CoError):
             talk = Transcript.load(path)
-            words = [*talk.said, ""]
             if talk.messages:
-                yield TranscriptInfo(_id(path), talk.started, path, words[0], talk.turns)
+                said = "".join(talk.said[:1])
+                yield TranscriptInfo(_id(path), talk.started, path, said, talk.turns)
 
 
 def _id(path: str) -> str:
     return os.path.basename(path).removesuffix(".jsonl")
 
 
-def _is_called(path: str, prefix: str) -> bool:
-    return _id(path).startswith(prefix) or _id(path).rpartition("-")[2].startswith(prefix)
-
-
-def _short(text: str) -> str:
-    line = " ".join(text[:200].split())
+def _short(said: list[str]) -> str:
+    """What was said first, in one short line."""
+    line = " ".join("".join(said[:1])[:200].split())
     return line if len(line) <= 60 else line[:57] + "..."
 
 
@@ -318,26 +307,23 @@ def _line(record: dict[str, Any]) -> bytes:
 
 def _lines(data: bytes, start: bytes = b"") -> Iterator[bytes]:
     found = (match.group() for match in re.finditer(rb"[^\n]+", data))
-    return (line for line in islice(found, traces.MOST_LINES) if line.startswith(start))
+    return (line for line in islice(found, MOST_LINES) if line.startswith(start))
 
 
-def _parsed(line: bytes) -> dict[str, Any] | None:
-    """The record in a line; None when there is none that Co reads."""
-    try:
-        found = json.loads(line.decode("utf-8")) if len(line) <= MAX_LINE else None
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
+def _record(line: bytes) -> dict[str, Any]:
+    """The record in a line; an empty one when there is none that Co reads."""
+    found = parsed(line) if len(line) <= MAX_LINE else None
+    return found if isinstance(found, dict) else {}
 
 
 def _conversation(data: bytes) -> Conversation:
-    project = started = ""
+    started = ""
     messages: list[Any] = []
     external: dict[str, None] = {}
     said: list[str] = []
     notes: dict[str, None] = {}
     turns = bad = 0
-    for record in map(_parsed, _lines(data)):
+    for record in map(_record, _lines(data)):
         notes |= dict.fromkeys(marks_in(record))
         match record:
             case {"said": str(text)}:
@@ -349,11 +335,11 @@ def _conversation(data: bytes) -> Conversation:
                 messages = new
             case {"external": list(new)} if all(isinstance(one, str) for one in new):
                 external |= dict.fromkeys(new)
-            case {"co": int(), "project": str(where), "started": str(text)}:
-                project, started = where, text
+            case {"co": int(), "project": str(), "started": str(text)}:
+                started = text
             case _:
                 bad += 1
-    return Conversation(project, started, messages, list(external), said, turns, bad, tuple(notes))
+    return Conversation(started, messages, list(external), said, turns, bad, tuple(notes))
 
 
 def marks_in(value: Any) -> list[str]:
