@@ -15,10 +15,10 @@ _ENGLISH = 0.62  # share of whole words and of small words; German, French and S
 _FEW, _CRUMB = 5, 2.5  # of fewer words only pieces of so many letters are asked
 _REMEMBERED = 20_000  # words whose pieces are kept
 _PLAIN = re.compile(r"[a-z0-9]+|[!-/:-@\[-`{-~]")
-_IDEOGRAPHS = (
-    (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x2A6DF), (0x2A700, 0x2CEAF),
-    (0x2F800, 0x2FA1F),
-)  # fmt: skip
+_IDEOGRAPH = (  # compiled where there is other text than ASCII
+    "[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002ceaf"
+    "\U0002f800-\U0002fa1f]"
+)
 
 
 def tagged(text: str, tags: Iterable[str]) -> str:
@@ -95,7 +95,7 @@ def _split(part: str) -> Iterator[str]:
         if kind in ("Mn", "Cc", "Cf", "Co") or char == "\ufffd":
             continue
         mark = char < "\x7f" and not char.isalnum()  # BERT's: all of ASCII but letters and digits
-        if kind[0] in "PZ" or mark or _is_ideograph(char):
+        if kind[0] in "PZ" or mark or re.match(_IDEOGRAPH, char):
             if word:
                 yield word
                 word = ""
@@ -105,7 +105,3 @@ def _split(part: str) -> Iterator[str]:
             word += char
     if word:
         yield word
-
-
-def _is_ideograph(char: str) -> bool:
-    return any(low <= ord(char) <= high for low, high in _IDEOGRAPHS)
