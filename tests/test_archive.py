@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -11,7 +12,7 @@ from cli import co
 from faults import Call, Shim
 from operations import FACTS, OPERATIONS, ROOMY
 
-from co_cli.errors import FormatError, MovedOn
+from co_cli.errors import CoError, FormatError, MovedOn
 from co_cli.knowledge.doctor import diagnose
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.purge import find_copies, purge
@@ -177,6 +178,19 @@ def test_a_plan_that_is_out_of_date_writes_nothing_at_all(book: Notebook) -> Non
     with pytest.raises(MovedOn):
         book.commit(plan)
     assert (journal.read_bytes(), os.listdir(archive)) == before
+
+
+def test_a_forget_that_fails_leaves_the_note_in_its_place_and_there_alone(book: Notebook) -> None:
+    """Red when a note that is given back stays in the archive too, and is told as an edit."""
+    raw, before = book.find(1).raw, archived(book)
+
+    def fail(_: int, call: Call) -> None:
+        if call.name == "fsync" and call.about == "memories":
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with Shim(book.root, before=fail), pytest.raises(CoError):
+        book.forget(1)
+    assert (book.find(1).raw, archived(book), aside_text(book)) == (raw, before, [])
 
 
 # What lies around

@@ -82,7 +82,8 @@ def _position(calls: list[str], wanted: str | tuple[str, ...], start: int = 0) -
 
 
 def test_g1_a_save_is_on_disk_before_it_is_acknowledged(book: Notebook) -> None:
-    """Red when an fsync is left out, or comes after the link, or the intent is not synced first."""
+    """Red when an fsync is left out, or comes after the link, or the intent is not synced first;
+    or when a save waits for the disk more often than that."""
     book.remember("The first note makes the folders")
     with Shim(book.root) as shim:
         path = book.remember("User prefers tea").note.path
@@ -103,6 +104,7 @@ def test_g1_a_save_is_on_disk_before_it_is_acknowledged(book: Notebook) -> None:
     assert -1 not in order
     assert calls[order[5]].endswith(f" -> memories/{name}")
     assert calls[order[6]] == "fsync memories"
+    assert sum(call.startswith("fsync") for call in calls) == 3
 
 
 def test_g1_the_old_bytes_are_safe_in_the_archive_before_new_ones_replace_them(

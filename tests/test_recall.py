@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from handmade import put_article
 
 from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.notebook import Notebook
@@ -283,6 +284,24 @@ def test_a_word_of_a_question_is_found_inside_a_longer_one(tmp_path: Path) -> No
     assert [hit.note.id for hit in book.recall("who knows about obnicat")] == [1]
 
 
+def test_half_a_word_counts_beside_a_whole_one_but_half_a_name_does_not(tmp_path: Path) -> None:
+    """Red when the beginning of a word is looked for only where nothing else matches, or a name
+    is taken for the beginning of another word."""
+    book = Notebook(tmp_path)
+    book.remember("The models use SQLAlchemy in declarative style")
+    book.remember("We use tabs in makefiles")
+    book.remember("Marketing gets the report on Monday")
+    assert book.recall("where do we use sqlalch")[0].why.startswith("words: use, sqlalch")
+    assert "Mark" not in book.recall("What did Mark report?")[0].why
+
+
+def test_an_article_is_found_by_its_title(tmp_path: Path) -> None:
+    """Red when an article's title is in the index and not in what is looked at closely."""
+    put_article(tmp_path, "x.md", "Mortgages in Denmark", "The rate is fixed for thirty years.")
+    [hit] = Notebook(tmp_path).recall("mortgages in denmark")
+    assert (hit.why, hit.note.title) == ("exact text", "Mortgages in Denmark")
+
+
 def test_one_letter_that_is_a_word_is_found_inside_another(tmp_path: Path) -> None:
     """Red when a single letter of a script without spaces is looked for as a whole word alone."""
     book = Notebook(tmp_path)
@@ -347,6 +366,28 @@ def test_who_said_it_and_what_it_answers(tmp_path: Path) -> None:
     assert "person" in book.recall("What did Ann bake?")[0].why
     assert book.recall("Which cafe did Bob suggest?")[0].note.id == 6
     assert {hit.weak for hit in book.recall("What did Zoe buy in Tokyo?")} == {True}
+
+
+def test_a_question_that_nobody_answered_has_no_answer(tmp_path: Path) -> None:
+    """Red when some other note is told as the answer to a question that is the last note."""
+    book = Notebook(tmp_path)
+    book.remember("The garden gate is painted green")
+    book.remember("How long may the parking ticket be used?")
+    [hit] = book.recall("how long may the parking ticket be used")
+    assert (hit.note.id, hit.why) == (2, "exact text")
+
+
+def test_more_notes_of_like_meaning_than_are_looked_at_are_no_trouble(tmp_path: Path) -> None:
+    """Red when the index gives up once more notes are near in meaning than it keeps."""
+    (tmp_path / "memories").mkdir()
+    places = "kitchen garden cellar office garage attic".split()
+    fruits = "apple pear plum cherry peach lemon melon mango grape fig".split()
+    texts = [f"The {fruit} is kept in the {place}" for fruit in fruits for place in places]
+    for number, text in enumerate(texts, 1):
+        head = f'---\nid: {number}\ncreated: "2026-01-05T09:00:00+00:00"\n---\n\n'
+        (tmp_path / "memories" / f"{number:03d}-x.md").write_text(f"{head}{text}\n")
+    found = Notebook(tmp_path).recall("where do we store fruit")
+    assert (found.degraded, {hit.why for hit in found}) == ((), {"meaning"})
 
 
 def test_vectors_that_are_owed_are_made_when_the_embedder_answers(tmp_path: Path) -> None:
@@ -430,6 +471,15 @@ def test_in_other_languages_letters_by_threes_stand_for_meaning(tmp_path: Path) 
     assert hit.features["meaning"] == pytest.approx(3.113)
 
 
+def test_in_a_small_notebook_letters_count_that_every_note_has(tmp_path: Path) -> None:
+    """Red when what three notes of three are about tells nothing about any of them."""
+    book = Notebook(tmp_path)
+    book.remember("Der Schlüsselbund hängt neben der Haustür")
+    book.remember("Die Schlüsselkarte liegt im Büro")
+    book.remember("Ein Schlüsseldienst kostet achtzig Euro")
+    assert sorted(hit.note.id for hit in book.recall("wohnungsschlüsseln")) == [1, 2, 3]
+
+
 @pytest.mark.parametrize(
     ("query", "first", "others"),
     [
@@ -449,6 +499,14 @@ def test_what_stands_there_to_the_letter_comes_first(
         for other in others:
             book.remember(f"{other} ({number})", similar="keep")
     assert book.recall(query)[0].note.body == first
+
+
+def test_without_an_index_the_best_match_is_first_too(tmp_path: Path) -> None:
+    """Red when notes that are only read through come by their date."""
+    book = Notebook.open(tmp_path, backend="grep")
+    book.remember("Deploys go out on Thursday")
+    book.remember("Thursday is the day for cake")
+    assert [hit.note.id for hit in book.recall("deploys go out thursday")] == [1, 2]
 
 
 def test_a_recall_is_its_hits_and_says_how_it_searched(tmp_path: Path) -> None:
