@@ -254,7 +254,8 @@ def test_a_day_can_be_told_as_people_tell_it(tmp_path: Path, query: str, first: 
     days.append("2026-02-20")  # from a computer whose clock is ahead
     for number, day in enumerate(days, 1):
         head = f'---\nid: {number}\ncreated: "{day}T09:00:00+00:00"\n---\n\n'
-        text = f"{head}We decided on plan {'ABCDEFG'[number - 1] * 3}\n"
+        colour = "red blue green white black yellow pink".split()[number - 1]
+        text = f"{head}We decided to paint the office {colour}\n"
         (tmp_path / "memories" / f"{number:03d}-x.md").write_text(text)
     book = Notebook(tmp_path, clock=lambda: datetime(2026, 2, 9, 12, tzinfo=UTC))
     assert book.recall(query)[0].note.created[:10] == first
@@ -478,6 +479,16 @@ def test_in_a_small_notebook_letters_count_that_every_note_has(tmp_path: Path) -
     book.remember("Die Schlüsselkarte liegt im Büro")
     book.remember("Ein Schlüsseldienst kostet achtzig Euro")
     assert sorted(hit.note.id for hit in book.recall("wohnungsschlüsseln")) == [1, 2, 3]
+
+
+def test_filters_hold_where_letters_stand_for_meaning(tmp_path: Path) -> None:
+    """Red when a question in another language finds what was filtered out, or nothing."""
+    book = Notebook.open(tmp_path)
+    book.remember("Der Schlüsselbund hängt neben der Haustür", ["flur"])
+    book.remember("Die Haustüren und Schlüssel sind neu", ["keller"])
+    book.remember("Die Mülltonne wird montags geleert", ["flur"])
+    found = book.recall("schlüsselbünde haustüren", filters=Filters(tags=("flur",)))
+    assert [hit.note.id for hit in found] == [1]
 
 
 @pytest.mark.parametrize(

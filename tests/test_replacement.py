@@ -34,18 +34,22 @@ def measured(half: str) -> tuple[float, float]:
     told: dict[bool, list[bool]] = {True: [], False: []}
     for line in (DATA / f"replacements_{half}.jsonl").read_text().splitlines():
         pair = json.loads(line)
-        told[pair["label"] == "replaces"].append(may_replace(pair["old"], pair["new"]))
+        told[pair["label"] == "replaces"].extend(may_replace([pair["old"]], pair["new"]))
     return sum(told[True]) / len(told[True]), sum(told[False]) / len(told[False])
 
 
 @pytest.mark.parametrize(
     ("half", "noticed", "mistaken"),
-    [("open", 0.86, 0.017), ("held", 0.92, 0.082), ("fresh", 0.70, 0.122)],
+    [("open", 0.93, 0.0), ("held", 1.0, 0.0), ("fresh", 0.84, 0.031)],
 )
 def test_replacements_are_noticed_and_little_else(
     half: str, noticed: float, mistaken: float
 ) -> None:
-    """Red when the rule, the tokenizer or the fast vectors get worse than they were measured."""
+    """Red when the judge, its weights or what counts beside it get worse than they were measured.
+
+    The judge was trained on the first two; on the half of the third that was not used to choose
+    what counts how much, .77 were noticed and .034 mistaken.
+    """
     found = measured(half)
     assert found[0] >= noticed
     assert found[1] <= mistaken
@@ -69,12 +73,9 @@ def test_replacements_are_noticed_and_little_else(
         (THURSDAY, "we moved " * 20_000),
     ],
 )
-def test_what_is_about_another_thing_replaces_nothing(
-    old: str, new: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_about_another_thing_replaces_nothing(old: str, new: str) -> None:
     """Red when a detail, a thought, another thing or no text at all counts as a replacement."""
-    monkeypatch.setattr(replacement, "_nearness", lambda *_: 0.6)
-    assert not may_replace(old, new)
+    assert may_replace([old], new) == [False]
 
 
 # Saving
@@ -123,15 +124,14 @@ def test_the_same_matter_is_noticed_in_a_large_notebook(book: Notebook) -> None:
     assert 1 in [note.id for note, _ in book.plan_remember(MONDAY).saved.similar]
 
 
-def test_a_save_without_the_weights_notices_what_words_tell(
+def test_a_save_without_the_weights_still_saves(
     book: Notebook, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Red when a broken installation keeps a person from saving."""
     replacement._skimmed.cache_clear()
     monkeypatch.setattr(replacement, "built_in", lambda: Meaning(str(tmp_path)))
     book.remember(THURSDAY)
-    assert book.remember(MONDAY).action == "related"
-    assert book.remember("Deploys are announced on Mondays").action == "created"
+    assert book.remember(MONDAY).action == "created"
     replacement._skimmed.cache_clear()
 
 

@@ -23,8 +23,10 @@ def clusters() -> list[dict[str, Any]]:
 
 def trained() -> list[str]:
     lines = clusters()
-    notes = [note["text"] for line in lines for note in line["notes"]]
-    return notes + [one["q"] for line in lines for one in line["questions"]]
+    texts = [note["text"] for line in lines for note in line["notes"]]
+    texts += [one["q"] for line in lines for one in line["questions"]]
+    pairs = (ROOT / "training" / "replacements.jsonl").read_text(encoding="utf-8").splitlines()
+    return texts + [pair[side] for pair in map(json.loads, pairs) for side in ("old", "new")]
 
 
 def measured() -> list[str]:

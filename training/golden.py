@@ -27,7 +27,8 @@ def main() -> None:
     """A note, a question, a note with its tags, of every fourth cluster."""
     folder = Path(sys.argv[1])
     texts = Texts(folder / "vocab.txt", torch.device("cpu"))
-    careful = Bert(load(folder / "careful.npz")).eval()
+    weights = load(folder / "careful.npz")
+    careful = Bert({n: v for n, v in weights.items() if not n.startswith("judge.")}).eval()
     with np.load(folder / "fast.npz") as file:
         scale = file["scale"].astype(np.float32).reshape(-1, 1)
         fast = Table(torch.from_numpy(file["int8"].astype(np.float32) * scale))

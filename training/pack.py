@@ -57,6 +57,8 @@ def careful(path: Path) -> Arrays:
         found[f"{number}.biases"] = plain(*(f"{name}.bias" for name in (*own, *dense)))
         both = [f"{name}.{part}" for name in norms for part in ("weight", "bias")]
         found[f"{number}.norms"] = plain(*both).reshape(4, -1)
+    for name in ("judge.weight", "judge.bias"):
+        found[name] = weights[name].astype("<f4")
     return found
 
 

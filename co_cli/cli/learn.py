@@ -67,7 +67,7 @@ def learn_command(
         notice(f"co: {saved.trouble}")
     tell(flags["as_json"], saved_json(book, saved), saved_text(book, saved))
     sys.stdout.flush()  # the person knows; now there is time to read it closely
-    book.search.read_closely(most=_OF_ONE)
+    book.search.read_closely(most=_OF_ONE, name=saved.note.name)
 
 
 def _read_text(words: tuple[str, ...]) -> str:

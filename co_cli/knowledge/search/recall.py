@@ -205,26 +205,29 @@ class Search:
 
     # Reading closely
 
-    def read_closely(self, progress: Progress = None, most: int = 0) -> int:
-        """Read the passages that were only skimmed, newest first, all or so many; how many were.
+    def read_closely(self, progress: Progress = None, most: int = 0, name: str = "") -> int:
+        """Read the passages that were only skimmed, newest first; how many were read.
 
-        The index is not held meanwhile, and what was read is kept whatever happens next.
+        All, or so many, or those of one file. The index is not held meanwhile, and what was read is
+        kept whatever happens next.
         """
-        done, tried = 0, set[bytes]()
-        while found := self._use(lambda index, _: index.lookup.skimmed(len(tried) + _PAID))[0]:
-            few = min(_PAID, most - done) if most else _PAID
-            waiting = [one for one in found if one[0] not in tried][:few]
-            if not waiting:
+        tried = set[bytes]()
+        while not most or len(tried) < most:
+            found = self._use(lambda index, _: index.lookup.skimmed(len(tried) + _PAID))[0] or ()
+            few = min(_PAID, most - len(tried)) if most else _PAID
+            fresh = [one for one in found if one[0] not in tried and name in ("", one[1])]
+            if not (waiting := fresh[:few]):
                 break
             tried.update(key for key, _ in waiting)
             texts = {name: _readings(self.files.note(name)) for _, name in waiting}
             there = {key: texts[name][key] for key, name in waiting if key in texts[name]}
             if vectors := self._reader.closely(there):
                 self._use(lambda index, _, read=vectors: index.take_closely(read))  # type: ignore[misc]
-            done += len(waiting)
             if progress:
                 progress(*self.closely())
-        return done
+            if name:
+                break
+        return len(tried)
 
     def tidy_vectors(self) -> None:
         """Forget the close readings of what is no longer a note's text; for a purge, of all."""
