@@ -111,12 +111,6 @@ def protected(ref: str) -> Protected:
     return Protected(f"memory {ref} is protected", hint=hint)
 
 
-def _fitting(raw: bytes) -> bytes:
-    if len(raw) > disk.MAX_FILE:
-        raise FormatError("the note would become too large to be read again")
-    return raw
-
-
 def _new_uid() -> str:
     """A random name for links: letters only, so that nothing takes it for a number."""
     return "".join(chr(ord("a") + byte % 26) for byte in os.urandom(14))
@@ -144,9 +138,14 @@ class Draft:
             **fields,
         }
         kept = {name: value for name, value in meta.items() if value not in (None, [], "", False)}
-        raw = _fitting(render(kept, text))
-        path = f"{MEMORIES}/{file_name(number, text)}"
-        self.edits.append(Edit(path, None, raw))
+        return self._write(file_name(number, text), None, render(kept, text))
+
+    def _write(self, name: str, before: bytes | None, raw: bytes) -> Note:
+        """The note that these bytes will be, in the place of those before."""
+        if len(raw) > disk.MAX_FILE:
+            raise FormatError("the note would become too large to be read again")
+        path = f"{MEMORIES}/{name}"
+        self.edits.append(Edit(path, before, raw))
         return parse(self.book.store.locate(path), raw)
 
     def edit(self, note: Note, changes: dict[str, Any], text: str | None = None) -> Note:
@@ -156,11 +155,9 @@ class Draft:
         if note.path in self.book.copies([note], self.look.notes):
             changes = changes | {"uid": _new_uid()}
         try:
-            raw = _fitting(rewrite(note.raw, changes, text))
+            return self._write(note.name, note.raw, rewrite(note.raw, changes, text))
         except FormatError as error:
             raise FormatError(f"{note.name}: {error}") from error
-        self.edits.append(Edit(f"{MEMORIES}/{note.name}", note.raw, raw))
-        return parse(note.path, raw)
 
     def remove(self, note: Note) -> None:
         """The note goes to the archive; a protected one does not."""
@@ -311,13 +308,12 @@ class Draft:
         return found
 
     def replace(self, note: Note, data: bytes) -> Plan:
-        changed = parse(note.path, data)
+        changed = self._write(note.name, note.raw, data)
         numbers = [other.id for other in self.look.notes]
         free = numbers.count(note.id) > 1 and changed.id not in numbers
         if changed.id != note.id and not free:  # only one of two twins may take another
             raise FormatError(f"the number must stay {note.id}, not {changed.id}")
         self.high = changed.id
-        self.edits.append(Edit(f"{MEMORIES}/{note.name}", note.raw, data))
         return self.plan("edit", "edited", changed)
 
     def restore(self, ref: Ref, archived: Iterable[tuple[Entry, Note]]) -> Plan:
@@ -328,8 +324,7 @@ class Draft:
                 raise NotFound(f"memory {name} is not archived")
             hint = "`co knowledge restore` lists what can be brought back."
             raise NotFound(f"the archive holds no memory {name}", hint=hint)
-        self.edits.append(Edit(f"{MEMORIES}/{note.name}", None, note.raw))
-        return self.plan("restore", "restored", note)
+        return self.plan("restore", "restored", self._write(note.name, None, note.raw))
 
     def repeat(self, done: Entry, text: str) -> Saved | None:
         """The answer a tool call got when it arrived the first time, if its note is still there."""

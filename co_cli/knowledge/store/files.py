@@ -181,7 +181,7 @@ class FolderStore:
         return self._writer.commit(change)
 
     def begin(self, change: Change, more: Sequence[dict[str, Any]]) -> None:
-        self._writer.begin_purge(change, more)
+        self._writer.begin(change, more)
 
     def erase(self, where: str, before: bytes, after: bytes | None) -> None:
         self._writer.erase(where, before, after)

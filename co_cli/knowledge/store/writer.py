@@ -46,9 +46,11 @@ class Writer:
     def begin(self, change: Change, more: Sequence[dict[str, Any]] = ()) -> Entry:
         """Write down durably what is about to be done; only while holding the lock.
 
-        `more` are files that the change is about and does not edit. The folder for previous bytes
-        is made first, and is new: all that is in an intent's folder belongs to the intent.
+        `more` are files that a purge is about, and that it leaves nothing of anywhere. The folder
+        for previous bytes is made first, and is new: all in an intent's folder belongs to it.
         """
+        if more:
+            self.sweep(self._archived())
         tail = self.store.tail()
         entry = intent(change, tail, self._next_number(tail.n), more)
         if any(edit.before is not None for edit in change.edits):
@@ -185,11 +187,6 @@ class Writer:
         return [os.path.join(archive, name, "memories") for name in disk.list_names(archive)]
 
     # What only a purge does
-
-    def begin_purge(self, change: Change, about: Sequence[dict[str, Any]]) -> None:
-        """Tidy up what other writers left anywhere, then write down that a purge begins."""
-        self.sweep(self._archived())
-        self.begin(change, about)
 
     def erase(self, where: str, before: bytes, after: bytes | None) -> None:
         """Remove a version, or put other bytes in its place; an edit made meanwhile stays."""
