@@ -219,7 +219,8 @@ class Search:
             if not (waiting := fresh[:few]):
                 break
             tried.update(key for key, _ in waiting)
-            texts = {name: _readings(self.files.note(name)) for _, name in waiting}
+            names = {name for _, name in waiting}  # a long note has many of the passages
+            texts = {name: _readings(self.files.note(name)) for name in names}
             there = {key: texts[name][key] for key, name in waiting if key in texts[name]}
             if vectors := self._reader.closely(there):
                 self._use(lambda index, _, read=vectors: index.take_closely(read))  # type: ignore[misc]
