@@ -28,7 +28,7 @@ from co_cli.config import Settings
 from co_cli.errors import SettingsError
 from co_cli.providers import models
 from co_cli.providers.models import build, choose
-from co_cli.providers.registry import PROVIDERS, Choice, Unavailable
+from co_cli.providers.registry import PROVIDERS, Choice
 from co_cli.providers.trouble import Trouble, explain
 
 KEY = "test-7f3a9c"
@@ -287,7 +287,7 @@ def test_each_provider_gives_its_own_kind_of_model(
 @pytest.mark.parametrize("provider", ["gemini", "anthropic", "openai"])
 def test_a_key_that_is_missing_is_asked_for_by_name(provider: str) -> None:
     choice = choose(provider, Settings(), {})
-    with pytest.raises(Unavailable) as caught:
+    with pytest.raises(SettingsError) as caught:
         build(choice, {})
     name = PROVIDERS[provider].keys[0]
     assert str(caught.value) == f"{choice} needs a key, and {name} is not set"
@@ -298,13 +298,13 @@ def test_a_key_that_is_missing_is_asked_for_by_name(provider: str) -> None:
 
 @pytest.mark.parametrize("key", ["hush hush", "hush\nhush", "hüsh-hush", "hush\x7f"])
 def test_a_key_that_would_be_shown_in_a_complaint_is_not_sent(key: str) -> None:
-    with pytest.raises(Unavailable) as caught:
+    with pytest.raises(SettingsError) as caught:
         _built("openai", {"OPENAI_API_KEY": key})
     assert str(caught.value) == "OPENAI_API_KEY holds a character that no key has"
 
 
 def test_offline_there_is_nothing_to_build() -> None:
-    with pytest.raises(Unavailable, match=r"^there is no model to talk to offline$"):
+    with pytest.raises(SettingsError, match=r"^there is no model to talk to offline$"):
         build(choose("offline", Settings(), {}), {})
 
 
@@ -353,11 +353,12 @@ class Without:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 
 sys.meta_path.insert(0, Without())
-from co_cli.providers import models, registry
+from co_cli.providers import models
 from co_cli.config import Settings
+from co_cli.errors import SettingsError
 try:
     models.build(models.choose({provider!r}, Settings(), {KEYS!r}), {KEYS!r})
-except registry.Unavailable as error:
+except SettingsError as error:
     print(error, error.hint, sep="|")
 """
     choice = choose(provider, Settings(), KEYS)

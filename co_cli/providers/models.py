@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from co_cli.config import Settings
+from co_cli.errors import SettingsError
 from co_cli.providers import registry
-from co_cli.providers.registry import PROVIDERS, Choice, Unavailable
+from co_cli.providers.registry import PROVIDERS, Choice
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -66,7 +67,7 @@ def _named(text: str, source: str, env: Mapping[str, str]) -> Choice:
 def build(choice: Choice, env: Mapping[str, str]) -> Model[Any]:
     """The model to talk to; only its own provider's library is loaded."""
     if choice.provider == "offline":
-        raise Unavailable("there is no model to talk to offline", hint=registry.CHOICES["model"])
+        raise SettingsError("there is no model to talk to offline", hint=registry.CHOICES["model"])
     try:
         from co_cli.providers.bounds import client
 
@@ -74,7 +75,7 @@ def build(choice: Choice, env: Mapping[str, str]) -> Model[Any]:
     except ImportError as error:
         raise registry.missing_package(choice) from error
     except (OSError, ValueError) as error:  # a certificate or proxy that the library cannot use
-        raise Unavailable(
+        raise SettingsError(
             f"{choice} cannot be set up here ({type(error).__name__})",
             hint="Check the variables for proxies and certificates, such as SSL_CERT_FILE.",
         ) from error

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from co_cli.errors import CoError, SettingsError, nearest
+from co_cli.errors import SettingsError, nearest
 from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.safety.secrets import find_secret
 
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 LONGEST = 200  # characters of a model's name, and of a provider's own words
 
 Kind = Literal["model", "embedder"]
-
-
-class Unavailable(CoError):
-    """A model or an embedder that cannot be used here: its key or its package is missing."""
 
 
 class Provider(NamedTuple):
@@ -210,19 +206,19 @@ def key(choice: Choice, env: Mapping[str, str]) -> str:
     own_server = choice.provider == "openai" and choice.base_url != known.url
     if not found and not known.keyless and not own_server:
         hint = f"Set {name} in your environment, or choose another model with {choice.switch}."
-        raise Unavailable(f"{choice} needs a key, and {name} is not set", hint=hint)
+        raise SettingsError(f"{choice} needs a key, and {name} is not set", hint=hint)
     if found and not re.fullmatch(r"[!-~]+", found):
         # The libraries would show the whole key in their complaint.
         hint = "Copy it again, without spaces, quotes or line breaks."
-        raise Unavailable(f"{name} holds a character that no key has", hint=hint)
+        raise SettingsError(f"{name} holds a character that no key has", hint=hint)
     if len(found) >= 8:  # anything shorter is no key, and would be found in every sentence
         sent_keys.add(found)
     return found
 
 
-def missing_package(choice: Choice) -> Unavailable:
+def missing_package(choice: Choice) -> SettingsError:
     """That a provider's library is not installed."""
-    return Unavailable(
+    return SettingsError(
         f"{choice} needs a package that is not installed",
         hint=f"pip install '{choice.known.package}'",
     )
