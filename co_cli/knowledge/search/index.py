@@ -141,7 +141,7 @@ class Index:
         gone -= missing
         if not (stale or gone or missing != before) and (missing or not state):
             return Synced(missing=len(missing))
-        with self._written() as db:
+        with self._written() as db, db:
             added, changed = self._take(db, stale, known, gone, progress)
             _remember(db, state, missing)
         return Synced(added, changed, len(gone), len(missing))
