@@ -63,7 +63,7 @@ class DiskTrouble(CoError):
 
 
 class SettingsError(CoError):
-    """A settings file or variable that cannot be used."""
+    """A settings file, a variable, or a model one of them names, that cannot be used."""
 
 
 class GaveUp(CoError):
