@@ -27,6 +27,7 @@ from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from co_cli import prompts, trust
 from co_cli.agent.approval import Asker, Decision, Review, Reviewed
 from co_cli.agent.capability import get_agent
+from co_cli.chat import transcripts
 from co_cli.chat.events import TextDelta, TurnEvent, TurnFailed
 from co_cli.chat.session import Session
 from co_cli.chat.transcripts import Transcript
@@ -67,7 +68,7 @@ def begin(choice: Choice, seconds: float = LONG, ask: Asker | None = None) -> Se
     trust.claim(os.getcwd(), "2026-01-01T00:00:00+00:00")
     prompt = prompts.build("", None, project=os.getcwd(), usable=())
     deps = CoDeps(gated=True, answer_seconds=seconds)
-    return Session(deps, choice, prompt, Transcript.begin(os.getcwd(), now), ask)
+    return Session(deps, choice, prompt, Transcript(os.getcwd(), now), ask)
 
 
 def said(session: Session, text: str | None) -> list[TurnEvent]:
@@ -154,7 +155,7 @@ def test_the_conversation_goes_on_afterwards(server: Server, fault: str, seconds
     session = begin(choice_of(server, "compatible", fault), seconds)
     line(said(session, "hello there"))
     assert session.transcript is not None
-    kept = Transcript.load(session.transcript.path)
+    kept = transcripts.load(session.transcript.path)
     later = begin(session.choice, LONG)
     later.resume(kept)
     assert later.messages == session.messages

@@ -109,7 +109,7 @@ def test_what_a_person_typed_counts(book: Notebook) -> None:
     session = begin(echo)
     said(session, "hello")
     assert session.transcript is not None
-    session.transcript.said("so THE VAULT opens  at noon, right?")
+    session.transcript.write(said="so THE VAULT opens  at noon, right?")
     purge("1")
     assert files() == []
 
@@ -119,7 +119,7 @@ def test_a_save_and_what_it_collides_with_are_recorded(book: Notebook) -> None:
     book.remember("The project uses PostgreSQL 14")
     session = begin(calling("save_memory", content="The project uses PostgreSQL 16"), agreeing)
     said(session, "we moved on")
-    kept = Transcript.load(transcripts.files()[0][0])
+    kept = transcripts.load(transcripts.files()[0][0])
     assert {note.mark for note in book.notes()} <= set(kept.notes)
     purge("2")
     assert files() == []
@@ -174,9 +174,9 @@ def test_the_record_survives_a_summary_a_resume_and_a_line_that_was_not_kept(
         said(session, f"message {number}")
     asyncio.run(session.compact())
     again = begin(echo)
-    loaded = Transcript.load(transcripts.files()[0][0])
+    loaded = transcripts.load(transcripts.files()[0][0])
     again.resume(loaded)
-    again.transcript = Transcript.resume(transcripts.files()[0][0])
+    again.transcript = Transcript(".", now, transcripts.files()[0][0])
     said(again, "and on")
     assert again.deps.notes == list(loaded.notes) == [book.find(1).mark]
     lines = Path(transcripts.files()[0][0]).read_text().splitlines()
@@ -193,7 +193,7 @@ def test_another_note_of_the_same_uid_is_another_note(book: Notebook) -> None:
     (KNOWLEDGE / "memories" / "007-bears.md").write_bytes(other)
     session = begin(calling("recall_memory", query="bears", max_results=1))
     said(session, "who?")
-    assert Transcript.load(transcripts.files()[0][0]).notes == (f"{note.uid}/7",)
+    assert transcripts.load(transcripts.files()[0][0]).notes == {f"{note.uid}/7": None}
     purge("1")
     assert files() == [path_of(session)]
     purge("7")
@@ -280,7 +280,7 @@ class Lives:
     def talk(self) -> None:
         """A conversation of one to three turns, under a prompt that may hold somebody's words."""
         deps = CoDeps(memory_max_count=10_000, how=How("fts5"))  # no vectors: quicker
-        kept = Transcript.begin(".", now)
+        kept = Transcript(".", now)
         for _ in range(self.chance.choice([1, 1, 2, 3])):
             some = self.chance.choice(self.words)
             typed, tool, arguments = self.chance.choice(
@@ -294,11 +294,11 @@ class Lives:
             )
             told = self._use(deps, tool, arguments)
             prompt = " ".join(self.chance.choice(self.words)) if self.chance.random() < 0.5 else ""
-            kept.said(typed)
+            kept.write(said=typed)
             asked = {"part_kind": "user-prompt", "content": typed}
             part = {"part_kind": "tool-return", "content": told}
             request = {"kind": "request", "parts": [asked, part], "instructions": prompt}
-            kept.turn([request], deps.notes)
+            kept.write(deps.notes, turn=[request])
 
     def _use(self, deps: CoDeps, tool: str, arguments: dict[str, Any]) -> Any:
         async def use() -> dict[str, Any]:
@@ -311,7 +311,7 @@ class Lives:
         pattern = re.compile("|".join(words), re.IGNORECASE)
         found = set()
         for path, _ in transcripts.files():
-            kept = Transcript.load(path)
+            kept = transcripts.load(path)
             spoken = [*kept.said, *(message["parts"] for message in kept.messages)]
             if pattern.search(json.dumps(spoken)):
                 found.add(path)

@@ -24,6 +24,7 @@ from pydantic_ai.messages import (
 )
 
 from co_cli.agent import history
+from co_cli.chat import transcripts
 from co_cli.chat.redact import LEFT_OUT, without_secrets
 from co_cli.chat.transcripts import Transcript
 from co_cli.knowledge.safety.secrets import find_secret
@@ -77,10 +78,10 @@ def _letter(found: re.Match[str]) -> str:
 
 def kept(messages: list[ModelMessage], name: str = "turn") -> tuple[str, list[ModelMessage]]:
     """A transcript's lines, and the messages that a conversation would go on from."""
-    transcript = Transcript.begin(".", lambda: datetime(2026, 11, 15, tzinfo=UTC))
-    getattr(transcript, name)(ModelMessagesTypeAdapter.dump_python(messages, mode="json"))
+    transcript = Transcript(".", lambda: datetime(2026, 11, 15, tzinfo=UTC))
+    transcript.write(**{name: ModelMessagesTypeAdapter.dump_python(messages, mode="json")})
     lines = Path(transcript.path).read_text(encoding="utf-8")
-    plain = Transcript.load(transcript.path).messages
+    plain = transcripts.load(transcript.path).messages
     return lines, ModelMessagesTypeAdapter.validate_python(plain)
 
 

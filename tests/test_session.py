@@ -49,7 +49,7 @@ def begin(stream: Stream | None = None, ask: Asker | None = None, **options: Any
     trust.claim(os.getcwd(), "2026-01-01T00:00:00+00:00")
     prompt = prompts.build("", None, project=os.getcwd(), usable=())
     session = Session(
-        CoDeps(gated=True), OFFLINE, prompt, Transcript.begin(os.getcwd(), now), ask, **options
+        CoDeps(gated=True), OFFLINE, prompt, Transcript(os.getcwd(), now), ask, **options
     )
     if stream is not None:
         model = FunctionModel(partial(_whole, stream), stream_function=stream)
@@ -92,7 +92,7 @@ def test_a_turn_is_words_and_is_kept_whole() -> None:
     )
     said(session, "again")
     assert session.transcript is not None
-    kept = Transcript.load(session.transcript.path)
+    kept = transcripts.load(session.transcript.path)
     assert (kept.turns, len(kept.messages)) == (2, 4)
 
 
@@ -119,7 +119,7 @@ def test_a_kept_conversation_goes_on_where_it_ended() -> None:
     said(first, "hi")
     assert first.transcript is not None
     second = begin(echo)
-    second.resume(Transcript.load(first.transcript.path))
+    second.resume(transcripts.load(first.transcript.path))
     assert [type(one) for one in second.messages] == [ModelRequest, ModelResponse]
     said(second, "more")
     assert len(second.messages) == 4
@@ -134,10 +134,10 @@ def test_a_summary_shortens_the_conversation_and_not_the_transcript() -> None:
     assert "They greeted each other." in str(session.messages[0])
     assert session.transcript is not None
     path = session.transcript.path
-    assert len(Transcript.load(path).messages) == 5  # what a resumed chat goes on from
+    assert len(transcripts.load(path).messages) == 5  # what a resumed chat goes on from
     assert Path(path).read_text().count('"turn"') == 5  # and all that was said
     said(session, "and now")
-    assert len(Transcript.load(path).messages) == 7
+    assert len(transcripts.load(path).messages) == 7
 
 
 def test_a_full_conversation_is_summarised_before_the_next_turn() -> None:
@@ -210,7 +210,7 @@ def test_what_came_from_outside_still_counts_after_a_summary_and_a_resume() -> N
     assert session.deps.external == ["article tea.md"]
     assert session.transcript is not None
     other = begin(recalling)
-    other.resume(Transcript.load(session.transcript.path))
+    other.resume(transcripts.load(session.transcript.path))
     assert other.deps.external == ["article tea.md"]
 
 
@@ -297,7 +297,7 @@ def test_a_turn_stopped_in_the_middle_leaves_a_history_that_can_be_sent() -> Non
     session = begin(slow)
     asyncio.run(stop(session))
     assert session.transcript is not None
-    kept = Transcript.load(session.transcript.path)
+    kept = transcripts.load(session.transcript.path)
     assert [one["parts"][0]["content"] for one in kept.messages] == ["hi", "half an "]
     assert any(isinstance(event, TextDelta) for event in said(session, "go on"))
 
@@ -385,7 +385,7 @@ def test_one_message_that_is_too_long_does_not_block_the_next() -> None:
     assert isinstance(failed, TurnFailed)
     assert failed.trouble.overflow
     assert session.transcript is not None
-    assert Transcript.load(session.transcript.path).messages == []  # nor does it come back
+    assert transcripts.load(session.transcript.path).messages == []  # nor does it come back
     assert [event.text for event in said(session, "hello") if isinstance(event, TextDelta)] == [
         "you said hello"
     ]

@@ -11,6 +11,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ from pydantic_ai.messages import (
 
 from co_cli.agent.history import with_summary
 from co_cli.chat import mentions, transcripts
-from co_cli.chat.transcripts import MAX_FILE, MAX_LINE, Conversation, Transcript, TranscriptInfo
+from co_cli.chat.transcripts import MAX_FILE, MAX_LINE, Conversation, Transcript
 from co_cli.errors import Ambiguous, CoError, DiskTrouble, FormatError, NotFound
 
 NOON = datetime(2026, 11, 15, 14, 5, 33, tzinfo=UTC)
@@ -50,7 +51,7 @@ def folder() -> Path:
 
 
 def begun(project: str = ".") -> Transcript:
-    return Transcript.begin(project, clock)
+    return Transcript(project, clock)
 
 
 def request(text: str) -> dict[str, Any]:
@@ -62,8 +63,8 @@ def kept(*texts: str, project: str = ".", ago: float = 0) -> Transcript:
     """A conversation of these turns, last spoken in so many days ago."""
     talk = begun(project)
     for text in texts:
-        talk.said(text)
-        talk.turn([request(text)])
+        talk.write(said=text)
+        talk.write(turn=[request(text)])
     when = (NOON - timedelta(days=ago)).timestamp()
     os.utime(talk.path, (when, when))
     return talk
@@ -102,9 +103,9 @@ def test_a_chat_in_which_nothing_is_said_leaves_nothing() -> None:
 
 def test_a_conversation_is_a_file_of_json_lines_named_by_its_start() -> None:
     talk = begun()
-    talk.said("hello ☕")
-    talk.turn([request("hello ☕")])
-    talk.external(["https://example.org"])
+    talk.write(said="hello ☕")
+    talk.write(turn=[request("hello ☕")])
+    talk.write(external=["https://example.org"])
     (name,) = files()
     assert name.startswith("20261115T140533Z-")
     assert transcripts._NAME.fullmatch(name)
@@ -125,7 +126,7 @@ def test_only_the_owner_can_read_a_conversation_whatever_the_umask(umask: int) -
     before = os.umask(umask)
     try:
         talk = begun()
-        talk.said("hello")
+        talk.write(said="hello")
     finally:
         os.umask(before)
     modes = [stat.S_IMODE(os.stat(path).st_mode) for path in (talk.path, folder(), folder().parent)]
@@ -145,7 +146,7 @@ def test_a_folder_that_is_a_link_is_not_written_to(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir(mode=0o755)
     folder().symlink_to(tmp_path / "elsewhere")
     with pytest.raises(DiskTrouble):
-        begun().said("hello")
+        begun().write(said="hello")
     assert list((tmp_path / "elsewhere").iterdir()) == []
     assert stat.S_IMODE((tmp_path / "elsewhere").stat().st_mode) == 0o755
     assert transcripts.recent(".", 5) == []
@@ -160,19 +161,19 @@ def test_the_framework_is_not_loaded_to_keep_a_conversation() -> None:
 def test_a_turn_too_long_to_be_read_again_is_not_kept_and_said_to_be() -> None:
     talk = kept("hello")
     with pytest.raises(DiskTrouble, match="too long"):
-        talk.turn([request("x" * MAX_LINE)])
-    talk.turn([request("short")])
-    assert Transcript.load(talk.path).turns == 2
+        talk.write(turn=[request("x" * MAX_LINE)])
+    talk.write(turn=[request("short")])
+    assert transcripts.load(talk.path).turns == 2
 
 
 def test_a_full_transcript_says_so_once_and_stays_readable() -> None:
     talk = kept("hello")
     os.truncate(talk.path, MAX_FILE - 10)
     with pytest.raises(DiskTrouble, match="is full"):
-        talk.said("more")
-    talk.said("more")
+        talk.write(said="more")
+    talk.write(said="more")
     assert os.stat(talk.path).st_size == MAX_FILE - 10
-    assert Transcript.load(talk.path).said == ["hello"]
+    assert transcripts.load(talk.path).said == ["hello"]
 
 
 def test_a_conversation_purged_while_it_goes_on_stays_away() -> None:
@@ -180,8 +181,8 @@ def test_a_conversation_purged_while_it_goes_on_stays_away() -> None:
     talk = kept("the vault opens at noon")
     assert transcripts.remove(mentioning(["The vault opens at noon"])) == 1
     with pytest.raises(DiskTrouble, match="was removed"):
-        talk.turn([request("as I said, the vault opens at noon")])
-    talk.working([request("the vault opens at noon")])
+        talk.write(turn=[request("as I said, the vault opens at noon")])
+    talk.write(working=[request("the vault opens at noon")])
     assert files() == []
 
 
@@ -206,21 +207,20 @@ def test_a_conversation_goes_on_from_where_it_was() -> None:
     second: list[ModelMessage] = [ModelRequest([UserPromptPart("more")])]
     short = with_summary("They like tea.", first[-1:], ["a.pdf"])
     talk = begun()
-    talk.turn(dumped(first))
-    talk.external(["a.pdf"])
-    again = Transcript.resume(talk.path)
-    again.working(dumped(short))
-    again.external(["b.pdf", "a.pdf"])
-    again.turn(dumped(second))
-    found = Transcript.load(talk.path)
+    talk.write(turn=dumped(first))
+    talk.write(external=["a.pdf"])
+    again = Transcript(".", clock, talk.path)
+    again.write(working=dumped(short))
+    again.write(external=["b.pdf", "a.pdf"])
+    again.write(turn=dumped(second))
+    found = transcripts.load(talk.path)
     assert ModelMessagesTypeAdapter.validate_python(found.messages) == [*short, *second]
-    assert found._replace(messages=[]) == Conversation(
+    assert replace(found, messages=[]) == Conversation(
+        id=os.path.basename(talk.path)[:-6],
+        path=talk.path,
         started=STARTED,
-        messages=[],
-        external=["a.pdf", "b.pdf"],
-        said=[],
+        external={"a.pdf": None, "b.pdf": None},
         turns=2,
-        bad=0,
     )
     assert len(files()) == 1
 
@@ -230,7 +230,7 @@ def test_a_conversation_goes_on_from_where_it_was() -> None:
 def test_whatever_is_typed_is_read_again_to_the_letter(texts: list[str]) -> None:
     """Half characters, line breaks of every kind and NUL included."""
     data = b"".join(transcripts._line({"said": text}) for text in texts)
-    assert transcripts._conversation(data).said == texts
+    assert transcripts.load(put(data)).said == texts
 
 
 def test_a_torn_last_line_is_passed_over_and_never_glued_to_the_next() -> None:
@@ -238,10 +238,10 @@ def test_a_torn_last_line_is_passed_over_and_never_glued_to_the_next() -> None:
     whole = Path(talk.path).read_bytes()
     for cut in range(1, len(whole.splitlines()[-1]) + 1):
         Path(talk.path).write_bytes(whole[:-cut])
-        torn = Transcript.load(talk.path)
+        torn = transcripts.load(talk.path)
         assert (torn.turns, torn.bad) == (1 if cut > 1 else 2, 1 if cut > 1 else 0)
-        Transcript.resume(talk.path).turn([request("three")])
-        after = Transcript.load(talk.path)
+        Transcript(".", clock, talk.path).write(turn=[request("three")])
+        after = transcripts.load(talk.path)
         assert after.messages == [*torn.messages, request("three")]
         assert after.bad == torn.bad
 
@@ -273,9 +273,9 @@ def test_a_line_that_cannot_be_read_is_counted_and_the_rest_is_read(line: bytes)
     talk = kept("one")
     with open(talk.path, "ab") as file:
         file.write(line + b"\n")
-    Transcript.resume(talk.path).turn([request("two")])
+    Transcript(".", clock, talk.path).write(turn=[request("two")])
     with in_time(10):
-        found = Transcript.load(talk.path)
+        found = transcripts.load(talk.path)
         assert transcripts.recent(".", 1)[0].turns == 2
         assert transcripts.said_before(".") == ["one"]
         assert mentioning(["something else entirely"]) == []
@@ -288,7 +288,7 @@ def test_a_line_that_cannot_be_read_is_counted_and_the_rest_is_read(line: bytes)
 
 def test_a_first_line_that_cannot_be_read_gives_the_file_to_no_project() -> None:
     path = put(b"{broken\n" + b'{"said": "hello"}\n')
-    assert Transcript.load(path).said == ["hello"]
+    assert transcripts.load(path).said == ["hello"]
     assert transcripts.recent(".", 5) == []
     assert mentioning(["hello"]) == [path]
 
@@ -297,7 +297,7 @@ def test_a_first_line_that_cannot_be_read_gives_the_file_to_no_project() -> None
 def test_a_file_of_nothing_but_lines_takes_no_time(data: bytes) -> None:
     path = put(header() + data[: MAX_FILE - 1000])
     with in_time(20):
-        assert Transcript.load(path).messages == []
+        assert transcripts.load(path).messages == []
         assert transcripts.said_before(".") == []
         assert mentioning(["the vault"]) == []
 
@@ -327,9 +327,9 @@ def test_what_is_no_transcript_is_left_alone(tmp_path: Path) -> None:
     assert files() == [name for name in before if name != os.path.basename(talk.path)]
     for name, why in [("pipe", "a pipe"), ("link", "symbolic link"), ("huge", "larger than 64")]:
         with pytest.raises(FormatError, match=why):
-            Transcript.load(str(folder() / f"20260101T000000Z-{name}.jsonl"))
+            transcripts.load(str(folder() / f"20260101T000000Z-{name}.jsonl"))
     with pytest.raises(NotFound):
-        Transcript.load(str(folder() / "20260101T000000Z-none.jsonl"))
+        transcripts.load(str(folder() / "20260101T000000Z-none.jsonl"))
 
 
 # Crashes
@@ -339,13 +339,13 @@ def writing(say: Say) -> None:
     """A conversation that tells after each turn that it is kept."""
     talk = begun()
     for number in range(4):
-        talk.turn([request(f"turn {number}")])
+        talk.write(turn=[request(f"turn {number}")])
         say(str(number))
 
 
 def loaded() -> list[str]:
     """The turns that are kept, whatever else lies there."""
-    found = [Transcript.load(str(folder() / name)) for name in files()]
+    found = [transcripts.load(str(folder() / name)) for name in files()]
     assert all(one.bad <= 1 for one in found)
     return [message["parts"][0]["content"] for one in found for message in one.messages]
 
@@ -376,7 +376,7 @@ def test_a_process_killed_from_outside_loses_at_most_its_last_line() -> None:
     def endless(say: Say) -> None:
         talk = begun()
         for number in range(1_000_000):
-            talk.turn([request("x" * chance.randrange(100_000))])
+            talk.write(turn=[request("x" * chance.randrange(100_000))])
             say(str(number))
 
     for _ in range(10):
@@ -406,7 +406,7 @@ def test_what_the_disk_refuses_is_told_and_the_next_line_is_kept(
         with Shim(folder().parent, Fault("fail", at, number, partial=partial), sync=False) as shim:
             for text in ("one", "two", "three"):
                 try:
-                    talk.turn([request(text)])
+                    talk.write(turn=[request(text)])
                 except DiskTrouble:
                     refusals += 1
                 else:
@@ -427,12 +427,12 @@ def test_what_was_acknowledged_survives_a_power_cut(tmp_path: Path) -> None:
     with cut:
         talk = begun()
         for number in range(3):
-            talk.turn([request(f"turn {number}")])
+            talk.write(turn=[request(f"turn {number}")])
             cut._busy = True
             cut.lay_out(str(tmp_path / f"after{number}"))
             cut._busy = False
             (left,) = (tmp_path / f"after{number}").rglob("*.jsonl")
-            assert Transcript.load(str(left)).turns == number + 1
+            assert transcripts.load(str(left)).turns == number + 1
     cut.release()
 
 
@@ -441,16 +441,16 @@ def test_two_processes_keep_two_conversations_and_can_share_one() -> None:
 
     def speak(name: str) -> Callable[[Say], None]:
         def run(_say: Say) -> None:
-            own, ours = begun(), Transcript.resume(shared.path)
+            own, ours = begun(), Transcript(".", clock, shared.path)
             for number in range(50):
-                own.turn([request(f"{name} {number}")])
-                ours.turn([request(f"{name} {number} " + "x" * 20_000)])
+                own.write(turn=[request(f"{name} {number}")])
+                ours.write(turn=[request(f"{name} {number} " + "x" * 20_000)])
 
         return run
 
     children = [start_child(speak(name)) for name in ("a", "b")]
     assert [end_child(*child).status for child in children] == [0, 0]
-    talks = {path: Transcript.load(path) for path in (str(folder() / name) for name in files())}
+    talks = {path: transcripts.load(path) for path in (str(folder() / name) for name in files())}
     assert sorted(talk.turns for talk in talks.values()) == [50, 50, 101]
     assert [talk.bad for talk in talks.values()] == [0, 0, 0]
 
@@ -465,19 +465,21 @@ def test_conversations_are_listed_by_when_they_were_last_spoken_in(tmp_path: Pat
     new = kept("later words", ago=1)
     linked = kept("through a link", project=str(tmp_path / "same"), ago=2)
     kept("elsewhere", project=str(tmp_path / "other"))
-    begun().said("/quit")
+    begun().write(said="/quit")
     found = transcripts.recent(".", 10)
     assert [one.path for one in found] == [new.path, linked.path, old.path]
-    assert found[2] == TranscriptInfo(
+    said = ["first words", "more", "and more"]
+    assert found[2] == Conversation(
         id=os.path.basename(old.path)[:-6],
-        started=STARTED,
         path=old.path,
-        said="first words",
+        started=STARTED,
+        messages=[request(text) for text in said],
+        said=said,
         turns=3,
     )
     assert transcripts.recent(str(tmp_path / "same"), 2) == found[:2]
     assert transcripts.latest(".") == found[0]
-    Transcript.resume(old.path).turn([request("again")])
+    Transcript(".", clock, old.path).write(turn=[request("again")])
     os.utime(old.path)
     assert transcripts.latest(".").path == old.path
 
@@ -552,7 +554,7 @@ HOLDING: dict[str, Any] = {
 @pytest.mark.parametrize("value", HOLDING.values(), ids=HOLDING)
 def test_a_conversation_that_holds_a_note_s_words_is_found(value: Any) -> None:
     talk, other = begun(), kept("the vault opens at noon")
-    talk.turn([{"kind": "response", "parts": [value]}])
+    talk.write(turn=[{"kind": "response", "parts": [value]}])
     assert mentioning([NOTE]) == [talk.path]
     assert transcripts.remove(mentioning([NOTE])) == 1
     assert files() == [os.path.basename(other.path)]
@@ -563,7 +565,7 @@ def test_backslashes_are_read_as_json_means_them(cut: int) -> None:
     talk = begun()
     text = "It is in C:\\data" if cut else "It is in C:\\new"
     args = json.dumps({"content": text})
-    talk.turn([{"kind": "response", "parts": [{"args": args[: len(args) - cut]}]}])
+    talk.write(turn=[{"kind": "response", "parts": [{"args": args[: len(args) - cut]}]}])
     assert mentioning([text]) == [talk.path]
 
 
@@ -600,7 +602,7 @@ def test_words_are_whole_where_a_script_has_words(text: str, said: str, held: bo
 
 def test_a_conversation_is_found_by_the_name_of_the_note_s_file() -> None:
     talk = begun()
-    talk.turn([request("/home/ada/shop/.co-cli/knowledge/memories/005-user-prefers.md")])
+    talk.write(turn=[request("/home/ada/shop/.co-cli/knowledge/memories/005-user-prefers.md")])
     for name, held in [("005-user-prefers.md", 1), ("05-user-prefers.md", 0), ("005-user.md", 0)]:
         assert len(mentioning([], {name})) == held
 

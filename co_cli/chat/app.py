@@ -56,14 +56,13 @@ class Chat:
         choose: Callable[[str], Choice],
         prompt: Callable[[str, str, Receipt | None], prompts.SystemPrompt],
         personality: str,
-        kept: transcripts.TranscriptInfo | None = None,
+        resumed: transcripts.Conversation | None = None,
     ) -> None:
         self.deps, self.choice, self.choose = deps, choice, choose
         self.build, self.personality = prompt, personality
         self.prompt = prompt(choice.provider, personality, None)
-        self.resumed = Transcript.load(kept.path) if kept else None
-        begun = Transcript.begin(deps.folder(), now)
-        self.transcript = Transcript.resume(kept.path) if kept else begun
+        self.resumed = resumed
+        self.transcript = Transcript(deps.folder(), now, resumed.path if resumed else "")
         self.console = Console(highlight=False, no_color=bool(os.environ.get("NO_COLOR")))
         self.view = StreamView(self.console)
         self.screen = Screen(self.console, TerminalInput())

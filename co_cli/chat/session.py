@@ -6,7 +6,7 @@ Knows no terminal: a surface is given small events, and a way to ask the person.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
@@ -94,7 +94,7 @@ class Session:
         self.deps.external.clear()
         self.deps.notes.clear()
         if self.transcript is not None:
-            self.transcript = Transcript.begin(self.deps.folder(), now)
+            self.transcript = Transcript(self.deps.folder(), now)
 
     async def turn(self, text: str | None, attached: str = "") -> AsyncIterator[TurnEvent]:
         """Say something and hear the answer; None tries the last thing again.
@@ -102,7 +102,7 @@ class Session:
         `attached` is text from elsewhere that goes with it, and is never taken for the person's.
         """
         if text is not None:
-            self._write(lambda kept: kept.said(text))
+            self._write(said=text)
         said = text and text.encode("utf-8", "replace").decode()  # half a character cannot be sent
         prompt: UserInput = said
         if said and attached:
@@ -122,7 +122,7 @@ class Session:
             if not told:
                 if trouble.overflow:  # what is too long would make all that follows too long
                     self.messages = before
-                    self._write_working()
+                    self._write(self.deps.notes, working=_plain(self.messages))
                 yield TurnFailed(trouble)
                 return
             yield Notice(f"The conversation was too long for the model. {told}")
@@ -159,10 +159,10 @@ class Session:
                     await events.aclose()  # the framework adds what broke off
                 finally:
                     if len(self.deps.external) > before:
-                        self._write(lambda kept: kept.external(self.deps.external))
+                        self._write(external=self.deps.external)
                     self.messages = history.whole(_until(failed, events.all_messages()))
-                    new = _plain(_until(failed, events.new_messages()))
-                    self._write(lambda kept: kept.turn(new, self.deps.notes))
+                    new = _until(failed, events.new_messages())
+                    self._write(self.deps.notes, turn=_plain(new))
         usage = events.usage
         log.info("turn of %.1f s, %s requests, %s tool calls", monotonic() - began,
                  usage.requests, usage.tool_calls)  # fmt: skip
@@ -170,17 +170,14 @@ class Session:
             yield Notice(f"This turn was not saved to the transcript: {self.unkept}")
             self.unkept = ""
 
-    def _write(self, keep: Callable[[Transcript], None]) -> None:
+    def _write(self, notes: Iterable[str] = (), **record: Any) -> None:
         """Keep something in the transcript; one that cannot be written stops nothing."""
         try:
             if self.transcript is not None:
-                keep(self.transcript)
+                self.transcript.write(notes, **record)
         except CoError as error:
             log.error("the transcript could not be written: %s", error)
             self.unkept = str(error)
-
-    def _write_working(self) -> None:
-        self._write(lambda kept: kept.working(_plain(self.messages), self.deps.notes))
 
     async def compact(self) -> str:
         """Let the model summarise all but the last turns; what was done, in words."""
@@ -203,7 +200,7 @@ class Session:
             left = len(self.messages) - len(kept)
             self.messages = kept
             told = f"Left out {plural(left, 'old message')}: no summary was made." if left else ""
-        self._write_working()
+        self._write(self.deps.notes, working=_plain(self.messages))
         return told
 
 

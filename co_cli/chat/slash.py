@@ -187,7 +187,7 @@ async def _clear(chat: Chat, _argument: str) -> str:
 def _history(chat: Chat, _argument: str) -> str:
     rows = [
         f"{one.id}  {one.started[:16].replace('T', ' ')}  {plural(one.turns, 'turn')}  "
-        f"{one.said[:60]}"
+        f"{''.join(one.said[:1])[:60]}"
         for one in transcripts.recent(chat.deps.folder(), 10)
     ]
     if not rows:

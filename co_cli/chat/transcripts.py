@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from co_cli import paths as folders
 from co_cli.chat.redact import parsed, without_secrets
@@ -36,26 +36,19 @@ RECORDS = 2  # the first version whose files say which notes entered
 _SAID = b'{"said": '  # how a line of what was typed begins
 
 
-class Conversation(NamedTuple):
+@dataclass
+class Conversation:
     """What a file holds: the messages to go on from, and what happened on the way to them."""
 
-    started: str
-    messages: list[Any]
-    external: list[str]
-    said: list[str]
-    turns: int
-    bad: int
-    notes: tuple[str, ...] = ()
-
-
-class TranscriptInfo(NamedTuple):
-    """A conversation in a list; `said` is the first thing the person said in it."""
-
     id: str
-    started: str
     path: str
-    said: str
-    turns: int
+    started: str = ""
+    messages: list[Any] = field(default_factory=list)
+    external: dict[str, None] = field(default_factory=dict)
+    said: list[str] = field(default_factory=list)
+    notes: dict[str, None] = field(default_factory=dict)
+    turns: int = 0
+    bad: int = 0
 
 
 @dataclass
@@ -65,46 +58,20 @@ class Transcript:
     What the disk refuses comes as DiskTrouble, and is not kept; the conversation can go on.
     """
 
-    project: str
-    started: str
+    project: AnyPath
+    clock: Callable[[], datetime]
     path: str = ""
     _ended: bool = False
     _noted: set[str] = field(default_factory=set)
 
-    @classmethod
-    def begin(cls, project: AnyPath, clock: Callable[[], datetime]) -> Transcript:
-        """A new conversation in this project."""
-        return cls(os.path.realpath(project), timestamp(clock()))
+    def write(self, notes: Iterable[str] = (), **record: Any) -> None:
+        """Add a line that says one thing of a conversation.
 
-    @classmethod
-    def resume(cls, path: str) -> Transcript:
-        """A conversation that goes on in the file it has."""
-        return cls("", "", path)
-
-    @staticmethod
-    def load(path: str) -> Conversation:
-        """All that can be read of a conversation; lines that cannot are counted in `bad`."""
-        return _conversation(read(path))
-
-    def said(self, text: str) -> None:
-        """What the person said."""
-        self._append({"said": text})
-
-    def turn(self, messages: list[Any], notes: Iterable[str] = ()) -> None:
-        """The messages of one turn, all of them, as they were; `notes` are the marks of those
-        that have entered the conversation by then."""
-        self._append({"turn": messages}, notes)
-
-    def working(self, messages: list[Any], notes: Iterable[str] = ()) -> None:
-        """The history to go on from after it was shortened; later turns come after it."""
-        self._append({"working": messages}, notes)
-
-    def external(self, origins: Iterable[str]) -> None:
-        """Where words came from that neither the person nor Co's own tools gave."""
-        self._append({"external": list(origins)})
-
-    def _append(self, record: dict[str, Any], notes: Iterable[str] = ()) -> None:
-        """Words and the marks of the notes they may be from go to the disk together or not."""
+        `said` is what the person typed, `turn` the messages of one turn, all of them, as they
+        were, `working` the history to go on from after it was shortened, and `external` where
+        words came from that neither the person nor Co's own tools gave. `notes` are the marks of
+        those that have entered by then: they go to the disk with the words, or neither does.
+        """
         new = [mark for mark in dict.fromkeys(notes) if mark not in self._noted]
         line = _line(without_secrets(record) | ({"notes": new} if new else {}))
         if self._ended:
@@ -113,7 +80,7 @@ class Transcript:
             raise DiskTrouble("this is too long for a transcript", hint="It was not kept.")
         with disk.in_words():
             try:
-                self._write(line)
+                self._append(line)
             except FileNotFoundError as error:  # purged elsewhere, and what follows may repeat it
                 raise self._end("was removed") from error
         self._noted.update(new)
@@ -124,10 +91,11 @@ class Transcript:
         hint = "What is said from now on is not kept."
         return DiskTrouble(f"the transcript of this conversation {why}", hint=hint)
 
-    def _write(self, line: bytes) -> None:
+    def _append(self, line: bytes) -> None:
         """Add a line; the first makes the file, for its owner alone whatever the umask."""
         flags = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        path = self.path or os.path.join(_private_folder(), _name(self.started))
+        started = timestamp(self.clock())
+        path = self.path or os.path.join(_private_folder(), _name(started))
         fd = os.open(path, flags | (0 if self.path else os.O_CREAT | os.O_EXCL), 0o600)
         try:
             try:
@@ -138,8 +106,8 @@ class Transcript:
                     raise self._end("is full")
                 if not self.path:
                     os.fchmod(fd, 0o600)
-                    header = {"co": RECORDS, "project": self.project, "started": self.started}
-                    line = _line(header) + line
+                    project = os.path.realpath(self.project)
+                    line = _line({"co": RECORDS, "project": project, "started": started}) + line
                 torn = info.st_size and os.pread(fd, 1, info.st_size - 1) != b"\n"  # a crash, say
                 disk.write_all(fd, b"\n" + line if torn else line)
                 disk.sync_file(fd)
@@ -155,12 +123,34 @@ class Transcript:
         self.path = path
 
 
-def recent(project: AnyPath, limit: int) -> list[TranscriptInfo]:
+def load(path: str) -> Conversation:
+    """All that can be read of a conversation; lines that cannot are counted in `bad`."""
+    talk = Conversation(_id(path), path)
+    for record in map(_record, _lines(read(path))):
+        talk.notes |= dict.fromkeys(marks_in(record))
+        match record:
+            case {"said": str(text)}:
+                talk.said.append(text)
+            case {"turn": list(new)} if all(map(_is_message, new)):
+                talk.messages += new
+                talk.turns += 1
+            case {"working": list(new)} if all(map(_is_message, new)):
+                talk.messages = new
+            case {"external": list(new)} if all(isinstance(one, str) for one in new):
+                talk.external |= dict.fromkeys(new)
+            case {"co": int(), "project": str(), "started": str(text)}:
+                talk.started = text
+            case _:
+                talk.bad += 1
+    return talk
+
+
+def recent(project: AnyPath, limit: int) -> list[Conversation]:
     """This project's conversations that can go on, the one last spoken in first."""
-    return list(islice(_infos(_of(project)), limit))
+    return list(islice(_talks(_of(project)), limit))
 
 
-def latest(project: AnyPath) -> TranscriptInfo:
+def latest(project: AnyPath) -> Conversation:
     """The conversation that was last spoken in here."""
     found = recent(project, 1)
     if not found:
@@ -168,15 +158,14 @@ def latest(project: AnyPath) -> TranscriptInfo:
     return found[0]
 
 
-def find(project: AnyPath, prefix: str) -> TranscriptInfo:
+def find(project: AnyPath, prefix: str) -> Conversation:
     """The one conversation here whose id, or the four letters it ends with, begins like this."""
-    here = [(path, _id(path)) for path in _of(project) if prefix]
-    called = (path for path, name in here if f"\n{prefix}" in f"\n{name}\n{name[-4:]}")
-    found = list(_infos(called))
+    called = (path for path in _of(project) if prefix and f"-{prefix}" in f"-{_id(path)}")
+    found = list(_talks(called))
     if len(found) == 1:
         return found[0]
-    lines = [f"\n      {one.id}  {_short([one.said])}" for one in found or recent(project, 10)]
-    shown = "".join(lines[:10])
+    some = [one.path for one in found or recent(project, 10)]
+    shown = "".join(f"\n      {line}" for line in described(some[:10]))
     if found:
         many = f"{len(found)} conversations begin with '{prefix}'"
         raise Ambiguous(many, choices=found, hint=f"Type more of its id:{shown}")
@@ -209,10 +198,10 @@ def described(paths: Iterable[str]) -> list[str]:
     """A line about each of these: its id, and what was said in it first."""
     lines = []
     for path in paths:
-        said: list[str] = []
+        said = ""
         with suppress(CoError):
-            said = Transcript.load(path).said
-        lines.append(f"{_id(path)}  {_short(said)}".rstrip())
+            said = " ".join("".join(load(path).said[:1])[:200].split())
+        lines.append(f"{_id(path)}  {said if len(said) <= 60 else said[:57] + '...'}".rstrip())
     return lines
 
 
@@ -272,23 +261,16 @@ def _project(path: str) -> object:
     return None
 
 
-def _infos(paths: Iterator[str]) -> Iterator[TranscriptInfo]:
+def _talks(paths: Iterator[str]) -> Iterator[Conversation]:
     for path in paths:
         with suppress(CoError):
-            talk = Transcript.load(path)
+            talk = load(path)
             if talk.messages:
-                said = "".join(talk.said[:1])
-                yield TranscriptInfo(_id(path), talk.started, path, said, talk.turns)
+                yield talk
 
 
 def _id(path: str) -> str:
     return os.path.basename(path).removesuffix(".jsonl")
-
-
-def _short(said: list[str]) -> str:
-    """What was said first, in one short line."""
-    line = " ".join("".join(said[:1])[:200].split())
-    return line if len(line) <= 60 else line[:57] + "..."
 
 
 def read(path: str) -> bytes:
@@ -314,32 +296,6 @@ def _record(line: bytes) -> dict[str, Any]:
     """The record in a line; an empty one when there is none that Co reads."""
     found = parsed(line) if len(line) <= MAX_LINE else None
     return found if isinstance(found, dict) else {}
-
-
-def _conversation(data: bytes) -> Conversation:
-    started = ""
-    messages: list[Any] = []
-    external: dict[str, None] = {}
-    said: list[str] = []
-    notes: dict[str, None] = {}
-    turns = bad = 0
-    for record in map(_record, _lines(data)):
-        notes |= dict.fromkeys(marks_in(record))
-        match record:
-            case {"said": str(text)}:
-                said.append(text)
-            case {"turn": list(new)} if all(map(_is_message, new)):
-                messages += new
-                turns += 1
-            case {"working": list(new)} if all(map(_is_message, new)):
-                messages = new
-            case {"external": list(new)} if all(isinstance(one, str) for one in new):
-                external |= dict.fromkeys(new)
-            case {"co": int(), "project": str(), "started": str(text)}:
-                started = text
-            case _:
-                bad += 1
-    return Conversation(started, messages, list(external), said, turns, bad, tuple(notes))
 
 
 def marks_in(value: Any) -> list[str]:
