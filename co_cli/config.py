@@ -23,11 +23,6 @@ _TEXTS: dict[type, str] = {  # what a variable may hold
     float: r"[-+]?(?:[0-9]{1,300}\.?[0-9]{0,300}|\.[0-9]{1,300})(?:[eE][-+]?[0-9]{1,3})?",
     str: r"(?s:.*)",
 }
-_WORD = r"[a-z0-9]+|[A-Z][a-z0-9]*"
-_USER_ONLY = frozenset(
-    "auth base credential credentials endpoint host key keys model models password provider "
-    "providers proxy secret secrets server token tokens uri url urls".split()
-)
 OWN_EMBEDDER = ("", "co")
 
 
@@ -149,20 +144,18 @@ def _from_file(path: AnyPath, of_project: bool, warnings: list[str]) -> dict[str
     shown = escape(paths.short(path), keep="")
     rows = {row.name: row for row in TABLE}
     found: dict[str, Any] = {}
-    unused = 0
+    unused = []
     for name, value in _read(path, shown).items():
         row = rows.get(name)
-        barred = of_project and _user_only(name, row)
-        if row and not barred:
+        if row and (row.project_may_set or not of_project):
             found[name] = _accepted(row.accept(value), f"{shown}: {name}", row, value)
-            continue
-        unused += 1
-        if unused <= MOST_WARNINGS and barred:
-            warnings.append(f"{shown}: a project may not set {_quoted(name)}; it was ignored")
-        elif unused <= MOST_WARNINGS:
-            warnings.append(f"{shown}: unknown setting {_quoted(name)}{_nearest(name, rows)}")
-    if unused > MOST_WARNINGS:
-        warnings.append(f"{shown}: {unused - MOST_WARNINGS} more settings were ignored")
+        else:
+            unused.append(name)
+    for name in unused[:MOST_WARNINGS]:
+        barred = f"a project may not set '{name}'; it was ignored"
+        warnings.append(f"{shown}: {barred if name in rows else _unknown('setting', name, rows)}")
+    if len(unused) > MOST_WARNINGS:
+        warnings.append(f"{shown}: {len(unused) - MOST_WARNINGS} more settings were ignored")
     return found
 
 
@@ -171,7 +164,7 @@ def _from_env(env: Mapping[str, str], warnings: list[str]) -> dict[str, Any]:
     rows = {row.env: row for row in TABLE}
     for name in sorted(env):
         if name.startswith(_ENV_PREFIX) and name not in rows:
-            warnings.append(f"unknown variable {_quoted(name)}{_nearest(name, rows)}")
+            warnings.append(_unknown("variable", name, rows))
     return {
         row.name: _accepted(row.accept_text(text), row.env, row, text)
         for row in TABLE
@@ -202,21 +195,10 @@ def _read(path: AnyPath, shown: str) -> dict[str, Any]:
     return found
 
 
-def _user_only(name: str, row: Setting | None) -> bool:
-    """Whether no project may set this; also by its words: api_key, apiKey, API-KEY."""
-    if row is not None:
-        return not row.project_may_set
-    words = {word.lower() for word in [*re.findall(_WORD, name), *re.findall(_WORD, name.lower())]}
-    return not words.isdisjoint(_USER_ONLY)
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
+def _unknown(what: str, name: str, known: Iterable[str]) -> str:
     near = nearest(name, known)
-    return f"; did you mean {near!r}?" if near else ""
-
-
-def _quoted(name: str) -> str:
-    return "'" + escape(name[:64], keep="") + "'"
+    meant = f"; did you mean {near!r}?" if near else ""
+    return f"unknown {what} '{escape(name[:64], keep='')}'{meant}"
 
 
 settings: Settings  # the person's own, read whenever somebody asks for this name

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from threading import RLock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from co_cli import paths, trust
 from co_cli.config import Settings
@@ -19,22 +19,6 @@ from co_cli.paths import AnyPath
 from co_cli.workspace import Workspace
 
 
-class _Setting:
-    """A field that is what the settings say at the moment, until somebody says otherwise."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, deps: CoDeps | None, owner: type) -> Any:
-        if deps is None:  # what the field is made with when nobody says anything
-            return None
-        said = vars(deps).get(self.name)
-        return getattr(deps.here().settings, self.name) if said is None else said
-
-    def __set__(self, deps: CoDeps, value: Any) -> None:
-        vars(deps)[self.name] = value
-
-
 @dataclass
 class CoDeps:
     """Without a value or a folder, the settings and the working folder of the moment decide.
@@ -44,19 +28,27 @@ class CoDeps:
     conversation from outside, `notes` the memories whose words did; both grow while it lasts.
     """
 
-    memory_max_count: int = _Setting()  # type: ignore[assignment]
-    memory_dedup_window_days: int = _Setting()  # type: ignore[assignment]
-    memory_dedup_threshold: int = _Setting()  # type: ignore[assignment]
-    memory_decay_strategy: str = _Setting()  # type: ignore[assignment]
-    memory_decay_percentage: float = _Setting()  # type: ignore[assignment]
+    memory_max_count: int = None  # type: ignore[assignment]
+    memory_dedup_window_days: int = None  # type: ignore[assignment]
+    memory_dedup_threshold: int = None  # type: ignore[assignment]
+    memory_decay_strategy: str = None  # type: ignore[assignment]
+    memory_decay_percentage: float = None  # type: ignore[assignment]
     project: AnyPath | None = None
     how: How | None = None
     workspace: Workspace | None = None
     gated: bool = False
-    answer_seconds: float = _Setting()  # type: ignore[assignment]
+    answer_seconds: float = None  # type: ignore[assignment]
     external: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     _lock: Any = field(default_factory=RLock, repr=False, compare=False)
+
+    if not TYPE_CHECKING:  # who would take any name for a field
+
+        def __getattribute__(self, name: str) -> Any:
+            """A field; a setting that nobody gave is what the settings say at the moment."""
+            said = super().__getattribute__(name)
+            asked = said is None and name in Settings._fields
+            return getattr(self.here().settings, name) if asked else said
 
     def here(self) -> Workspace:
         """The session's workspace, or what is here now."""

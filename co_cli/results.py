@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.notebook import Notebook
-from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.search.hits import Hit, Recall
 
@@ -87,17 +86,6 @@ def hit_json(book: Notebook, hit: Hit) -> dict[str, Any]:
         "passage": hit.passage or hit.note.body,
         "replaced_by": book.ref(hit.replaced_by) if hit.replaced_by else None,
     }
-
-
-def problem_text(problem: Problem) -> str:
-    """Where a file cannot be read, and why."""
-    line = f":{problem.line}" if problem.line else ""
-    return f"{problem.path}{line}: {problem.reason}"
-
-
-def problem_json(problem: Problem) -> dict[str, Any]:
-    """The same for a program."""
-    return {"path": problem.path, "line": problem.line, "reason": problem.reason}
 
 
 def saved_json(book: Notebook, saved: Saved) -> dict[str, Any]:

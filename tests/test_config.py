@@ -347,7 +347,8 @@ def test_a_project_never_sets_a_key_a_url_or_a_provider(
     project.write_text(json.dumps({name: "https://evil.example", "memory_max_count": 5}))
     settings = load_settings(project_file=project)
     assert settings._replace(warnings=()) == Settings(memory_max_count=5)
-    assert settings.warnings == (f"{project}: a project may not set '{name}'; it was ignored",)
+    assert len(settings.warnings) == 1
+    assert settings.warnings[0].startswith(f"{project}: unknown setting '{name}'")
     user.write_text(json.dumps({name: "mine"}))
     assert load_settings().warnings[0].startswith(f"{WHERE}: unknown setting")
 

@@ -13,7 +13,7 @@ from co_cli.knowledge import doctor
 from co_cli.knowledge.context import read_context
 from co_cli.knowledge.meaning.encoders import broken_weights
 from co_cli.knowledge.pages import Problem
-from co_cli.results import plural, problem_json, problem_text
+from co_cli.results import plural
 
 
 @click.command("doctor")
@@ -35,7 +35,7 @@ def doctor_command(as_json: bool) -> None:
         indexes.append((search.index_path, report, (*report.behind, *report.unreadable)))
     sound = all(report.state != "broken" for _, report, _ in indexes)
     if as_json:
-        rows = [problem_json(problem) for problem in problems]
+        rows = [problem._asdict() for problem in problems]
         told = [
             {
                 "path": path,
@@ -47,7 +47,7 @@ def doctor_command(as_json: bool) -> None:
         to_json({"healthy": sound and not rows, "problems": rows, "indexes": told})
     elif problems:
         for problem in problems:
-            say_line(problem_text(problem))
+            say_line(str(problem))
         notice(f"\n{plural(len(problems), 'problem')}. Co never changes these files by itself.")
     else:
         count = plural(sum(len(book.notes()) for book in books), "memory")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,7 +12,7 @@ import click
 from co_cli import logs
 from co_cli.chat import mentions, transcripts
 from co_cli.cli.edit import drop_drafts
-from co_cli.cli.options import RefType, as_json, assume_yes, in_user, is_ref, open_here
+from co_cli.cli.options import as_json, assume_yes, complete_ref, in_user, open_here
 from co_cli.cli.output import notice, on_terminal, say_line, tell
 from co_cli.cli.questions import act_on, confirm
 from co_cli.errors import Ambiguous, CoError, DiskTrouble, NotFound
@@ -25,9 +26,11 @@ from co_cli.knowledge.search.scan import holds
 from co_cli.knowledge.shelf import Shelf
 from co_cli.results import forgotten_json, plural
 
+_REF = r"#?g?\d{1,9}(-[a-z0-9-]+)?(\.md)?|a:.+"  # names a note rather than describing it
+
 
 @click.command("forget")
-@click.argument("what", nargs=-1, required=True, metavar="REF|TEXT", type=RefType())
+@click.argument("what", nargs=-1, required=True, metavar="REF|TEXT", shell_complete=complete_ref)
 @in_user
 @click.option("--purge", is_flag=True, help="Delete every copy Co keeps; this cannot be undone.")
 @click.option(
@@ -47,7 +50,7 @@ def forget_command(
         return ref if purge else book.find(ref)
 
     meant: list[tuple[Notebook, Ref]]
-    if all(is_ref(word) for word in what):  # each is found before any is touched
+    if all(re.fullmatch(_REF, word.strip()) for word in what):  # all found before any goes
         meant = [act_on(shelf, word, in_user, resolve) for word in what]
     else:
         meant = [_described(shelf, " ".join(what), in_user, yes)]

@@ -16,7 +16,7 @@ from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.plan import ImportPlan
 from co_cli.knowledge.safety.escape import difference
-from co_cli.results import marks, plural, problem_json, problem_text, undo_hint
+from co_cli.results import marks, plural, undo_hint
 
 _READ = 200  # passages that an import without a terminal reads closely; the rest is owed
 
@@ -38,7 +38,7 @@ def import_command(path: Path, in_user: bool, yes: bool, as_json: bool) -> None:
         "added": [{"ref": book.ref(note), "content": note.body} for note in plan.added],
         "known": len(plan.known),
         "context": plan.context is not None,
-        "skipped": [problem_json(problem) for problem in skipped],
+        "skipped": [problem._asdict() for problem in skipped],
     }
     if not as_json:
         _preview(book, plan, skipped)
@@ -73,7 +73,7 @@ def _preview(book: Notebook, plan: ImportPlan, skipped: list[Problem]) -> None:
         say("context  these lines will be read at the start of every session:")
         quote(difference(book.store.read("context.md"), plan.context, "context.md"))
     for problem in skipped:
-        say_line(f"skipped  {problem_text(problem)}")
+        say_line(f"skipped  {problem}")
     limit = book.policy.max_count
     over = len(book.notes()) + len(plan.added) - limit
     if plan.added and over > 0:

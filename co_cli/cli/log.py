@@ -7,14 +7,14 @@ from typing import Any
 
 import click
 
-from co_cli.cli.options import RefType, as_json, at_user, in_user, open_here
+from co_cli.cli.options import as_json, complete_ref, in_user, open_here
 from co_cli.cli.output import notice, table, to_json
 from co_cli.knowledge.pages import as_number
 from co_cli.knowledge.store import Entry
 
 
 @click.command("log")
-@click.argument("ref", required=False, metavar="[REF]", type=RefType())
+@click.argument("ref", required=False, metavar="[REF]", shell_complete=complete_ref)
 @in_user
 @click.option("-n", "--limit", type=click.IntRange(1), default=50, show_default=True,
               help="Show at most this many.")  # fmt: skip
@@ -24,7 +24,7 @@ def log_command(ref: str | None, in_user: bool, limit: int, as_json: bool) -> No
     workspace = open_here()
     book, name = workspace.book(in_user), ""
     if ref:
-        book, name = workspace.shelf.place(at_user(ref, in_user))
+        book, name = workspace.shelf.place(ref, in_user=in_user)
     entries = [entry for entry in reversed(book.store.entries()) if _touches(entry, name)][:limit]
     if as_json:
         to_json([entry_json(entry) for entry in entries])

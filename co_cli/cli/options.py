@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
@@ -20,8 +19,6 @@ from co_cli.workspace import Workspace
 
 if TYPE_CHECKING:
     import click.shell_completion
-
-_REF = r"#?g?\d{1,9}(-[a-z0-9-]+)?(\.md)?|a:.+"
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 in_user = click.option(
@@ -55,39 +52,20 @@ def claiming(project: str, book: Notebook) -> Iterator[None]:
         notice(f"co: {problem}")
 
 
-def at_user(ref: str, in_user: bool) -> str:
-    """A reference as it is meant with -g: `1` and `#1` are then the user's `g1`."""
-    text = ref.strip().lstrip("#")
-    return "g" + text if in_user and not text.startswith("g") else text
+def complete_ref(
+    ctx: click.Context, _param: click.Parameter, incomplete: str
+) -> list[click.shell_completion.CompletionItem]:
+    """References that start like this, with what the notes say; `restore` takes archived ones."""
+    found, archived = [], ctx.command.name == "restore"
+    with suppress(CoError):
+        for book in open_here().shelf.books():
+            notes = [n for _, n in book.archived()] if archived else book.notes()
+            found += [(book.ref(note), note.summary) for note in notes]
+    return [  # click has loaded this module to ask us
+        click.shell_completion.CompletionItem(ref, help=escape(text, keep=""))
+        for ref, text in found
+        if ref.startswith(incomplete)
+    ]
 
 
-def is_ref(text: str) -> bool:
-    """Whether this names a note rather than describing it."""
-    return re.fullmatch(_REF, text.strip()) is not None
-
-
-class RefType(click.ParamType[str]):
-    """A note's reference, completed from the notes there are, or from the archive."""
-
-    name = "ref"
-
-    def __init__(self, *, archived: bool = False) -> None:
-        self.archived = archived
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[click.shell_completion.CompletionItem]:
-        """References that start like this, with what the notes say."""
-        found = []
-        with suppress(CoError):
-            for book in open_here().shelf.books():
-                notes = [n for _, n in book.archived()] if self.archived else book.notes()
-                found += [(book.ref(note), note.summary) for note in notes]
-        return [  # click has loaded this module to ask us
-            click.shell_completion.CompletionItem(ref, help=escape(text, keep=""))
-            for ref, text in found
-            if ref.startswith(incomplete)
-        ]
-
-
-on_ref = click.argument("ref", metavar="REF", type=RefType())
+on_ref = click.argument("ref", metavar="REF", shell_complete=complete_ref)

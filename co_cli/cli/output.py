@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TextIO
+from typing import Any
 
 import click
 
@@ -47,14 +47,11 @@ def columns() -> int:
     return found or (int(known) if known.isdecimal() and len(known) < 5 else 80)
 
 
-def _laid_out(text: str, keep: str, stream: TextIO) -> str:
-    fit = stream.isatty()
-    return "\n".join(hanging(text, columns(), keep=keep)) if fit else escape(text, keep=keep)
-
-
-def say(text: str = "", *, keep: str = "\n\t") -> None:
+def say(text: str, *, keep: str = "\n\t", err: bool = False) -> None:
     """A line of the answer, with nothing in it that drives the terminal."""
-    click.echo(_laid_out(text, keep, sys.stdout))
+    fit = (sys.stderr if err else sys.stdout).isatty()
+    shown = hanging(text, columns(), keep=keep) if fit else [escape(text, keep=keep)]
+    click.echo("\n".join(shown), err=err)
 
 
 def say_line(text: str) -> None:
@@ -90,7 +87,7 @@ def paint(text: str, first: str = "", then: str = "    ") -> None:
 
 def notice(text: str) -> None:
     """A remark for the person, not part of the answer."""
-    click.echo(_laid_out(text, "\n\t", sys.stderr), err=True)
+    say(text, err=True)
 
 
 def explain(error: object, hint: str) -> None:

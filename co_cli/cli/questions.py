@@ -8,7 +8,6 @@ from typing import TypeVar
 import click
 
 from co_cli.chat import typeahead
-from co_cli.cli.options import at_user
 from co_cli.cli.output import columns, notice, on_terminal, say, say_line
 from co_cli.errors import Ambiguous
 from co_cli.knowledge.format.note import Note
@@ -24,7 +23,7 @@ def act_on(
     shelf: Shelf, ref: str, in_user: bool, act: Callable[[Notebook, Ref], _T]
 ) -> tuple[Notebook, _T]:
     """Act on the note a person means; when two answer to the name, ask which."""
-    book, text = shelf.place(at_user(ref, in_user))
+    book, text = shelf.place(ref, in_user=in_user)
     try:
         return book, act(book, text)
     except Ambiguous as error:

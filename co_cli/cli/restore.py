@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from co_cli.cli.options import RefType, as_json, in_user, open_here
+from co_cli.cli.options import as_json, complete_ref, in_user, open_here
 from co_cli.cli.output import notice, table, tell, to_json
 from co_cli.cli.questions import act_on
 from co_cli.knowledge.notebook import Notebook
 
 
 @click.command("restore")
-@click.argument("ref", required=False, metavar="[REF]", type=RefType(archived=True))
+@click.argument("ref", required=False, metavar="[REF]", shell_complete=complete_ref)
 @in_user
 @as_json
 def restore_command(ref: str | None, in_user: bool, as_json: bool) -> None:

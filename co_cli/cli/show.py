@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from co_cli.cli.options import as_json, at_user, in_user, on_ref, open_here
+from co_cli.cli.options import as_json, in_user, on_ref, open_here
 from co_cli.cli.output import notice, say, to_json
 from co_cli.cli.questions import act_on
 from co_cli.errors import NotFound
@@ -24,7 +24,7 @@ def show_command(ref: str, in_user: bool, as_json: bool) -> None:
     try:
         book, note = act_on(shelf, ref, in_user, Notebook.find)
     except NotFound:
-        book, name = shelf.place(at_user(ref, in_user))
+        book, name = shelf.place(ref, in_user=in_user)
         inside = book.inside(as_number(name))
         if inside is None:
             raise

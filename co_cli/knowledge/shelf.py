@@ -32,14 +32,13 @@ class Shelf(NamedTuple):
         for book in self.books():
             book.close()
 
-    def place(self, ref: str) -> tuple[Notebook, str]:
+    def place(self, ref: str, *, in_user: bool = False) -> tuple[Notebook, str]:
         """The notebook a reference points into, and the reference inside it."""
         text = ref.strip().lstrip("#")
         if text.startswith("a:"):
             raise NotFound(f"there is no article {text[2:]}", hint="Articles are not kept yet.")
-        if match := re.match(r"g(?=\d)", text):
-            return self.user, text[match.end() :]
-        return self.project, text
+        name = re.sub(r"^g(?=\d)", "", text)
+        return (self.user if in_user or name != text else self.project), name
 
     def find(self, ref: str) -> tuple[Notebook, Note]:
         """The note a person means by `12`, `g12` or a file's name."""
