@@ -60,7 +60,6 @@ class CoDeps:
         return str(project or paths.project_folder())
 
     def _said(self) -> dict[str, Any]:
-        """The settings that somebody gave here."""
         given = vars(self)
         return {name: given[name] for name in Settings._fields if given.get(name) is not None}
 

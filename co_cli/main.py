@@ -76,9 +76,9 @@ def _run(arguments: list[str] | None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
     except CoError as error:
-        from co_cli.cli.output import explain
+        from co_cli.cli.output import warn
 
-        explain(error, error.hint)
+        warn(error, hint=error.hint)
         return 1
     except Exception as error:
         return _surprise(error)
@@ -92,7 +92,7 @@ def _surprise(error: Exception) -> int:
         return 1
     import traceback
 
-    from co_cli.cli.output import explain
+    from co_cli.cli.output import warn
     from co_cli.knowledge.format.note import now, timestamp
     from co_cli.knowledge.store import disk
     from co_cli.paths import state_folder
@@ -106,5 +106,5 @@ def _surprise(error: Exception) -> int:
         where = f"Details are in {path}; please report them."
     except (OSError, CoError):
         where = text
-    explain(f"this is a bug in Co ({type(error).__name__}: {error}).", where)
+    warn(f"this is a bug in Co ({type(error).__name__}: {error}).", hint=where)
     return 3

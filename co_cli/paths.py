@@ -20,17 +20,6 @@ SETTINGS = ".co-cli/settings.json"
 AnyPath = str | os.PathLike[str]
 
 
-def working_folder() -> str:
-    """The folder the person is in."""
-    try:
-        return os.getcwd()
-    except OSError as error:
-        raise CoError(
-            "the working folder is gone or cannot be read",
-            hint="Change to another folder and try again.",
-        ) from error
-
-
 def home_folder() -> str:
     """The person's home."""
     home = os.path.expanduser("~")
@@ -60,7 +49,11 @@ def project_folder(start: AnyPath | None = None) -> str:
     Home is the limit and no project by accident: its own `.co-cli` or `.git` counts only when
     Co is started right there.
     """
-    here = os.path.realpath(working_folder() if start is None else start)
+    try:
+        here = os.path.realpath(os.getcwd() if start is None else start)
+    except OSError as error:
+        raise CoError("the working folder is gone or cannot be read",
+                      hint="Change to another folder and try again.") from error  # fmt: skip
     home = os.path.realpath(home_folder())
     folder, below = here, ""
     while folder not in (home, below):

@@ -163,11 +163,12 @@ def replaced_text(book: Notebook, hit: Hit) -> str:
     return f"replaced by {book.ref(hit.replaced_by)}?" if hit.replaced_by else ""
 
 
-def aside_text(book: Notebook) -> list[str]:
+def aside_text(*books: Notebook) -> list[str]:
     """Where an edit may be that came at the very moment of a change."""
     return [
         f"{escape(path, keep='')} was being edited at the same moment; "
         "compare it with the memory of that name (co knowledge doctor)."
+        for book in books
         for path in book.store.aside
     ]
 

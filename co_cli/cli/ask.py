@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +14,7 @@ from co_cli import prompts
 from co_cli.agent import approval
 from co_cli.agent.approval import Decision, Proposal, Review, Reviewed
 from co_cli.chat.events import Notice, TextDelta, ToolFinished, TurnFailed
-from co_cli.cli.output import explain, notice
+from co_cli.cli.output import notice, warn
 from co_cli.cli.session import build_prompt, enter, with_log, with_model
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
@@ -54,12 +55,12 @@ def ask_command(question: tuple[str, ...], model: str, yes: bool, **log: Any) ->
         notice(line)
     from co_cli.chat.session import Session
 
-    if not asyncio.run(_answer(Session(deps, choice, prompt, None, _by_rule(yes)), text, piped)):
+    session = Session(deps, choice, prompt, None, partial(_by_rule, yes))
+    if not asyncio.run(_answer(session, text, piped)):
         raise click.exceptions.Exit(1)
 
 
 def _piped() -> str:
-    """What was sent on standard input."""
     if sys.stdin.isatty():
         return ""
     data = sys.stdin.buffer.read(_MOST_INPUT + 1)
@@ -68,26 +69,20 @@ def _piped() -> str:
     return data.decode("utf-8", "replace").strip()
 
 
-def _by_rule(yes: bool) -> approval.Asker:
+async def _by_rule(yes: bool, review: Review) -> Reviewed:
     """What a script says to every write: no, or with --yes yes, while nothing came from outside."""
-
-    async def answer(review: Review) -> Reviewed:
-        if yes and not review.external:
-            return Reviewed([_agreed(one) for one in review.proposals])
-        refusal = approval.Refusal("rule", OUTSIDE if yes else NO_YES)
-        for one in review.proposals:
-            done = "forgotten" if one.tool == approval.FORGET else "saved"
-            notice(f"co: not {done}: {one.text}")
-        notice(f"    {refusal.text}")
-        return Reviewed([Decision(one, "no", refusal) for one in review.proposals])
-
-    return answer
+    if yes and not review.external:
+        return Reviewed([_agreed(one) for one in review.proposals])
+    refusal = approval.Refusal("rule", OUTSIDE if yes else NO_YES)
+    done = {approval.FORGET: "forgotten", approval.SAVE: "saved"}
+    warn(*(f"not {done[one.tool]}: {one.text}" for one in review.proposals), hint=refusal.text)
+    return Reviewed([Decision(one, "no", refusal) for one in review.proposals])
 
 
 def _agreed(proposal: Proposal) -> Decision:
     """Yes, but never to a text that is not the one that was asked for."""
     if proposal.left_out:
-        notice(f"co: not saved: {proposal.left_out}")
+        warn(f"not saved: {proposal.left_out}")
         return Decision(proposal, "no", approval.impossible(proposal.left_out))
     return Decision(proposal, "keep" if proposal.collides else "yes")
 
@@ -106,7 +101,7 @@ async def _answer(session: Session, text: str, piped: str) -> bool:
             case Notice():
                 notice(event.text)
             case TurnFailed():
-                explain(event.trouble.line, event.trouble.hint)
+                warn(event.trouble.line, hint=event.trouble.hint)
                 return False
     if said:
         click.echo()

@@ -11,7 +11,7 @@ import click
 
 from co_cli import paths
 from co_cli.cli.options import as_json, in_user, on_ref, open_here
-from co_cli.cli.output import notice, on_terminal, say, to_json
+from co_cli.cli.output import notice, on_terminal, say, to_json, warn
 from co_cli.cli.questions import act_on, confirm
 from co_cli.errors import CoError, FormatError, MovedOn
 from co_cli.knowledge.format.note import Note
@@ -29,11 +29,10 @@ def edit_command(ref: str, in_user: bool, as_json: bool) -> None:
     book, note = act_on(open_here().shelf, ref, in_user, Notebook.find)
     draft = f"{_draft_path(book, note.name)}{os.getpid()}.md"
     try:
-        disk.make_folder(os.path.dirname(draft), 0o700)
-        disk.put(draft, note.raw)
-        kept = _edit(book, note, draft)
-    except OSError as error:
-        raise disk.trouble(error) from error
+        with disk.in_words():
+            disk.make_folder(os.path.dirname(draft), 0o700)
+            disk.put(draft, note.raw)
+            kept = _edit(book, note, draft)
     finally:
         if disk.read_if_any(draft) == note.raw:
             os.unlink(draft)
@@ -64,7 +63,7 @@ def _edit(book: Notebook, note: Note, draft: str) -> Note:
             cannot = f"the edited text cannot be saved: {error}"
             if not on_terminal():
                 raise CoError(cannot, hint=kept) from error
-            notice(f"co: {cannot}")
+            warn(cannot)
             if not confirm("Edit it again?", yes=False, default=True):
                 raise CoError("the memory is unchanged", hint=kept) from error
         except MovedOn as error:

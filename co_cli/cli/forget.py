@@ -13,7 +13,7 @@ from co_cli import logs
 from co_cli.chat import mentions, transcripts
 from co_cli.cli.edit import drop_drafts
 from co_cli.cli.options import as_json, assume_yes, complete_ref, in_user, open_here
-from co_cli.cli.output import notice, on_terminal, say_line, tell
+from co_cli.cli.output import on_terminal, say_line, tell, warn
 from co_cli.cli.questions import act_on, confirm
 from co_cli.errors import Ambiguous, CoError, DiskTrouble, NotFound
 from co_cli.knowledge import purge as purging
@@ -92,13 +92,11 @@ def _purge(book: Notebook, ref: Ref, yes: bool, with_earlier: bool) -> dict[str,
     _say_what_stays(book, copies)
     talks = _conversations(book, copies, yes)
     for line in transcripts.described(talks):
-        notice(f"co: this conversation will be deleted too: {escape(line, keep='')}")
+        warn(f"this conversation will be deleted too: {escape(line, keep='')}")
     quoting = logs.content_logs()
-    if quoting:
-        notice("co: the log quotes memories and will be deleted too")
-    many = plural(len(copies), "copy") + (
-        f", {plural(len(talks), 'conversation')}" if talks else ""
-    )
+    warn("the log quotes memories and will be deleted too" if quoting else "")
+    many = plural(len(copies), "copy")
+    many += f", {plural(len(talks), 'conversation')}" if talks else ""
     if not confirm(f'Remove memory {name} ({many}) for good: "{copies.text}"?', yes):
         raise CoError(f"memory {name} was not purged", hint="Answer y, or add --yes.")
 
@@ -112,7 +110,7 @@ def _purge(book: Notebook, ref: Ref, yes: bool, with_earlier: bool) -> dict[str,
         purging.purge(book, copies, first=first)
     except DiskTrouble:
         if gone := [path for path in talks if not os.path.lexists(path)]:
-            notice(f"co: {plural(len(gone), 'conversation')} deleted before this happened:")
+            warn(f"{plural(len(gone), 'conversation')} deleted before this happened:")
         raise
     display = (
         f"✓ Purged memory {name}: {many} removed.\n"
@@ -129,10 +127,8 @@ def _purge(book: Notebook, ref: Ref, yes: bool, with_earlier: bool) -> dict[str,
 
 
 def _remove_too(what: str, lines: Iterable[str]) -> bool:
-    """Show these and ask whether they go as well."""
-    say_line(what)
-    for line in lines:
-        say_line(f"  {line}")
+    for line in (what, *(f"  {line}" for line in lines)):
+        say_line(line)
     return confirm("Remove them too?", yes=False)
 
 
@@ -154,10 +150,7 @@ def _conversations(book: Notebook, copies: Copies, yes: bool) -> list[str]:
 def _say_what_stays(book: Notebook, copies: Copies) -> None:
     if copies.earlier:
         refs = ", ".join(book.ref(note) for note in copies.earlier)
-        notice(f"co: the memories it was made from or replaced stay in the archive: {refs}")
-        notice("    To purge them too: --with-earlier")
-    for ref in dict.fromkeys(book.ref(note) for note in copies.beside):
-        notice(
-            f"co: memory {ref} has a section numbered {copies.number} that did not "
-            "come from this memory; it stays"
-        )
+        stay = f"the memories it was made from or replaced stay in the archive: {refs}"
+        warn(stay, hint="To purge them too: --with-earlier")
+    other = f"has a section numbered {copies.number} that did not come from this memory; it stays"
+    warn(*dict.fromkeys(f"memory {book.ref(note)} {other}" for note in copies.beside))

@@ -11,7 +11,7 @@ import click
 
 from co_cli import paths
 from co_cli.cli.options import as_json, claiming, in_user, open_here
-from co_cli.cli.output import notice, on_terminal, quote, say, tell
+from co_cli.cli.output import notice, on_terminal, quote, say, tell, warn
 from co_cli.cli.questions import ask, typed
 from co_cli.errors import CoError, MovedOn, RefusedText
 from co_cli.knowledge.lifecycle import parse_expiry
@@ -52,7 +52,7 @@ def learn_command(
     workspace = open_here()
     book = workspace.book(in_user)
     if paths.SETTINGS in workspace.trust.present and paths.SETTINGS not in workspace.trust.usable:
-        notice("co: this folder's settings are not used until you trust it: co trust")
+        warn("this folder's settings are not used until you trust it: co trust")
     fields: dict[str, Any] = {"decay_protected": True} if protect else {}
     if expires is not None:
         fields["expires"] = parse_expiry(expires, date.fromisoformat(book.today()))
@@ -63,8 +63,7 @@ def learn_command(
     if saved is None:
         notice("Nothing was saved.")
         return
-    if saved.trouble:
-        notice(f"co: {saved.trouble}")
+    warn(saved.trouble)
     tell(flags["as_json"], saved_json(book, saved), saved_text(book, saved))
     sys.stdout.flush()  # the person knows; now there is time to read it closely
     book.search.read_closely(most=_OF_ONE, name=saved.note.name)
@@ -103,7 +102,7 @@ def _remember(
 
 def _ask_about_secret(kept: str, error: RefusedText) -> str:
     """The text as the person wants it, with a place where the secret was; empty to refuse it."""
-    notice(f"co: {error} and is not saved. Without it, the memory reads:")
+    warn(f"{error} and is not saved. Without it, the memory reads:")
     quote(kept.strip())
     question = "[k]eep this text, say [w]here the secret is kept, or [c]ancel"
     answer, place = ask(question, ("k", "w", "c", "")), ""

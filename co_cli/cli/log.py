@@ -64,12 +64,5 @@ def files_text(entry: Entry) -> str:
 
 def entry_json(entry: Entry) -> dict[str, Any]:
     """A change for a program."""
-    return {
-        "change": entry.n,
-        "op": entry.op,
-        "actor": entry.actor,
-        "at": entry.at,
-        "state": entry.state,
-        "undoes": entry.undoes or None,
-        "files": entry.files,
-    }
+    told = {name: getattr(entry, name) for name in ("op", "actor", "at", "state")}
+    return {"change": entry.n, **told, "undoes": entry.undoes or None, "files": entry.files}

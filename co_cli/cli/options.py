@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from co_cli import trust
-from co_cli.cli.output import notice
+from co_cli.cli.output import warn
 from co_cli.errors import CoError
 from co_cli.knowledge.format.note import now, timestamp
 from co_cli.knowledge.notebook import Notebook
@@ -30,15 +30,9 @@ assume_yes = click.option("-y", "--yes", is_flag=True, help="Do not ask for conf
 def open_here(*, lenient: bool = False) -> Workspace:
     """What is visible from the working folder now."""
     workspace = Workspace(lenient=lenient)
-    for warning in workspace.settings.warnings:
-        notice(f"co: {warning}")
-
-    def tell_aside() -> None:
-        for line in (line for book in workspace.shelf.books() for line in aside_text(book)):
-            notice(f"co: {line}")
-
+    warn(*workspace.settings.warnings)
     if context := click.get_current_context(silent=True):  # there is none while a name is completed
-        context.call_on_close(tell_aside)
+        context.call_on_close(lambda: warn(*aside_text(*workspace.shelf.books())))
     return workspace
 
 
@@ -47,9 +41,8 @@ def claiming(project: str, book: Notebook) -> Iterator[None]:
     """Trust a project's folder if Co's first file in it is written in here."""
     fresh = book.scope == "project" and trust.untouched(project)
     yield
-    began = fresh and not trust.untouched(project)
-    if began and (problem := trust.claim(project, timestamp(now()))):
-        notice(f"co: {problem}")
+    if fresh and not trust.untouched(project):
+        warn(trust.claim(project, timestamp(now())))
 
 
 def complete_ref(

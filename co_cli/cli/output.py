@@ -90,9 +90,10 @@ def notice(text: str) -> None:
     say(text, err=True)
 
 
-def explain(error: object, hint: str) -> None:
-    """What went wrong, and what to do about it."""
-    notice(f"co: {error}")
+def warn(*remarks: object, hint: str = "") -> None:
+    """What went wrong, as far as anything did, and what to do about it."""
+    for remark in filter(None, remarks):
+        notice(f"co: {remark}")
     if hint:
         notice(f"    {hint}")
 

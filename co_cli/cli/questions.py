@@ -8,7 +8,7 @@ from typing import TypeVar
 import click
 
 from co_cli.chat import typeahead
-from co_cli.cli.output import columns, notice, on_terminal, say, say_line
+from co_cli.cli.output import columns, notice, on_terminal, say, say_line, warn
 from co_cli.errors import Ambiguous
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.notebook import Notebook
@@ -41,7 +41,7 @@ def typed(question: str) -> str:
     """What a person types once the question is there; what came before it is told and dropped."""
     shown = "\n".join(hanging(question, columns(), keep=""))
     if early := " ".join(typeahead.set_aside().split()):
-        notice(f"co: ignored, because it was typed before the question: {early}")
+        warn(f"ignored, because it was typed before the question: {early}")
     return str(click.prompt(shown, default="", show_default=False)).strip()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from co_cli.cli.options import as_json, in_user, open_here
-from co_cli.cli.output import has_colour, notice, notice_unread, paint, say, styled, to_json
+from co_cli.cli.output import has_colour, notice, notice_unread, paint, say, styled, to_json, warn
 from co_cli.knowledge.format.note import now, timestamp
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.search.hits import Filters, Hit, Recall
@@ -83,8 +83,7 @@ def recall_command(query: tuple[str, ...], in_user: bool, as_json: bool, **optio
         notice(f"{left} left out; for all: -n {len(found)}")
     elif found.matched > len(found) == limit:
         notice(f"{plural(found.matched - limit, 'more match')}; for all: -n {found.matched}")
-    for remark in degraded:
-        notice(f"co: {remark}")
+    warn(*degraded)
     _say_rest(text, found, filters != Filters() or bool(scope))
 
 
@@ -120,7 +119,6 @@ def _say_hit(book: Notebook, hit: Hit, untrusted: str, explain: bool) -> None:
 
 
 def _marked(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """A text with the words that were asked for in bold."""
     parts, at = [], 0
     for start, end in spans:
         parts += [styled(text[at:start]), styled(text[start:end], "bold")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from co_cli.cli.options import as_json, open_here
-from co_cli.cli.output import notice, notice_unread, progress, say_line, to_json
+from co_cli.cli.output import notice, notice_unread, progress, say_line, to_json, warn
 from co_cli.results import plural
 
 
@@ -44,8 +44,7 @@ def reindex_command(as_json: bool) -> None:
             well = f"✓ {plural(synced.notes, 'memory')} indexed in {path}"
             say_line(well if synced.rebuilt and synced.is_kept else f"{path} was not built.")
             notice_unread(len(synced.unread))
-            if degraded:
-                notice(f"co: {degraded}")
+            warn(degraded)
     if as_json:
         to_json({"indexes": done})
     elif not done:

@@ -10,7 +10,7 @@ import click
 
 from co_cli import logs, prompts, trust
 from co_cli.cli.options import open_here
-from co_cli.cli.output import notice, say
+from co_cli.cli.output import notice, say, warn
 from co_cli.cli.trust import ask_trust, brought_text
 from co_cli.errors import CoError
 from co_cli.knowledge.context import Receipt
@@ -38,16 +38,15 @@ def enter(*, asking: bool, log_level: str | None, log_content: bool) -> Workspac
     workspace = open_here()
     logs.start(log_level or workspace.own.log_level, content=log_content)
     status, notes = workspace.trust, workspace.new_notes()
-    if status.problem:
-        notice(f"co: {status.problem}")
+    warn(status.problem)
     if (status.trusted or status.nothing_to_trust) and not notes:
         return workspace
     what = "its files and notes are" if status.foreign else "what changed in it is"
     if not asking:
         if not status.trusted:
-            notice(f"co: this folder is not trusted, so {what} not used (co trust)")
+            warn(f"this folder is not trusted, so {what} not used (co trust)")
         if notes:
-            notice(f"co: {brought_text(len(notes))} (co trust)")
+            warn(f"{brought_text(len(notes))} (co trust)")
         return workspace
     say(_news(workspace, len(notes)))
     try:
@@ -60,7 +59,6 @@ def enter(*, asking: bool, log_level: str | None, log_content: bool) -> Workspac
 
 
 def _news(workspace: Workspace, notes: int) -> str:
-    """Why a folder is asked about."""
     if not workspace.trust.known:
         return f"This folder is new to Co: {workspace.project}"
     if workspace.trust.changed:

@@ -48,8 +48,8 @@ def status_command(tools: bool, as_json: bool) -> None:
         say_line(f"          {brought_text(len(new))} (co trust)")
     for book in books:
         say_line(f"Memories  {_book_line(book)}")
-        if book["closely"] and book["closely"][1]:
-            closely, total = book["closely"]
+        closely, total = book["closely"] or (0, 0)
+        if total:
             hint = "" if closely == total else " (co knowledge reindex reads the rest)"
             say_line(f"          meaning: {closely} of {total} notes read closely{hint}")
     problems = sum(book["problems"] for book in books)

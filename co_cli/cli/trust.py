@@ -9,7 +9,7 @@ import click
 
 from co_cli import trust as trusting
 from co_cli.cli.options import as_json, assume_yes, open_here
-from co_cli.cli.output import notice, quote, say, say_line, to_json
+from co_cli.cli.output import notice, quote, say, say_line, to_json, warn
 from co_cli.cli.questions import confirm
 from co_cli.errors import CoError
 from co_cli.knowledge.format.note import Note, now, timestamp
@@ -61,9 +61,7 @@ def ask_trust(workspace: Workspace, notes: list[Note], yes: bool, quiet: bool) -
         question = f"Let Co use {'it' if len(notes) == 1 else 'them'}?"
     if not confirm(question, yes):
         raise CoError("this folder is not trusted", hint="Answer y, or add --yes.")
-    problem = trusting.trust(workspace.project, timestamp(now()), seen=status.present, notes=notes)
-    if problem:
-        notice(f"co: {problem}")
+    warn(trusting.trust(workspace.project, timestamp(now()), seen=status.present, notes=notes))
 
 
 def _show(workspace: Workspace, notes: list[Note]) -> None:

@@ -109,8 +109,8 @@ async def save_memory(
         logs.log_note("saved", saved.note)
         met = deps.tellable(book, [note for note, _ in saved.similar])
         saved.similar = [(note, score) for note, score in saved.similar if note in met]
-        deps.came_from(*_outside(met))
-        deps.entered(*(mark for note in (saved.note, *met) for mark in marks(note)))
+        deps.entered(*marks(saved.note))
+        _told(deps, met)
         result = results.saved_json(book, saved)
         if fresh and (problem := trust.claim(deps.folder(), timestamp(now()))):
             result["display"] += f"\n{problem}"
@@ -170,8 +170,7 @@ async def recall_memory(ctx: Context, query: str, max_results: int = 5) -> dict[
         found = shelf.recall(query, most, scope=scope, own=ctx.deps.gated)
         for _, hit in found:
             logs.log_note("recalled", hit.note)
-        ctx.deps.came_from(*_outside([hit.note for _, hit in found]))
-        ctx.deps.entered(*(mark for _, hit in found for mark in marks(hit.note)))
+        _told(ctx.deps, [hit.note for _, hit in found])
         return {
             "display": results.recall_text(query, found),
             "count": len(found),
@@ -181,15 +180,14 @@ async def recall_memory(ctx: Context, query: str, max_results: int = 5) -> dict[
     return await _work(ctx, recall)
 
 
-def _outside(notes: list[Note]) -> list[str]:
-    """Where the texts among these came from that are not the person's."""
-    found = []
+def _told(deps: CoDeps, notes: list[Note], *, whole: bool = True) -> None:
+    """Take down that a model is told of these, whole or in a line, and which are from outside."""
     for note in notes:
+        deps.entered(*(marks(note) if whole else [note.mark]))
         if note.kind == "article":
-            found.append(f"article {note.name}")
+            deps.came_from(f"article {note.name}")
         elif note.external:
-            found.append(f"memory {note.name} ({note.meta.get('source') or 'untrusted'})")
-    return found
+            deps.came_from(f"memory {note.name} ({note.meta.get('source') or 'untrusted'})")
 
 
 async def list_memories(ctx: Context) -> dict[str, Any]:
@@ -206,8 +204,7 @@ async def list_memories(ctx: Context) -> dict[str, Any]:
         names = ("id", "ref", "created", "tags", "summary")
         rows = [results.note_json(book, note) for book, notes in shown for note in notes]
         listed = [note for _, notes in shown for note in notes]
-        ctx.deps.came_from(*_outside(listed))
-        ctx.deps.entered(*(note.mark for note in listed[:MOST_LISTED]))
+        _told(ctx.deps, listed[:MOST_LISTED], whole=False)
         return {
             "display": "\n\n".join(results.list_text(book, notes) for book, notes in shown),
             "count": len(rows),
@@ -232,8 +229,7 @@ async def forget_memory(ctx: Context, ref: str) -> dict[str, Any]:
     def forget(shelf: Shelf) -> dict[str, Any]:
         book, note = ctx.deps.find(shelf, ref)
         saved = book.forget(note, actor="agent", seen=approved.get("seen", ""))
-        ctx.deps.came_from(*_outside([saved.note]))
-        ctx.deps.entered(saved.note.mark)
+        _told(ctx.deps, [saved.note], whole=False)
         return results.forgotten_json(saved)
 
     return await _work(ctx, forget)
