@@ -36,10 +36,14 @@ def doctor_command(as_json: bool) -> None:
     sound = all(report.state != "broken" for _, report, _ in indexes)
     if as_json:
         rows = [problem._asdict() for problem in problems]
-        told = []
-        for path, report, files in indexes:
-            behind = [{"path": name, "reason": why} for name, why in files]
-            told.append({"path": path, "state": report.text, "behind": behind})
+        told = [
+            {
+                "path": path,
+                "state": report.text,
+                "behind": [{"path": name, "reason": why} for name, why in files],
+            }
+            for path, report, files in indexes
+        ]
         to_json({"healthy": sound and not rows, "problems": rows, "indexes": told})
     elif problems:
         for problem in problems:
