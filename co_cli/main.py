@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import click
 
-from co_cli.cli import LazyGroup
+from co_cli.cli.group import LazyGroup
 from co_cli.errors import CoError
 
 COMMANDS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from co_cli.cli import LazyGroup
+from co_cli.cli.group import LazyGroup
 from co_cli.cli.options import as_json
 
 TABLE = {
