@@ -11,7 +11,7 @@ import mmap
 import os
 import struct
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from co_cli.errors import EmbedderUnavailable
@@ -20,7 +20,6 @@ from co_cli.knowledge.search.passages import KEY
 from co_cli.knowledge.store import disk
 
 _HEAD = 64
-_FEW = 30  # keys that are looked for one by one
 
 
 class Vectors:
@@ -34,61 +33,38 @@ class Vectors:
     def find(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
         """The vectors that there are of these passages."""
         wanted, data = set(keys), self._mapped()
-        if len(wanted) > _FEW:
-            return {key: vector for key, vector in self._rows(data) if key in wanted}
-        return {key: found for key in wanted if (found := self._one(data, key))}
+        whole = len(data) - (len(data) - _HEAD) % self._row.size
+        rows = self._row.iter_unpack(memoryview(data)[_HEAD:whole])
+        mine = (row for row in rows if row[0] in wanted)
+        return {key: vector for key, vector, told in mine if zlib.crc32(key + vector) == told}
 
     def add(self, vectors: Mapping[bytes, bytes]) -> None:
         """Keep these as well; on the disk before it returns."""
-        rows = self._packed(vectors.items())
-        with disk.locked(self.path):
-            fd = os.open(self.path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-            try:
-                ours, size = os.pread(fd, _HEAD, 0) == self._head, os.fstat(fd).st_size
-                size = size - (size - _HEAD) % self._row.size if ours else 0
-                os.ftruncate(fd, size)
-                os.lseek(fd, size, os.SEEK_SET)
-                disk.write_all(fd, rows if ours else self._head + rows)
-                disk.sync_file(fd)
-            finally:
-                os.close(fd)
+        rows = self._packed(vectors)
+        flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
+        with disk.locked(self.path), disk.opened(self.path, flags) as fd:
+            ours, size = os.pread(fd, _HEAD, 0) == self._head, os.fstat(fd).st_size
+            size = size - (size - _HEAD) % self._row.size if ours else 0
+            os.ftruncate(fd, size)
+            os.lseek(fd, size, os.SEEK_SET)
+            disk.write_all(fd, rows if ours else self._head + rows)
+            disk.sync_file(fd)
 
     def keep(self, keys: Iterable[bytes]) -> None:
         """Forget all but these; for a purge, and to tidy up."""
         if not os.path.lexists(self.path):
             return
-        wanted = set(keys)
         with disk.locked(self.path):
-            kept = {key: v for key, v in self._rows(self._mapped()) if key in wanted}
-            disk.put(self.path, self._head + self._packed(kept.items()))
+            disk.put(self.path, self._head + self._packed(self.find(keys)))
 
-    def _packed(self, rows: Iterable[tuple[bytes, bytes]]) -> bytes:
-        return b"".join(self._row.pack(key, v, zlib.crc32(key + v)) for key, v in rows)
-
-    def _rows(self, data: mmap.mmap | bytes) -> Iterator[tuple[bytes, bytes]]:
-        whole = _HEAD + (len(data) - _HEAD) // self._row.size * self._row.size
-        for key, vector, told in self._row.iter_unpack(memoryview(data)[_HEAD:whole]):
-            if zlib.crc32(key + vector) == told:
-                yield key, vector
-
-    def _one(self, data: mmap.mmap | bytes, key: bytes) -> bytes | None:
-        at = data.find(key, _HEAD)
-        while at >= 0:
-            if (at - _HEAD) % self._row.size == 0 and at + self._row.size <= len(data):
-                _, vector, told = self._row.unpack_from(data, at)
-                if zlib.crc32(key + vector) == told:
-                    return bytes(vector)
-            at = data.find(key, at + 1)
-        return None
+    def _packed(self, vectors: Mapping[bytes, bytes]) -> bytes:
+        rows = (self._row.pack(key, v, zlib.crc32(key + v)) for key, v in vectors.items())
+        return b"".join(rows)
 
     def _mapped(self) -> mmap.mmap | bytes:
         """The file's bytes; none where it is not there, no plain one, or made by other weights."""
-        with suppress(OSError, ValueError):
-            fd = os.open(self.path, disk.READ_FLAGS)
-            try:
-                data = mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
-            finally:
-                os.close(fd)
+        with suppress(OSError, ValueError), disk.opened(self.path) as fd:
+            data = mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
             if data[:_HEAD] == self._head:
                 return data
         return self._head
@@ -100,14 +76,13 @@ class Reader:
     def __init__(self, embedder: Embedder | None, path: str) -> None:
         self.embedder = embedder
         self.trouble = ""
-        self.kept = None  # the vectors that outlive the index
-        if isinstance(embedder, Meaning):
-            self.kept = Vectors(path, embedder.name, embedder.dim)
+        self._own = own = embedder if isinstance(embedder, Meaning) else None
+        self.kept = Vectors(path, own.name, own.dim) if own else None  # these outlive the index
 
     def query(self, text: str, *, quick: bool = False) -> bytes:
         """A question as a vector; nothing when no embedder answers."""
-        if quick and isinstance(self.embedder, Meaning):
-            return self.embedder.quickly(text)
+        if quick and self._own:
+            return self._own.quickly(text)
         try:
             return self.embedder.query(text) if self.embedder else b""
         except EmbedderUnavailable as error:
@@ -136,9 +111,9 @@ class Reader:
 
     def closely(self, texts: Mapping[bytes, str]) -> dict[bytes, bytes]:
         """Read these closely, and keep the vectors; nothing where there is one way to read."""
-        if self.kept is None or not isinstance(self.embedder, Meaning):
+        if self._own is None or self.kept is None:
             return {}
-        found = {key: self.embedder.closely(text) for key, text in texts.items()}
+        found = {key: self._own.closely(text) for key, text in texts.items()}
         with suppress(OSError):  # a folder that takes no file
             self.kept.add(found)
         return found
