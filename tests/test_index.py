@@ -36,7 +36,7 @@ from operations import MEMORY
 from co_cli.errors import CoError
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.plan import ImportItem
-from co_cli.knowledge.search import index, tables
+from co_cli.knowledge.search import index
 from co_cli.knowledge.search.hits import Filters
 from co_cli.knowledge.store import disk, files
 
@@ -497,7 +497,7 @@ def test_another_schema_is_built_into_a_new_file(
     with opened(root) as book:
         book.sync()
         old = inode(root)
-        monkeypatch.setattr(tables, "SCHEMA", "co next")
+        monkeypatch.setattr(index, "SCHEMA", "co next")
         with open(os.path.join(root, "knowledge.db"), "rb") as kept:  # so is no number used again
             assert opened(root).sync()[:5] == (3, 0, 0, 0, True)
             assert inode(root) != old

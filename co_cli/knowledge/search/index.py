@@ -12,38 +12,61 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 
 import apsw
 
 from co_cli import paths
-from co_cli.errors import FormatError
-from co_cli.knowledge.search import tables
+from co_cli.errors import EmbedderUnavailable, FormatError
 from co_cli.knowledge.search.files import NoteFiles
 from co_cli.knowledge.search.hits import Synced
-from co_cli.knowledge.search.index_writer import IndexWriter
+from co_cli.knowledge.search.index_writer import IndexWriter, Progress
 from co_cli.knowledge.search.lookup import Lookup
 from co_cli.knowledge.search.vectors import Reader
 from co_cli.knowledge.store import disk
 
 PATIENCE = 10.0  # seconds to wait for another process
 _BESIDE = ("-wal", "-shm", "-journal")  # Co leaves none of these, but SQLite would believe them
-_BATCH = 1000
 _MANY = 9  # files that may vanish at once without a question
+SCHEMA = "co 8"
 
-Progress = Callable[[int, int], None] | None
+_TABLES = """
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE file(
+    id INTEGER PRIMARY KEY, name TEXT, sign INTEGER, hash BLOB, number INTEGER,
+    created TEXT, expires TEXT, tags TEXT, passages INTEGER, speaker TEXT, why TEXT, line INTEGER,
+    owed INTEGER, uid TEXT);
+CREATE INDEX owing ON file(name) WHERE owed;
+CREATE INDEX long ON file(passages) WHERE passages > 1;
+CREATE INDEX names ON file(name);
+CREATE INDEX unread ON file(name) WHERE why IS NOT NULL;
+CREATE INDEX numbers ON file(number);
+CREATE INDEX uids ON file(uid) WHERE uid IS NOT NULL;
+CREATE INDEX speakers ON file(speaker) WHERE speaker IS NOT NULL;
+CREATE TABLE word(word TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE vector(id INTEGER PRIMARY KEY, hash BLOB, v BLOB, closely INTEGER);
+CREATE INDEX skimmed ON vector(id) WHERE NOT closely;
+CREATE TABLE bits(id INTEGER PRIMARY KEY, b BLOB);
+CREATE VIRTUAL TABLE terms USING fts5(
+    body, title, tags, date, content='', contentless_delete=1,
+    tokenize="porter unicode61 remove_diacritics 2 tokenchars '_./#+:@-'''");
+CREATE VIRTUAL TABLE letters USING fts5(
+    text, content='', contentless_delete=1, detail=none, tokenize='trigram case_sensitive 1');
+CREATE VIRTUAL TABLE counts USING fts5vocab(terms, 'row');
+"""
 
 
 class Index:
-    """The index of one knowledge folder, or of nothing but memory when the folder takes no file."""
+    """The index of one knowledge folder; without a path, in memory."""
 
-    def __init__(self, path: str, files: NoteFiles, reader: Reader, *, kept: bool = True) -> None:
+    def __init__(self, path: str, files: NoteFiles, reader: Reader) -> None:
         self.path, self.files, self.reader = path, files, reader
         self._seal = f"{path}-seal"
-        self._kept = kept
-        self._stamp = tables.stamp(reader.embedder.name if reader.embedder else "")
+        embedder = reader.embedder.name if reader.embedder else ""
+        self._stamp = f"{SCHEMA} {apsw.sqlite_lib_version()} {embedder}"  # another is built anew
         self._lookup: Lookup | None = None
         self._inode = 0
 
@@ -56,7 +79,7 @@ class Index:
 
     def held(self) -> AbstractContextManager[None]:
         """Keep every other process away from the index meanwhile."""
-        return disk.locked(self._seal, PATIENCE) if self._kept else nullcontext()
+        return disk.locked(self._seal, PATIENCE) if self.path else nullcontext()
 
     def close(self) -> None:
         """Let go of the database."""
@@ -74,7 +97,7 @@ class Index:
 
     def is_whole(self) -> bool:
         """Whether the file is as Co left it."""
-        if not self._kept:
+        if not self.path:
             return self._lookup is not None
         state = self.state()
         beside = any(os.path.lexists(self.path + ending) for ending in _BESIDE)
@@ -85,24 +108,33 @@ class Index:
         if not self.is_whole():
             self.close()
             return False
-        inode = os.lstat(self.path).st_ino if self._kept else 0
+        inode = os.lstat(self.path).st_ino if self.path else 0
         if self._lookup is None or self._inode != inode:
             self.close()
             self._lookup, self._inode = Lookup(self._open(self.path)), inode
         return True
 
     def _open(self, path: str) -> apsw.Connection:
-        return tables.connect(path, checked=self._kept, vectors=self.reader.embedder is not None)
+        """An open database, each page checked when it is read, with distances between vectors."""
+        db = apsw.Connection(path, vfs=_checking() if self.path else None)
+        db.set_busy_timeout(2000)
+        db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+        db.pragma("journal_mode", "memory")
+        db.pragma("synchronous", "off")
+        db.pragma("temp_store", "memory")
+        if self.reader.embedder:
+            _load(db, vec_path())
+        return db
 
     @contextmanager
     def _written(self) -> Iterator[apsw.Connection]:
         """The database, to be written to; nobody believes it before that is done."""
-        if self._kept:
+        if self.path:
             with open(self._seal, "r+b") as seal:  # also after a power cut
                 seal.truncate()
                 disk.sync_file(seal.fileno())
         yield self.lookup.db
-        if self._kept:
+        if self.path:
             self._close_seal()
 
     def _close_seal(self) -> None:
@@ -142,30 +174,11 @@ class Index:
         if not (stale or gone or missing != before) and (missing or not state):
             return Synced(missing=len(missing))
         with self._written() as db, db:
-            added, changed = self._take(db, stale, known, gone, progress)
+            writer = IndexWriter(db, self.files, self.reader)
+            writer.drop(gone)
+            added, changed = writer.take(stale, known, progress)
             _remember(db, state, missing)
         return Synced(added, changed, len(gone), len(missing))
-
-    def _take(
-        self,
-        db: apsw.Connection,
-        stale: Sequence[str],
-        known: Mapping[str, int],
-        gone: Iterable[str],
-        progress: Progress,
-    ) -> tuple[int, int]:
-        """Write what the files say now, some at a time; how many are new, and how many changed."""
-        writer = IndexWriter(db, self.files, self.reader)
-        added = changed = 0
-        with db:
-            writer.drop(gone)
-        for start in range(0, len(stale), _BATCH):
-            with db:
-                new, other = writer.take(stale[start : start + _BATCH], known)
-            added, changed = added + new, changed + other
-            if progress:
-                progress(min(start + _BATCH, len(stale)), len(stale))
-        return added, changed
 
     def take_closely(self, vectors: Mapping[bytes, bytes]) -> None:
         """Put the vectors of passages that were read closely in the place of the quick ones."""
@@ -175,7 +188,7 @@ class Index:
     def _rebuild(self, seen: Mapping[str, int], progress: Progress) -> None:
         """Write everything into a new file and put it in the old one's place."""
         self.close()
-        if not self._kept:
+        if not self.path:
             self._lookup = Lookup(self._fill(":memory:", seen, progress))
             return
         new = self.path + "-new"
@@ -197,8 +210,11 @@ class Index:
 
     def _fill(self, path: str, seen: Mapping[str, int], progress: Progress) -> apsw.Connection:
         db = self._open(path)
-        tables.create(db)
-        self._take(db, sorted(seen), {}, (), progress)
+        db.reserve_bytes("main", 8)  # for the checksum of each page
+        db.execute(_TABLES)
+        for table in ("terms", "letters"):  # so that a leaf and its checksum fit one page
+            db.execute(f"INSERT INTO {table}({table}, rank) VALUES('pgsz', 4040)")
+        IndexWriter(db, self.files, self.reader).take(sorted(seen), {}, progress)
         _remember(db, _summed(seen), set())
         return db
 
@@ -222,3 +238,28 @@ def _summed(seen: Mapping[str, int]) -> str:
 def _unlink(path: str) -> None:
     with suppress(FileNotFoundError):
         os.unlink(path)
+
+
+def vec_path() -> str:
+    """Where sqlite-vec's library lies; importing the package would load numpy."""
+    for folder in sys.path:
+        path = os.path.join(folder, "sqlite_vec", "vec0")
+        if os.path.isabs(folder) and os.path.isdir(os.path.dirname(path)):
+            return path
+    raise EmbedderUnavailable("the package sqlite-vec is not installed")
+
+
+def _load(db: apsw.Connection, extension: str) -> None:
+    db.config(apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1)
+    try:
+        db.load_extension(extension)
+    finally:
+        db.config(apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0)
+
+
+def _checking() -> str:
+    """The file layer that checks each page's checksum when it is read; apsw brings it along."""
+    if "cksmvfs" not in apsw.vfs_names():
+        folder = os.path.join(os.path.dirname(apsw.__file__), "sqlite_extra_binaries")
+        _load(apsw.Connection(":memory:"), os.path.join(folder, "cksumvfs"))
+    return "cksmvfs"

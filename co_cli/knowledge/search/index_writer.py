@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import apsw
@@ -14,6 +14,9 @@ from co_cli.knowledge.search import words
 from co_cli.knowledge.search.files import NoteFiles
 from co_cli.knowledge.search.passages import digest, passages, reading
 from co_cli.knowledge.search.vectors import Reader
+
+_BATCH = 1000
+Progress = Callable[[int, int], None] | None
 
 
 class IndexWriter:
@@ -27,31 +30,38 @@ class IndexWriter:
     def drop(self, names: Iterable[str]) -> None:
         """Remove the rows of these files."""
         for name in names:
-            row = self.db.execute("SELECT id, passages FROM file WHERE name=?", (name,)).get
-            if row is None:
+            query = "SELECT id, id + passages - 1 FROM file WHERE name=?"
+            rows = self.db.execute(query, (name,)).get
+            if rows is None:
                 continue
-            rows = [(at,) for at in range(row[0], row[0] + row[1])]
-            if self._reader.embedder and not self._reader.kept:
-                for one in rows:
-                    vectors = self.db.execute("SELECT hash, v FROM vector WHERE id=?", one)
-                    self._freed.update(vectors)
+            query = "SELECT hash, v FROM vector WHERE id BETWEEN ? AND ?"
+            self._freed.update(self.db.execute(query, rows) if not self._reader.kept else ())
             for table in ("terms", "letters", "vector", "bits"):
-                self.db.executemany(f"DELETE FROM {table} WHERE rowid=?", rows)
-            self.db.execute("DELETE FROM file WHERE id=?", (row[0],))
+                self.db.execute(f"DELETE FROM {table} WHERE rowid BETWEEN ? AND ?", rows)
+            self.db.execute("DELETE FROM file WHERE id=?", rows[:1])
 
-    def take(self, names: Iterable[str], known: Mapping[str, int]) -> tuple[int, int]:
-        """Write the rows of these files; one that says what it said keeps its rows.
+    def take(
+        self, names: Sequence[str], known: Mapping[str, int], progress: Progress
+    ) -> tuple[int, int]:
+        """Write the rows of these files, some at a time; how many are new, and how many changed.
 
-        How many are new, and how many changed.
+        One that says what it said keeps its rows.
         """
-        read = {name: self._files.page(name) for name in names}  # None: gone since it was listed
-        there = [(name, page) for name, page in read.items() if page]
-        same = {name for name, page in there if name in known and self._is_same(name, page)}
-        self.drop(read.keys() & known.keys() - same)
-        fresh = [(name, page) for name, page in there if name not in same]
-        self._insert(fresh)
-        changed = sum(name in known for name, _ in fresh)
-        return len(fresh) - changed, changed
+        added = changed = 0
+        for start in range(0, len(names), _BATCH):
+            some = names[start : start + _BATCH]
+            read = {name: self._files.page(name) for name in some}  # None: gone since it was listed
+            there = [(name, page) for name, page in read.items() if page]
+            with self.db:
+                same = {name for name, page in there if name in known and self._is_same(name, page)}
+                self.drop(read.keys() & known.keys() - same)
+                fresh = [(name, page) for name, page in there if name not in same]
+                self._insert(fresh)
+            again = sum(name in known for name, _ in fresh)
+            added, changed = added + len(fresh) - again, changed + again
+            if progress:
+                progress(start + len(some), len(names))
+        return added, changed
 
     def _is_same(self, name: str, page: Page) -> bool:
         """Whether a file holds what its rows were made of; if so, they get its signature."""

@@ -22,7 +22,7 @@ _NEEDLE = 16  # of a longer text, triples side by side tell enough
 _ROW = "id, name, sign, number, created, expires, tags"
 _NEAREST = 120
 _ASKED = 200  # letters, and threes of them, of a question that are looked for
-TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2", "tokenchars", "_./#+:@-'")
+_TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2", "tokenchars", "_./#+:@-'")
 
 
 class Row(NamedTuple):
@@ -42,11 +42,11 @@ class Lookup:
 
     def __init__(self, db: apsw.Connection) -> None:
         self.db = db
-        self._stem: apsw.FTS5Tokenizer | None = None
+        self._stem = db.fts5_tokenizer(_TOKENIZER[0], list(_TOKENIZER[1:]))
 
     def close(self) -> None:
         """Let go of the database."""
-        self._stem = None
+        del self._stem
         self.db.close()
 
     def _get(self, query: str, *values: object) -> Any:
@@ -139,8 +139,6 @@ class Lookup:
 
     def stems(self, analysed: str) -> list[str]:
         """Terms as the index keeps them."""
-        if self._stem is None:
-            self._stem = self.db.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1:]))
         found: Any = self._stem(
             analysed.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None,
             include_offsets=False, include_colocated=False,
@@ -190,16 +188,15 @@ class Lookup:
         found: dict[int, float] = {}
         whole = 0.0
         for letters in sorted(asked)[:_ASKED]:
-            rows = self.holding(letters) if len(letters) == 3 else self._starting(letters)
+            if len(letters) == 3:
+                rows = self.holding(letters)
+            else:  # it starts a term wherever it stands
+                rows = self._column("SELECT rowid FROM terms WHERE terms MATCH ?", f'"{letters}"*')
             weight = math.log((total + 1) / (len(rows) + 0.5))
             whole += max(weight, 0.0)
             for row in rows if 3 * len(rows) <= total + 6 else ():
                 found[row] = found.get(row, 0.0) + weight
         return {row: share / whole for row, share in found.items()} if whole else {}
-
-    def _starting(self, letter: str) -> list[int]:
-        """The passages with this letter of a script without spaces: each starts a term there."""
-        return self._column("SELECT rowid FROM terms WHERE terms MATCH ?", f'"{letter}"*')
 
     # The meaning
 

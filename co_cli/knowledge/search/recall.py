@@ -7,7 +7,7 @@ memory, and at last every file is read. Recall never fails, and says when it is 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
@@ -30,14 +30,13 @@ from co_cli.knowledge.search.hits import (
     Recall,
     Synced,
 )
-from co_cli.knowledge.search.index import Index, Progress
-from co_cli.knowledge.search.index_writer import digest_of
+from co_cli.knowledge.search.index import Index, vec_path
+from co_cli.knowledge.search.index_writer import Progress, digest_of
 from co_cli.knowledge.search.lookup import Lookup
 from co_cli.knowledge.search.passages import passages, reading
 from co_cli.knowledge.search.query import Query
 from co_cli.knowledge.search.ranking import Ranking
 from co_cli.knowledge.search.scan import scan
-from co_cli.knowledge.search.tables import vec_path
 from co_cli.knowledge.search.vectors import Reader, Vectors
 from co_cli.knowledge.store import disk
 
@@ -76,9 +75,8 @@ class Search:
                 self._unwatched = f"the folder cannot be watched: {error.strerror}"
         self._vectors = f"{self.index_path}-vectors" if self.root else ""
         self._reader = Reader(self._embedder(), self._vectors)
-        self._index = Index(self.index_path, self.files, self._reader) if self.root else None
-        # Where the folder takes no file.
-        self._spare = Index("", self.files, self._reader, kept=False)
+        self._index = Index(self.index_path, self.files, self._reader)
+        self._spare = Index("", self.files, self._reader)  # where the folder takes no file
 
     def _embedder(self) -> Embedder | None:
         if self.how.backend in ("fts5", "grep"):
@@ -92,9 +90,10 @@ class Search:
 
     def close(self) -> None:
         """Let go of the index and the watcher."""
-        for one in (self._index, self._spare, self._watcher):
-            if one is not None:
-                one.close()
+        self._index.close()
+        self._spare.close()
+        if self._watcher:
+            self._watcher.close()
 
     # The index
 
@@ -105,15 +104,19 @@ class Search:
     def _use(
         self, act: Callable[[Index, Synced], _T], *, anew: bool = False, progress: Progress = None
     ) -> tuple[_T | None, Synced]:
-        """Do something with an index that is up to date; None when there can be none."""
+        """Do something with an index that is up to date; None when there can be none.
+
+        When that fails it is tried with a new one in its place, then with one in memory.
+        """
         if self.how.backend == "grep":
             return None, Synced()
         trouble: Exception | None = None
-        for index, again in self._attempts():
+        attempts = ((self._index, False), (self._index, True), (self._spare, False))
+        for index, again in attempts:
             try:
                 with index.held():
                     seen, only = self._changes(index, anew or again)
-                    if index is self._spare and len(seen) > _MEMORY_NOTES and only is None:
+                    if not index.path and len(seen) > _MEMORY_NOTES and only is None:
                         break
                     synced = index.sync(seen, only, anew=anew or again, progress=progress)
                     found = act(index, synced)
@@ -158,13 +161,6 @@ class Search:
         if self._watcher:
             self._watcher.reset()
 
-    def _attempts(self) -> Iterator[tuple[Index, bool]]:
-        """The index, then a new one in its place, then one in memory; whether it is built anew."""
-        if self._index:
-            yield self._index, False
-            yield self._index, True
-        yield self._spare, False
-
     def _degraded(self, index: Index, trouble: Exception | None) -> list[Degraded]:
         lacking = self._reader.trouble or self._lacking
         self._reader.trouble = ""
@@ -181,7 +177,7 @@ class Search:
             return IndexReport("unused", "not used: search_backend is grep")
         seen = self.files.signatures()
         index = self._index
-        if index is None or not os.path.lexists(index.path):
+        if not os.path.lexists(index.path):
             return IndexReport("missing", "not built yet")
         try:
             with index.held():
