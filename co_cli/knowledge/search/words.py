@@ -18,7 +18,6 @@ _DENSE = (
     "\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
 _SPEAKER = r"([A-Z][\w.-]*(?: [A-Z][\w.-]*)?):\s"
-_LIMIT, _LONGEST = 200_000, 64
 MONTHS = (
     "january february march april may june july august september october november december"
 ).split()
@@ -52,31 +51,22 @@ production prod|application app|kubernetes k8s|javascript js|typescript ts|pytho
 _BASE = {word: kin[0] for kin in map(str.split, _KIN.split("|")) for word in kin[1:]}
 
 
-class _Terms(dict[str, str]):
-    """What stands between two spaces to the terms it is found by; worked out once each."""
-
-    def __missing__(self, piece: str) -> str:
-        written = [piece] if piece.isascii() and piece.isalpha() else WORD.findall(piece)
-        found = " ".join(term for word in written for term in dict.fromkeys(_terms(word)))
-        if len(self) >= _LIMIT:
-            self.clear()
-        if len(piece) <= _LONGEST:
-            self[piece] = found
-        return found
-
-
-_known = _Terms()
-
-
 @lru_cache(16_384)
 def analysed(text: str) -> str:
     """The terms of a text in its order, with spaces between."""
-    return " ".join(map(_known.__getitem__, text.split()))
+    return " ".join(map(_found_by, text.split()))
 
 
 def terms(word: str) -> list[str]:
     """The terms of one written word; none for a stop word."""
-    return _known[word].split()
+    return _found_by(word).split()
+
+
+@lru_cache(100_000)
+def _found_by(piece: str) -> str:
+    """The terms of what stands between two spaces."""
+    written = [piece] if piece.isascii() and piece.isalpha() else WORD.findall(piece)
+    return " ".join(term for word in written for term in dict.fromkeys(_terms(word)))
 
 
 def whole_and_parts(word: str) -> tuple[list[str], list[str]]:
@@ -146,14 +136,11 @@ def _terms(word: str) -> Iterator[str]:
 
 def _pairs(word: str) -> Iterator[str]:
     """Letters by twos, the last one alone too, so that one letter is found as a beginning."""
-    end = 0
-    for run in re.finditer(_DENSE, word):
-        before = re.findall(_PARTS, word[end : run.start()])
-        yield from (term for part in before for term in _terms(part))
-        letters = run.group()
-        yield from (letters[at : at + 2] for at in range(len(letters)))
-        end = run.end()
-    yield from (term for part in re.findall(_PARTS, word[end:]) for term in _terms(part))
+    for number, run in enumerate(re.split(f"({_DENSE})", word)):
+        if number % 2:  # what the pattern found
+            yield from (run[at : at + 2] for at in range(len(run)))
+        else:
+            yield from (term for part in re.findall(_PARTS, run) for term in _terms(part))
 
 
 def dated(created: str) -> str:
