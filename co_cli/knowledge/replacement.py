@@ -125,14 +125,11 @@ def _told_at(note: Note) -> tuple[str, int]:
 def may_replace(olds: Sequence[str], new: str) -> list[bool]:
     """Whether a new text speaks of what each old one does, and says something else of it."""
     near = {old: cosine for old in olds if (cosine := _worth_judging(old, new))}
-    judged = dict(zip(near, built_in().replaces([*near], new), strict=True)) if near else {}
+    judged = built_in().replaces([*near], new) if near else []
     hint = _hint(new)
     told = {
-        old: _JUDGED * judged[old]
-        + _NEAR * cosine
-        + hint
-        + _RIVAL * (hint > 0 and _rivals(old, new))
-        for old, cosine in near.items()
+        old: _JUDGED * score + _NEAR * cosine + hint + _RIVAL * (hint > 0 and _rivals(old, new))
+        for (old, cosine), score in zip(near.items(), judged, strict=True)
     }
     return [told.get(old, 0.0) >= _ENOUGH for old in olds]
 

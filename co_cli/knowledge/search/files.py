@@ -47,8 +47,7 @@ class NoteFiles:
         memories, articles = map(self._store.files, FOLDERS)
         if not all(map(str.isascii, memories)):
             memories = {self._name(MEMORIES, name): told for name, told in memories.items()}
-        found = {self._name(ARTICLES, name): told for name, told in articles.items()}
-        return {**memories, **found} if found else dict(memories)
+        return {**memories, **{self._name(ARTICLES, name): told for name, told in articles.items()}}
 
     def signatures_of(self, paths: Iterable[str]) -> tuple[dict[str, int], list[str]]:
         """The signatures of these files, and the names of all of them that could be notes."""

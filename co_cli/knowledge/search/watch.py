@@ -11,6 +11,7 @@ import errno
 import os
 import struct
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from time import monotonic
 
 RESCAN = 30.0  # seconds
@@ -52,7 +53,10 @@ class Watcher:
         """The files touched since the last call, or None when all must be looked at."""
         names, whole = self._drain()
         whole |= self.clock() >= self._next
-        there = {folder: inode for folder in self.folders if (inode := _inode(folder))}
+        there = {}
+        for folder in self.folders:
+            with suppress(OSError):
+                there[folder] = os.lstat(folder).st_ino
         if there != dict(self._watched.values()):
             whole = True
             self._watched = {}
@@ -84,10 +88,3 @@ class Watcher:
                     self._watched.pop(number, None)
                 elif number in self._watched:
                     names.add(os.path.join(self._watched[number][0], name))
-
-
-def _inode(folder: str) -> int:
-    try:
-        return os.lstat(folder).st_ino
-    except OSError:
-        return 0
