@@ -110,7 +110,7 @@ class Chat:
             self.say("No model is connected, so I can only remember and recall; see /model.", "dim")
         if self.resumed:
             self.say(f"Continuing after: {''.join(self.resumed.said[-1:])[:100]}", "dim")
-        elif not any(map(_count, self.deps.shelf().books())):
+        elif not any(map(_count, self.deps.shelf())):
             self.say('Tell me something worth keeping, for example "We deploy on Tuesdays".', "dim")
 
     # The line editor
@@ -156,7 +156,7 @@ class Chat:
                 self.warming.join()
             with suppress(Exception):  # the next prompt, or `reindex`, tries again
                 os.setpriority(os.PRIO_PROCESS, get_native_id(), 10)
-                for book in self.deps.shelf().books():
+                for book in self.deps.shelf():
                     with Notebook(book.root, scope=book.scope, how=book.how) as own:
                         own.search.read_closely()
 
@@ -248,7 +248,7 @@ class Chat:
     def receipt(self) -> str:
         """What this session starts with, in one line."""
         shelf = self.deps.shelf()
-        books = shelf.books() if self.deps.usable() else (shelf.user,)
+        books = shelf if self.deps.usable() else (shelf.user,)
         memories = plural(sum(map(_count, books)), "memory")
         return "; ".join([self.prompt.line(), memories, str(self.choice)])
 

@@ -83,7 +83,7 @@ _restore = _verb(Notebook.restore, "Memory {ref} is back: {text}")
 
 def _memories(shelf: Shelf, argument: str) -> str:
     told = []
-    for book in shelf.books():
+    for book in shelf:
         notes = [note for note in book.notes() if not argument or argument in note.tags]
         if notes:
             where = "This project" if book.scope == "project" else "Everywhere"
@@ -236,7 +236,7 @@ class SlashCompleter(Completer):
                     yield Completion(word, -len(text), display_meta=command.help)
         elif text.startswith("/") and name in COMMANDS and COMMANDS[name].takes == "id":
             with suppress(CoError):
-                for book in self.shelf().books():
+                for book in self.shelf():
                     archived = name == "restore"
                     for note in [n for _, n in book.archived()] if archived else book.notes():
                         ref, meta = book.ref(note), escape(note.summary, keep="")

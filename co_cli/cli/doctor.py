@@ -21,7 +21,7 @@ from co_cli.results import plural
 def doctor_command(as_json: bool) -> None:
     """List every file that cannot be read, with the line and the reason. Changes nothing."""
     workspace = open_here(lenient=True)
-    books = workspace.shelf.books()
+    books = workspace.shelf
     problems = [problem for book in books for problem in doctor.diagnose(book)]
     own = os.path.join(paths.user_knowledge(), "context.md")
     problems += read_context(own, os.path.join(workspace.project, paths.CONTEXT)).skipped

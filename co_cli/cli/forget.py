@@ -64,7 +64,7 @@ def forget_command(
 
 def _described(shelf: Shelf, text: str, in_user: bool, yes: bool) -> tuple[Notebook, Ref]:
     """The one memory that goes by this name or holds all these words."""
-    books = [shelf.user] if in_user else shelf.books()
+    books = [shelf.user] if in_user else shelf
     found = [(book, note) for book in books for note in named(text, book.notes())]
     found = found or [(book, note) for book in books for note in book.notes() if holds(note, text)]
     if not found:

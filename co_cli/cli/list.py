@@ -19,7 +19,7 @@ def list_command(tag: str = "", in_user: bool = False, as_json: bool = False) ->
     """List memories, this project's first, then your own."""
     workspace = open_here()
     shelf = workspace.shelf
-    every = {book: book.look() for book in ((shelf.user,) if in_user else shelf.books())}
+    every = {book: book.look() for book in ((shelf.user,) if in_user else shelf)}
     found = [
         (book, note)
         for book, look in every.items()

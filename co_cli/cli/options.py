@@ -32,7 +32,7 @@ def open_here(*, lenient: bool = False) -> Workspace:
     workspace = Workspace(lenient=lenient)
     warn(*workspace.settings.warnings)
     if context := click.get_current_context(silent=True):  # there is none while a name is completed
-        context.call_on_close(lambda: warn(*aside_text(*workspace.shelf.books())))
+        context.call_on_close(lambda: warn(*aside_text(*workspace.shelf)))
     return workspace
 
 
@@ -51,7 +51,7 @@ def complete_ref(
     """References that start like this, with what the notes say; `restore` takes archived ones."""
     found, archived = [], ctx.command.name == "restore"
     with suppress(CoError):
-        for book in open_here().shelf.books():
+        for book in open_here().shelf:
             notes = [n for _, n in book.archived()] if archived else book.notes()
             found += [(book.ref(note), note.summary) for note in notes]
     return [  # click has loaded this module to ask us

@@ -18,7 +18,7 @@ def reindex_command(as_json: bool) -> None:
     confirms that notes which disappeared are gone.
     """
     done, rebuilt = [], True
-    for book in open_here().shelf.books():
+    for book in open_here().shelf:
         if not book.store.exists():
             continue
         with progress(f"Indexing {book.scope}") as step:

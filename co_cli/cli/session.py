@@ -89,7 +89,7 @@ def _left_out(workspace: Workspace, prompt: prompts.SystemPrompt) -> Iterator[st
         if file.bytes_cut:
             yield f"WARNING: {file.bytes_cut:,} bytes of {file.relpath} were left out. Shorten it."
     shelf = workspace.shelf
-    for book in (shelf.user,) if workspace.trust.foreign else shelf.books():
+    for book in (shelf.user,) if workspace.trust.foreign else shelf:
         if len(book.store.names("memories")) > _MOST_READ:
             continue
         for problem in book.problems:

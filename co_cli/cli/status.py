@@ -30,7 +30,7 @@ def status_command(tools: bool, as_json: bool) -> None:
     workspace = open_here()
     project, status = workspace.project, workspace.trust
     prompt = prompts.build("", None, project=project, usable=status.usable, trusted=status.present)
-    books = [_book_json(book) for book in workspace.shelf.books()]
+    books = [_book_json(book) for book in workspace.shelf]
     if as_json:
         files = [file._asdict() for file in prompt.files]
         context = {"context": prompt.receipt.as_json(), "instructions": files}

@@ -117,7 +117,7 @@ def read_context(
     ):
         try:
             if path is not None:
-                raw = disk.read_bytes(os.fspath(path)) if data is None else data
+                raw = disk.read_signed(os.fspath(path))[0] if data is None else data
                 body = _body(raw)
                 over = _size(body) > budget
                 file = ContextFile(title, path, len(raw), _size(body), 0, budget, over)

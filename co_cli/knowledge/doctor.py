@@ -13,8 +13,6 @@ from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.store import JOURNAL, Entry, disk
 
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-
 
 def diagnose(book: Notebook) -> list[Problem]:
     """Every problem, each with the file, the line where one is to blame, and the reason."""
@@ -37,7 +35,7 @@ def _odd(book: Notebook, notes: list[Note]) -> Iterator[Problem]:
         if line := has_conflict(note.raw.decode()):
             yield Problem(note.path, "holds an unresolved merge conflict", line)
         expires = note.meta.get("expires")
-        if expires and not _DATE.match(str(expires)):
+        if expires and not re.match(r"\d{4}-\d{2}-\d{2}", str(expires)):
             yield Problem(note.path, f"`expires` is not a date: {expires}")
 
 

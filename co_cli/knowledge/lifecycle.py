@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 
 from co_cli.errors import RefusedText
-from co_cli.knowledge.format.note import Note, Part, sections, timestamp
+from co_cli.knowledge.format.note import Note, Part, sections
 from co_cli.knowledge.policy import Policy
 from co_cli.knowledge.replacement import replaced
 from co_cli.knowledge.search.hits import Around
@@ -18,11 +18,7 @@ from co_cli.knowledge.similarity import key, longest_word
 SIGNALS = ("preference", "correction", "decision", "context", "pattern")
 DECAY_TAGS = ["_consolidated", "_auto_decay"]
 MAX_SUMMARY = 4 * 1024 * 1024
-WINDOW_LIMIT = 10
 _ALIKE = Policy().threshold  # texts as alike as this collide by their words, or not at all
-_HEADING_LIKE = re.compile(r"^## Memory (?=\d)", re.MULTILINE)
-_COUNT = re.compile(r"^\d+(?= older memor)")
-_SPAN = re.compile(r"(\d{1,5})([dwmy])\Z")
 
 
 def judge(
@@ -65,11 +61,6 @@ def _may_reach(old: str, new: str, threshold: float) -> bool:
         return False
     shared = sum(min(old.count(char), new.count(char)) for char in set(new))
     return 200 * shared >= threshold * (len(old) + len(new))
-
-
-def window(policy: Policy, now: datetime) -> str:
-    """Since when a note counts as recent."""
-    return timestamp(now - timedelta(days=min(policy.window_days, 36500)))[:19]
 
 
 def union(old: Iterable[str], new: Iterable[str]) -> list[str]:
@@ -125,7 +116,7 @@ def inherited(notes: Iterable[Note]) -> dict[str, Any]:
 def with_tags(note: Note) -> str:
     """What a summary says of a note below its heading; lines like such a heading are escaped."""
     tags = f"Tags: {', '.join(note.tags)}\n\n" if note.tags else ""
-    words = _HEADING_LIKE.sub(r"\\\g<0>", note.body.replace("\r\n", "\n"))
+    words = re.sub(r"(?m)^## Memory (?=\d)", r"\\\g<0>", note.body.replace("\r\n", "\n"))
     return f"{tags}{words}".strip()
 
 
@@ -149,7 +140,7 @@ def without_parts(note: Note, gone: Sequence[Part]) -> str:
     """A consolidated note's text without these parts."""
     left = [part.text for part in sections(note) if part not in gone]
     first = note.body.replace("\r\n", "\n").split("\n\n## Memory ", 1)[0]
-    return "\n\n".join([_COUNT.sub(str(len(left)), first, count=1), *left])
+    return "\n\n".join([re.sub(r"^\d+(?= older memor)", str(len(left)), first), *left])
 
 
 def joined(texts: Iterable[str]) -> str:
@@ -162,7 +153,7 @@ def joined(texts: Iterable[str]) -> str:
 
 def parse_expiry(text: str, today: date) -> str:
     """A date such as 2026-12-31, or a span such as 30d, 2w, 6m, 1y from today, as an ISO date."""
-    if match := _SPAN.match(text.strip().lower()):
+    if match := re.fullmatch(r"(\d{1,5})([dwmy])", text.strip().lower()):
         days = int(match.group(1)) * {"d": 1, "w": 7, "m": 30, "y": 365}[match.group(2)]
         if days <= 36500:
             return (today + timedelta(days=days)).isoformat()

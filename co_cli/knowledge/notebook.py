@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from co_cli.errors import CoError, MovedOn, NotFound
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _USUAL, _EVERY = How(), Filters()
 _FEW = 200  # notes that a save reads rather than ask the index
+_RECENT = 10  # notes of the last days that it compares a text with then
 _TRIES = 5
 _Progress = Callable[[int, int], None] | None
 _T = TypeVar("_T")
@@ -198,12 +199,8 @@ class Notebook:
         if self.store.signature("context.md"):
             return False
         at, edit = timestamp(self.clock()), Edit("context.md", None, context)
-
-        def init() -> Change:
-            return Change("init", "cli", at, self.store.tail().settled, (edit,))
-
-        with suppress(MovedOn):
-            return bool(self._agree(init, self.store.commit))
+        with suppress(MovedOn), self.store.locked():
+            return bool(self.store.commit(Change("init", "cli", at, self.store.tail().n, (edit,))))
         return False
 
     def remember(  # noqa: PLR0913 - an option is a keyword
@@ -270,11 +267,10 @@ class Notebook:
 
     def around(self, text: str) -> tuple[Look, Around]:
         """The notes a new text is compared with: all if they are few, else what the index finds."""
-        from co_cli.knowledge.lifecycle import WINDOW_LIMIT, window
-
         if self.is_large:
             tail, _ = self.store.settle()
-            around = self.search.around(text, window(self.policy, self.clock()), WINDOW_LIMIT)
+            recent = self.clock() - timedelta(days=min(self.policy.window_days, 36500))
+            around = self.search.around(text, timestamp(recent)[:19], _RECENT)
             if around is not None:
                 return Look([], [], tail, around.highest, around.highest), around
         look = self.look()

@@ -51,7 +51,7 @@ class Copies:
     @property
     def names(self) -> set[str]:
         """What these files are called."""
-        return {version.name for version in self.files}
+        return {os.path.basename(version.path) for version in self.files}
 
     @property
     def texts(self) -> set[str]:
@@ -71,7 +71,9 @@ def find_copies(book: Notebook, ref: Ref, *, earlier: bool = False) -> Copies:
         before = _made_of(entries, named, known)
         copies.text, copies.own = note.summary, [named, *(before if earlier else [])]
         copies.earlier = [one.latest for one in before if one.latest and not earlier]
-        copies.marks = {mark for one in copies.own for mark in one.marks(book.memories)}
+        # What a conversation calls it: where its file is, or its uid if it had one then.
+        copies.marks = {os.path.join(book.memories, name) for name in copies.names}
+        copies.marks |= {note.mark for one in copies.own for note in one.notes}
     _find_parts(copies, known)
     lines = {(entry.n, file["path"]) for entry in entries for file in entry.files}
     copies.lines = {line for line in lines if _speaks_of(line, copies, known)}
@@ -118,7 +120,7 @@ def _made_of(entries: list[Entry], named: Lineage, known: list[Lineage]) -> list
 
 def _touched(entry: Entry, one: Lineage, *, removed: bool) -> bool:
     """Whether a change wrote a note, or removed it."""
-    files = [file["path"] for file in entry.files if (file["after"] is None) == removed]
+    files = (file["path"] for file in entry.files if (file["after"] is None) == removed)
     return any(one.has(entry.n, path) for path in files)
 
 
@@ -161,8 +163,9 @@ def purge(book: Notebook, copies: Copies, *, first: Callable[[], None] = lambda:
         if find_copies(book, copies.ref, earlier=copies.taken) != copies:
             raise MovedOn("the notebook changed meanwhile", hint="Nothing was purged; try again.")
         at, path = timestamp(book.clock()), f"memories/{copies.number:03d}-{PURGED}.md"
-        change = Change("purge", "cli", at, store.tail().n, (), high=copies.number)
-        store.begin(change, [{"path": path, "before": PURGED, "after": PURGED}])
+        about = ({"path": path, "before": PURGED, "after": PURGED},)
+        change = Change("purge", "cli", at, store.tail().n, (), high=copies.number, about=about)
+        store.begin(change)
         _carry_out(book, copies, first)
         if book.origins is not None:
             book.origins.forget_gone()

@@ -23,13 +23,9 @@ class Shelf(NamedTuple):
     project: Notebook
     user: Notebook
 
-    def books(self) -> tuple[Notebook, Notebook]:
-        """Both, the project's first."""
-        return self
-
     def close(self) -> None:
         """Let go of both indexes."""
-        for book in self.books():
+        for book in self:
             book.close()
 
     def place(self, ref: str, *, in_user: bool = False) -> tuple[Notebook, str]:
@@ -62,7 +58,7 @@ class Shelf(NamedTuple):
         """
         found: list[tuple[Notebook, Hit]] = []
         recalls: list[Recall[Hit]] = []
-        for book in self.books():
+        for book in self:
             if scope in ("", book.scope):
                 ask = partial(book.recall, query, filters=filters, marked=marked)
                 recalled = ask(limit)

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from co_cli.errors import CoError
 from co_cli.knowledge.format.note import Note, parse
 from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.pages import MEMORIES
 
 NOW = sys.maxsize  # the change that has not happened yet to a file that is there
 
@@ -28,14 +29,10 @@ class Version(NamedTuple):
     """A file's bytes until change `n`; `note` is None when they cannot be read as one."""
 
     n: int
-    path: str
+    file: str  # what the journal calls it
+    path: str  # where these bytes are
     raw: bytes
     note: Note | None
-
-    @property
-    def name(self) -> str:
-        """The file's name."""
-        return os.path.basename(self.path)
 
     @property
     def identity(self) -> tuple[str, int] | None:
@@ -48,7 +45,7 @@ class Lineage:
     """One note's versions, oldest first, and where the journal speaks of it."""
 
     versions: list[Version]
-    spans: list[tuple[str, int, int]]  # a file name, after which change, up to which
+    spans: list[tuple[str, int, int]]  # a file, after which change, up to which
 
     @property
     def notes(self) -> list[Note]:
@@ -67,55 +64,44 @@ class Lineage:
 
     def has(self, n: int, path: str) -> bool:
         """Whether change `n` means this note by this path."""
-        folder, _, name = path.rpartition("/")
-        return folder == "memories" and any(
-            name == own and after < n <= until for own, after, until in self.spans
-        )
-
-    def marks(self, memories: str) -> set[str]:
-        """What the record of a conversation calls it, whether it had a uid then or not."""
-        paths = {os.path.join(memories, version.name) for version in self.versions}
-        return paths | {note.mark for note in self.notes if note.meta.get("uid")}
+        return any(path == file and after < n <= until for file, after, until in self.spans)
 
 
 def lineages(book: Notebook) -> list[Lineage]:
     """Every note of which there are bytes."""
-    by_name: dict[str, list[Version]] = defaultdict(list)
-    for n, path, raw in book.store.kept():
-        note = None
+    there = [(NOW, note.path, note.raw) for note in book.notes()]
+    by_file: dict[str, list[Version]] = defaultdict(list)
+    for n, path, raw in (*book.store.kept(), *there):
+        file, note = f"{MEMORIES}/{os.path.basename(path)}", None
         with suppress(CoError):
             note = parse(path, raw)
-        by_name[os.path.basename(path)].append(Version(n, path, raw, note))
-    for note in book.notes():
-        by_name[note.name].append(Version(NOW, note.path, note.raw, note))
+        by_file[file].append(Version(n, file, path, raw, note))
     mentions = defaultdict(list)
     for entry in book.store.entries():
-        for file in entry.files if entry.state == "done" else ():
-            folder, _, name = file["path"].rpartition("/")
-            if folder == "memories":
-                mentions[name].append((entry.n, file["after"]))
-    found = [one for name in by_name for one in _split(name, by_name[name], mentions)]
-    return _joined(found, mentions)
+        for change in entry.files if entry.state == "done" else ():
+            mentions[change["path"]].append((entry.n, change["after"]))
+    return _joined([one for known in by_file.values() for one in _split(known, mentions)], mentions)
 
 
-def _split(name: str, versions: list[Version], mentions: _Mentions) -> Iterator[Lineage]:
-    """The notes that had this file name in turn: Co removed one before the next one came."""
-    removed = {n for n, after in mentions[name] if after is None}
-    start, since, known = 0, 0, versions[0].identity
+def _split(versions: list[Version], mentions: _Mentions) -> Iterator[Lineage]:
+    """The notes that had a file name in turn: Co removed one before the next one came."""
+    file, known = versions[0].file, versions[0].identity
+    removed = {n for n, after in mentions[file] if after is None}
+    start = since = 0
     for at, version in enumerate(versions):
         if version.identity and known != version.identity and versions[at - 1].n in removed:
-            yield Lineage(versions[start:at], [(name, since, versions[at - 1].n)])
+            yield Lineage(versions[start:at], [(file, since, versions[at - 1].n)])
             start, since = at, versions[at - 1].n
         known = version.identity or known
-    yield Lineage(versions[start:], [(name, since, NOW)])
+    yield Lineage(versions[start:], [(file, since, NOW)])
 
 
 def _joined(found: list[Lineage], mentions: _Mentions) -> list[Lineage]:
     """The same, where a file that somebody renamed by hand is one note under both names."""
     left = list(found)
     for old in found:
-        name, _, until = old.spans[0]
-        if old.is_there or until != NOW or not mentions[name] or mentions[name][-1][1] is None:
+        file, _, until = old.spans[0]
+        if old.is_there or until != NOW or not mentions[file] or mentions[file][-1][1] is None:
             continue  # it is there, or Co removed it: nobody renamed it
         same = [new for new in left if new is not old and _is_renamed(old, new, mentions)]
         if len(same) == 1:
@@ -130,5 +116,5 @@ def _is_renamed(old: Lineage, new: Lineage, mentions: _Mentions) -> bool:
     was, now = old.versions[-1], new.versions[0]
     if was.identity is None or not was.identity[0] or was.identity != now.identity:
         return False
-    firsts = [n for n, _ in mentions[now.name]] or [NOW]
-    return max(n for n, _ in mentions[was.name]) < min(firsts)
+    firsts = [n for n, _ in mentions[now.file]] or [NOW]
+    return max(n for n, _ in mentions[was.file]) < min(firsts)

@@ -198,7 +198,7 @@ async def list_memories(ctx: Context) -> dict[str, Any]:
     """
 
     def listing(shelf: Shelf) -> dict[str, Any]:
-        books = shelf.books() if ctx.deps.usable() else (shelf.user,)
+        books = shelf if ctx.deps.usable() else (shelf.user,)
         read = [(book, ctx.deps.tellable(book, book.notes())) for book in books]
         shown = [(book, notes) for book, notes in read if notes] or read[:1]
         names = ("id", "ref", "created", "tags", "summary")

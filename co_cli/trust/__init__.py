@@ -207,7 +207,7 @@ def _present(project: AnyPath) -> tuple[dict[str, bytes], dict[str, str]]:
     refused: dict[str, str] = {}
     for relpath in FILES:
         try:
-            texts[relpath] = disk.read_bytes(paths.project_file(project, relpath))
+            texts[relpath] = disk.read_signed(paths.project_file(project, relpath))[0]
         except FileNotFoundError:
             continue
         except FormatError as error:

@@ -37,6 +37,7 @@ class Change(NamedTuple):
     undoes: int = 0
     call: str = ""
     over: bool | None = None
+    about: tuple[dict[str, Any], ...] = ()  # files that a purge leaves nothing of
 
 
 class Entry(NamedTuple):
@@ -59,8 +60,8 @@ class Entry(NamedTuple):
         return self.n - (self.state == "intent")
 
 
-def intent(change: Change, tail: Entry, n: int, more: Sequence[dict[str, Any]] = ()) -> Entry:
-    """What the journal says when change `n` begins; `more` are files that it does not edit."""
+def intent(change: Change, tail: Entry, n: int) -> Entry:
+    """What the journal says when change `n` begins."""
     files = [
         {"path": edit.path, "before": digest(edit.before), "after": digest(edit.after)}
         for edit in change.edits
@@ -68,7 +69,7 @@ def intent(change: Change, tail: Entry, n: int, more: Sequence[dict[str, Any]] =
     return Entry(
         n, "intent", max(tail.high, change.high), change.op, change.actor, change.at,
         change.undoes, change.call, tail.over if change.over is None else change.over,
-        [*files, *more],
+        [*files, *change.about],
     )  # fmt: skip
 
 
@@ -174,8 +175,8 @@ class Store(Protocol):
 
     # What only a purge does, while holding the lock
 
-    def begin(self, change: Change, more: Sequence[dict[str, Any]]) -> None:
-        """Write down durably what is about to be done; `more` are files that it is about."""
+    def begin(self, change: Change) -> None:
+        """Write down durably what is about to be done."""
 
     def erase(self, where: str, before: bytes, after: bytes | None) -> None:
         """Put other bytes, or none, in the place of a version, and keep nothing of it.

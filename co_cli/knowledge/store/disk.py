@@ -27,7 +27,7 @@ LOCK_PATIENCE = 30.0
 NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 _OUT_OF_ROOM = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 ABSENT = (FileNotFoundError, NotADirectoryError)
-READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
 
 _TEMP = r"\.co-[0-9a-f]{16}\.tmp"
@@ -66,11 +66,15 @@ def read_signed(path: str, limit: int = MAX_FILE) -> tuple[bytes, Signature]:
     except ABSENT:
         raise FileNotFoundError(path) from None
     except OSError as error:
-        raise _unreadable(error) from error
+        if error.errno in _OUT_OF_ROOM:
+            raise trouble(error) from error
+        if error.errno == errno.ELOOP:
+            raise FormatError("is a symbolic link; Co reads only real files here") from error
+        raise Unreadable(f"cannot be read: {os.strerror(error.errno or 0)}") from error
 
 
 @contextmanager
-def opened(path: str, flags: int = READ_FLAGS) -> Iterator[int]:
+def opened(path: str, flags: int = _READ_FLAGS) -> Iterator[int]:
     """A file or folder open for reading; whether the system closes it gladly does not matter."""
     fd = os.open(path, flags)
     try:
@@ -80,25 +84,12 @@ def opened(path: str, flags: int = READ_FLAGS) -> Iterator[int]:
             os.close(fd)
 
 
-def read_bytes(path: str) -> bytes:
-    """A plain file's bytes, with the care of `read_signed`."""
-    return read_signed(path)[0]
-
-
 def read_if_any(path: str, limit: int = MAX_FILE) -> bytes | None:
     """A plain file's bytes, or None when nothing is there."""
     try:
         return read_signed(path, limit)[0]
     except FileNotFoundError:
         return None
-
-
-def _unreadable(error: OSError) -> FormatError | DiskTrouble:
-    if error.errno in _OUT_OF_ROOM:
-        return trouble(error)
-    if error.errno == errno.ELOOP:
-        return FormatError("is a symbolic link; Co reads only real files here")
-    return Unreadable(f"cannot be read: {os.strerror(error.errno or 0)}")
 
 
 @contextmanager

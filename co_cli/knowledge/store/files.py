@@ -9,10 +9,10 @@ import errno
 import os
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import get_ident
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from co_cli import paths
 from co_cli.errors import CoError
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 _COARSE = 2_100_000_000  # a file system may keep whole seconds only, two at a time
 _FINE = 100_000_000
-_NUMBER = re.compile(r"\d{1,18}")
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
 
@@ -56,7 +55,7 @@ class FolderStore:
 
     def kept_folders(self) -> list[tuple[int, str]]:
         """The archive's folders, oldest first, each with the number that its name begins with."""
-        found = [m for m in map(_NUMBER.match, disk.list_names(self.archive)) if m]
+        found = [m for n in disk.list_names(self.archive) if (m := re.match(r"\d{1,18}", n))]
         return sorted((int(m[0]), os.path.join(self.archive, m.string)) for m in found)
 
     def link_to(self, folder: str) -> str:
@@ -126,8 +125,9 @@ class FolderStore:
         for n, folder in self.kept_folders():
             memories = os.path.join(folder, "memories")
             for name in [] if self.link_to(memories) else sorted(disk.list_names(memories)):
+                path = os.path.join(memories, name)
                 with suppress(CoError, FileNotFoundError):
-                    yield n, os.path.join(memories, name), disk.read_bytes(f"{memories}/{name}")
+                    yield n, path, disk.read_signed(path)[0]
 
     def settle(self) -> tuple[Entry, str]:
         tail = self.tail()
@@ -180,8 +180,8 @@ class FolderStore:
     def commit(self, change: Change) -> int:
         return self._writer.commit(change)
 
-    def begin(self, change: Change, more: Sequence[dict[str, Any]]) -> None:
-        self._writer.begin(change, more)
+    def begin(self, change: Change) -> None:
+        self._writer.begin(change)
 
     def erase(self, where: str, before: bytes, after: bytes | None) -> None:
         self._writer.erase(where, before, after)

@@ -107,8 +107,5 @@ class JournalFile(NamedTuple):
 
     def rewrite(self, entries: list[Entry]) -> None:
         """Replace the whole journal; purge uses it to drop what must not be remembered."""
-        lines = []
-        for entry in entries:
-            begun = entry._replace(state="intent")
-            lines += [begun, entry] if entry != begun else [entry]
+        lines = [line for entry in entries for line in (entry._replace(state="intent"), entry)]
         disk.put(self.path, "".join(map(_line, lines)).encode())

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from threading import RLock
-from typing import Any
 
 from co_cli.errors import MovedOn
 from co_cli.knowledge.store import Change, Entry, disk, intent, is_note, refuse_stale
@@ -105,8 +104,8 @@ class MemoryStore:
             self._entries.append(entry._replace(state="done"))
             return entry.n
 
-    def begin(self, change: Change, more: Sequence[dict[str, Any]]) -> None:
-        self._entries.append(intent(change, self.tail(), self.tail().n + 1, more))
+    def begin(self, change: Change) -> None:
+        self._entries.append(intent(change, self.tail(), self.tail().n + 1))
 
     def erase(self, where: str, before: bytes, after: bytes | None) -> None:
         path = where.removeprefix(f"{self.root}/")

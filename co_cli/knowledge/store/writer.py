@@ -8,13 +8,13 @@ the edits, and writes a done line. A commit cut short is finished or rolled back
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from co_cli.errors import CoError, MovedOn
-from co_cli.knowledge.store import Change, Edit, Entry, State, disk, exchange, intent, refuse_stale
+from co_cli.knowledge.store import Change, Edit, Entry, disk, exchange, intent, refuse_stale
 from co_cli.knowledge.store.files import FolderStore
 from co_cli.knowledge.store.journal import MAX_NUMBER
 
@@ -34,7 +34,7 @@ class Writer:
             entry = self.begin(change)
             try:
                 self._apply(entry.n, change.edits)
-                self._finish(entry, "done")
+                self.store.journal.append(entry._replace(state="done"))
             except BaseException:
                 with suppress(OSError, CoError):
                     if self.store.tail().state == "intent":
@@ -43,24 +43,21 @@ class Writer:
                 raise
             return entry.n
 
-    def begin(self, change: Change, more: Sequence[dict[str, Any]] = ()) -> Entry:
+    def begin(self, change: Change) -> Entry:
         """Write down durably what is about to be done; only while holding the lock.
 
-        `more` are files that a purge is about, and that it leaves nothing of anywhere. The folder
-        for previous bytes is made first, and is new: all in an intent's folder belongs to it.
+        The folder for previous bytes is made first, and is new: all in an intent's folder belongs
+        to it.
         """
-        if more:
+        if change.op == "purge":
             self.sweep(self._archived())
         tail = self.store.tail()
-        entry = intent(change, tail, self._next_number(tail.n), more)
+        entry = intent(change, tail, self._next_number(tail.n))
         if any(edit.before is not None for edit in change.edits):
             os.mkdir(self.store.kept_folder(entry.n))
             disk.sync_folder(self.store.archive)
         self.store.journal.append(entry)
         return entry
-
-    def _finish(self, entry: Entry, state: State) -> None:
-        self.store.journal.append(entry._replace(state=state))
 
     def _next_number(self, n: int) -> int:
         """The number after `n`, unless the archive has it from a journal that was lost.
@@ -121,13 +118,13 @@ class Writer:
             return
         self._sweep(entry)
         if entry.op == "purge":
-            self._finish(entry, "cut short")
+            self.store.journal.append(entry._replace(state="cut short"))
         elif all(
             disk.digest_of(path) == file["after"]
             and (file["before"] is None or self._held(kept) == file["before"])
             for file, path, kept in self._files(entry)
         ):
-            self._finish(entry, "done")
+            self.store.journal.append(entry._replace(state="done"))
         else:
             self._roll_back(entry)
 
@@ -155,7 +152,7 @@ class Writer:
         for folder in {os.path.dirname(path) for _, path, _ in files}:
             if os.path.isdir(folder):
                 disk.sync_folder(folder)
-        self._finish(entry, "rolled back")
+        self.store.journal.append(entry._replace(state="rolled back"))
 
     def _put_back(self, path: str, kept: str, after: str | None) -> None:
         """Return what was there to its place; a version that cannot go back stays, and is told."""
