@@ -144,6 +144,24 @@ def test_one_letter_takes_it_to_the_persons_own_notebook() -> None:
     assert "your own notebook" in shown
 
 
+def test_why_the_other_notebook_refuses_is_said_and_the_place_stays_as_it_was() -> None:
+    """Red when the screen shows the old place as if it were the new one and all were well."""
+    own = Notebook(paths.user_knowledge())
+    own.remember("User prefers tabs", [])
+    own.protect("1")
+    typist = Typist("g", "y")
+    reviewed, shown = ask(typist, proposal("User prefers tabs"))
+    assert "That cannot be saved: memory g1 already says this and is protected\n" in shown
+    assert "your own notebook" not in shown
+    assert typist.questions[1] == typist.questions[0]
+    [answer] = reviewed.decisions
+    assert (answer.verdict, answer.proposal.scope, answer.proposal.refused) == (
+        "yes",
+        "project",
+        "",
+    )
+
+
 def test_the_same_in_the_other_notebook_is_told() -> None:
     Notebook(paths.user_knowledge()).remember("User prefers tabs", [])
     _, shown = ask(Typist("n"), proposal("user prefers tabs."))

@@ -130,11 +130,11 @@ class Screen:
                     return Reviewed(_agreed(proposals, chosen))
             else:
                 one, deps = proposals[picked], review.deps
-                proposals[picked] = (
-                    await self._edit(deps, one)
-                    if letter == "e"
-                    else await asyncio.to_thread(planned, deps, replace(one, scope="user"))
-                )
+                if letter == "e":
+                    changed = await self._edit(deps, one)
+                else:
+                    changed = await self._planned(deps, replace(one, scope="user"))
+                proposals[picked] = changed or one
                 chosen.pop(picked, None)
 
     async def _edit(self, deps: CoDeps, proposal: Proposal) -> Proposal:
@@ -149,10 +149,16 @@ class Screen:
                 edited, text="\n".join(lines), scope=next(scopes, proposal.scope),
                 tags=tuple(re.split(r"\s*,\s*", tags.strip())),
             )  # fmt: skip
-            changed = await asyncio.to_thread(planned, deps, edited)
-            if not changed.refused and not changed.left_out:
+            if changed := await self._planned(deps, edited):
                 return changed
-            self._say(f"That cannot be saved: {changed.refused or changed.left_out}")
+
+    async def _planned(self, deps: CoDeps, proposal: Proposal) -> Proposal | None:
+        """The proposal planned anew; where it cannot be done, None after a word on why."""
+        changed = await asyncio.to_thread(planned, deps, proposal)
+        if why := changed.refused or changed.left_out:
+            self._say(f"That cannot be saved: {why}")
+            return None
+        return changed
 
     def _show(
         self, proposals: list[Proposal], chosen: dict[int, Verdict], external: tuple[str, ...]
