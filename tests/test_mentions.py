@@ -200,15 +200,15 @@ def test_another_note_of_the_same_uid_is_another_note(book: Notebook) -> None:
     assert files() == []
 
 
-# Conversations of earlier versions
+# Conversations that only hold the same words
 
 
-def old(text: str, name: str = "20251115T140533Z-aaaa.jsonl") -> Path:
-    """A conversation that an earlier version kept, without a record."""
+def unrecorded(text: str, name: str = "20251115T140533Z-aaaa.jsonl") -> Path:
+    """A conversation in which a tool answered this, and no record says whose words it was."""
     folder = Path(os.environ["HOME"], ".local/state/co-cli/transcripts")
     folder.mkdir(parents=True, exist_ok=True)
-    head = {"co": 1, "project": os.getcwd(), "started": "2025-11-15T14:05:33+00:00"}
-    part = {"part_kind": "tool-return", "content": {"memories": [{"summary": text}]}}
+    head = {"co": 2, "project": os.getcwd(), "started": "2025-11-15T14:05:33+00:00"}
+    part = {"part_kind": "tool-return", "content": {"results": [{"content": text}]}}
     prompt = {"kind": "request", "parts": [part], "instructions": f"AGENTS: {LONG}"}
     lines = [head, {"said": "what do you know?"}, {"turn": [prompt]}]
     path = folder / name
@@ -217,13 +217,13 @@ def old(text: str, name: str = "20251115T140533Z-aaaa.jsonl") -> Path:
 
 
 @pytest.mark.parametrize("answer", ["y", "n"])
-def test_an_old_conversation_is_searched_by_words_and_asked_about(
+def test_a_conversation_without_a_record_is_searched_by_words_and_asked_about(
     answer: str, book: Notebook
 ) -> None:
     """Red when a conversation without a record is passed over, or removed without a question."""
-    note = book.remember(LONG).note
-    path = old(note.summary)
-    innocent = old("Bears eat honey", "20251115T140533Z-bbbb.jsonl")
+    book.remember(LONG)
+    path = unrecorded(LONG)
+    innocent = unrecorded("Bears eat honey", "20251115T140533Z-bbbb.jsonl")
     with Terminal("forget", "1", "--purge") as terminal:
         shown = terminal.expect("Remove them too? [y/N]")
         assert "  20251115T140533Z-aaaa  what do you know?" in shown
@@ -238,8 +238,8 @@ def test_an_old_conversation_is_searched_by_words_and_asked_about(
 
 
 def test_a_script_is_told_which_conversations_go_before_they_do(book: Notebook) -> None:
-    note = book.remember(LONG).note
-    old(note.summary)
+    book.remember(LONG)
+    unrecorded(LONG)
     done = co("forget", "1", "--purge", "--yes", "--json")
     assert done.err == (
         "co: this conversation will be deleted too: 20251115T140533Z-aaaa  what do you know?\n"

@@ -80,7 +80,7 @@ def put(data: bytes, name: str = "20261115T140533Z-aaaa.jsonl") -> str:
 
 def header(project: str = "") -> bytes:
     real = os.path.realpath(project or ".")
-    return json.dumps({"co": 1, "project": real, "started": STARTED}).encode() + b"\n"
+    return json.dumps({"co": 2, "project": real, "started": STARTED}).encode() + b"\n"
 
 
 def mentioning(texts: list[str], names: Iterable[str] = ()) -> list[str]:

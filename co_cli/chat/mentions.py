@@ -10,9 +10,7 @@ from typing import Any, NamedTuple
 from co_cli.chat import transcripts
 from co_cli.chat.redact import parsed, unescaped
 from co_cli.errors import FormatError, NotFound, Unreadable
-from co_cli.knowledge.search.passages import passages
 
-_LEAST = 30  # characters of a note that are telling by themselves
 _NESTED = 4  # a tool's arguments are often JSON in a JSON text
 _NOTED = frozenset("part_kind timestamp outcome tool_call_id provider_name".split())
 _PROMPT = re.compile(r'"instructions": ?"(?:[^"\\]|\\.)*(?:"|\Z)', re.DOTALL)
@@ -33,28 +31,17 @@ def about(marks: Iterable[str], texts: Iterable[str], names: Iterable[str] = ())
     """The files, of any project, that hold a note, by its marks, texts and file names.
 
     What a model was told as a system prompt never counts: it is no part of the conversation.
-    Where no record was kept, longer parts of the texts count as well.
     """
-    texts = list(texts)
-    whole, own = _holding(texts, names), set(marks)
-    parts = _holding((part for text in texts for part in _parts(text)), names)
+    holds, own = _holding(texts, names), set(marks)
     found = Holding([], [])
     for path in sorted(path for path, _ in transcripts.files()):
         values = _values(path)
         typed = [value["said"] for value in values if isinstance(value, dict) and "said" in value]
-        if any(own & set(transcripts.marks_in(value)) for value in values) or whole(typed):
+        if any(own & set(transcripts.marks_in(value)) for value in values) or holds(typed):
             found.certain.append(path)
-        elif (whole if _is_recorded(values) else parts)(map(_spoken, values)):
+        elif holds(map(_spoken, values)):
             found.likely.append(path)
     return found
-
-
-def _parts(text: str) -> Iterator[str]:
-    """A text as it may stand in a conversation: whole, its first line in a list, its passages."""
-    yield text
-    line = text.split("\n", 1)[0]
-    some = [line, line[:77].rstrip(), *passages(text)]
-    yield from (part for part in some if len(part) >= _LEAST)
 
 
 def _values(path: str) -> list[Any]:
@@ -89,13 +76,6 @@ def _spoken(value: Any) -> Any:
         case {"turn": list(inner)} | {"working": list(inner)} | {"parts": list(inner)}:
             return [_spoken(one) for one in inner]
     return value
-
-
-def _is_recorded(values: list[Any]) -> bool:
-    match values:
-        case [{"co": int(version)}, *_]:
-            return version >= transcripts.RECORDS
-    return False
 
 
 def _holding(texts: Iterable[str], names: Iterable[str]) -> Callable[[Iterable[Any]], bool]:

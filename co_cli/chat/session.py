@@ -108,7 +108,7 @@ class Session:
         if said and attached:
             prompt = [said, TextContent(attached, metadata={"external": True})]
         full = history.size(self.messages) > self.budget * _FULL
-        if text is not None and full and (told := await self._shorten()):
+        if text is not None and full and (told := await self.compact()):
             yield Notice(told)
         before = self.messages
         for last in (False, True):
@@ -118,7 +118,7 @@ class Session:
                 return
             except Exception as error:  # a provider's library; what is Co's own is raised again
                 trouble = self._explain(error)
-            told = "" if last or not trouble.overflow else await self._shorten()
+            told = "" if last or not trouble.overflow else await self.compact()
             if not told:
                 if trouble.overflow:  # what is too long would make all that follows too long
                     self.messages = before
@@ -180,10 +180,7 @@ class Session:
             self.unkept = str(error)
 
     async def compact(self) -> str:
-        """Let the model summarise all but the last turns; what was done, in words."""
-        return await self._shorten() or "There is nothing to summarise yet."
-
-    async def _shorten(self) -> str:
+        """Let the model summarise all but the last turns; what was done, if anything."""
         older, recent = history.plan_summary(self.messages)
         if not older:
             return ""

@@ -175,7 +175,7 @@ async def _personality(chat: Chat, name: str) -> str:
 async def _compact(chat: Chat, _argument: str) -> str:
     with chat.view as view:
         view.busy("Summarising")
-        return await (await chat.session()).compact()
+        return await (await chat.session()).compact() or "There is nothing to summarise yet."
 
 
 async def _clear(chat: Chat, _argument: str) -> str:

@@ -32,7 +32,6 @@ KEEP_DAYS = 90
 _HEADER = 64 * 1024  # the first line, which names the project, is shorter
 _NAME = re.compile(r"\d{8}T\d{6}Z-[a-z2-9]{4}\.jsonl")
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
-RECORDS = 2  # the first version whose files say which notes entered
 _SAID = b'{"said": '  # how a line of what was typed begins
 
 
@@ -107,7 +106,7 @@ class Transcript:
                 if not self.path:
                     os.fchmod(fd, 0o600)
                     project = os.path.realpath(self.project)
-                    line = _line({"co": RECORDS, "project": project, "started": started}) + line
+                    line = _line({"co": 2, "project": project, "started": started}) + line
                 torn = info.st_size and os.pread(fd, 1, info.st_size - 1) != b"\n"  # a crash, say
                 disk.write_all(fd, b"\n" + line if torn else line)
                 disk.sync_file(fd)
