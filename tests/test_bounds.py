@@ -28,7 +28,7 @@ from co_cli import prompts, trust
 from co_cli.agent.approval import Asker, Decision, Review, Reviewed
 from co_cli.agent.capability import get_agent
 from co_cli.chat import transcripts
-from co_cli.chat.events import TextDelta, TurnEvent, TurnFailed
+from co_cli.chat.events import TextDelta, TurnEvent
 from co_cli.chat.session import Session
 from co_cli.chat.transcripts import Transcript
 from co_cli.config import Settings
@@ -39,7 +39,7 @@ from co_cli.knowledge.format.note import now
 from co_cli.providers import models
 from co_cli.providers.bounds import LARGEST
 from co_cli.providers.registry import Choice
-from co_cli.providers.trouble import explain
+from co_cli.providers.trouble import Trouble, explain
 
 TOO_MUCH = "sent more than 4 MB for one answer"
 LATE = "took longer than {:g} s to answer"
@@ -81,9 +81,9 @@ def said(session: Session, text: str | None) -> list[TurnEvent]:
 
 def line(events: list[TurnEvent]) -> str:
     """What a person reads in the end; it must be one line about one failure."""
-    [failed] = [event for event in events if isinstance(event, TurnFailed)]
-    assert "\n" not in failed.trouble.line
-    return failed.trouble.line
+    [failed] = [event for event in events if isinstance(event, Trouble)]
+    assert "\n" not in failed.line
+    return failed.line
 
 
 @pytest.fixture(autouse=True)
@@ -219,7 +219,7 @@ def test_the_time_that_the_person_takes_does_not_count() -> None:
 
     session = begin(Choice("offline", "", "a test"), seconds, ask)
     session.agent = get_agent(FunctionModel(stream_function=stream), prompt="Hi", ask=ask)
-    assert [event for event in said(session, "keep it") if isinstance(event, TurnFailed)] == []
+    assert [event for event in said(session, "keep it") if isinstance(event, Trouble)] == []
 
 
 def test_the_steps_of_an_answer_share_its_time(server: Server) -> None:

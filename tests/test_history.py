@@ -15,7 +15,6 @@ from hypothesis import settings as limits
 from hypothesis import strategies as st
 from pydantic_ai import Agent
 from pydantic_ai.capabilities import ProcessHistory
-from pydantic_ai.exceptions import PydanticAIDeprecationWarning
 from pydantic_ai.messages import (
     INTERRUPTED_TOOL_RETURN_CONTENT,
     BinaryContent,
@@ -29,7 +28,6 @@ from pydantic_ai.messages import (
     NativeToolReturnPart,
     RetryFeedbackPart,
     RetryInfo,
-    RetryPromptPart,
     SystemPromptPart,
     TextContent,
     TextPart,
@@ -235,7 +233,7 @@ def test_whatever_was_cut_every_call_is_answered_right_after_it(
 def test_no_message_that_is_given_is_changed(history: Messages, budget: int) -> None:
     before = deepcopy(history)
     fit(history, budget)
-    trim(history, 0, 0)
+    trim(history)
     window(history, budget)
     plan_summary(history)
     summary_request(history)
@@ -248,8 +246,8 @@ def test_doing_it_twice_changes_nothing_more(history: Messages, budget: int) -> 
     assert whole(mended) == mended
     once = fit(mended, budget)
     assert fit(once, budget) == once
-    short = trim(history, 1, 0)
-    assert trim(short, 1, 0) == short
+    short = trim(history)
+    assert trim(short) == short
 
 
 @given(histories(), BUDGETS)
@@ -353,16 +351,6 @@ def test_a_history_that_starts_with_an_answer_starts_at_the_first_words() -> Non
     assert whole(messages[1:]) == messages[4:]
 
 
-def test_the_older_kind_of_retry_counts_as_an_answer_when_it_names_a_tool() -> None:
-    with pytest.warns(PydanticAIDeprecationWarning):
-        again = RetryPromptPart("wrong", tool_name="recall_memory", tool_call_id="1")
-    with pytest.warns(PydanticAIDeprecationWarning):
-        feedback = RetryPromptPart("wrong", tool_call_id="1")
-    messages: Messages = [said("a"), ModelResponse([call("1")]), ModelRequest([again])]
-    assert whole(messages) == messages
-    assert _returns(whole([*messages[:2], ModelRequest([feedback])])[2]) == ["1"]
-
-
 # Trim
 
 
@@ -381,10 +369,10 @@ def test_long_answers_of_older_turns_become_a_remark(content: Any, many: int) ->
 
 
 def test_short_answers_and_what_the_framework_reads_itself_are_left() -> None:
-    assert trim(turns(5, "x" * 600), keep_turns=0) == turns(5, "x" * 600)
+    assert trim(turns(5, "x" * 600)) == turns(5, "x" * 600)
     part = ToolReturnPart("load", "x" * 900, "1", tool_kind="unheard-of")
-    messages: Messages = [said("a"), ModelResponse([call("1")]), ModelRequest([part])]
-    assert trim(messages, keep_turns=0) == messages
+    messages: Messages = [said("a"), ModelResponse([call("1")]), ModelRequest([part]), *turns(2)]
+    assert trim(messages) == messages
 
 
 # Window
@@ -552,7 +540,7 @@ def test_origins_are_named_once_in_order() -> None:
 def test_origins_survive_trimming_summaries_and_being_stored(history: Messages) -> None:
     """Red when `a` could be used again after a page was read and then summed up."""
     had = external(whole(history), OURS)
-    assert external(trim(whole(history), 0, 0), OURS) == had
+    assert external(trim(whole(history)), OURS) == had
     older, recent = plan_summary(whole(history), keep_turns=1)
     after = with_summary("short", recent, external(older, OURS))
     assert external(after, OURS) == had

@@ -31,13 +31,14 @@ from co_cli.agent import history
 from co_cli.agent.approval import Asker, Decision, Review, Reviewed
 from co_cli.agent.capability import LIMITS, get_agent
 from co_cli.chat import transcripts
-from co_cli.chat.events import Notice, TextDelta, ToolFinished, TurnEvent, TurnFailed
+from co_cli.chat.events import Notice, TextDelta, ToolFinished, TurnEvent
 from co_cli.chat.session import Session
 from co_cli.chat.transcripts import Transcript
 from co_cli.deps import CoDeps
 from co_cli.knowledge import Notebook
 from co_cli.knowledge.format.note import now
 from co_cli.providers.registry import Choice
+from co_cli.providers.trouble import Trouble
 
 NOTES = Path(".co-cli/knowledge")
 OFFLINE = Choice("offline", "", "a test")
@@ -240,8 +241,8 @@ def test_a_model_that_never_ends_is_stopped() -> None:
         calls += 1
         yield {0: DeltaToolCall("recall_memory", '{"query": "x"}', tool_call_id=f"c{calls}")}
 
-    [failed] = [event for event in said(begin(endless), "go") if isinstance(event, TurnFailed)]
-    assert failed.trouble.line == "compatible:test needed more steps than one turn may take"
+    [failed] = [event for event in said(begin(endless), "go") if isinstance(event, Trouble)]
+    assert failed.line == "compatible:test needed more steps than one turn may take"
     assert LIMITS.request_limit is not None
     assert calls <= LIMITS.request_limit
 
@@ -262,7 +263,7 @@ def test_a_save_that_was_approved_is_not_repeated_when_the_answer_is_lost() -> N
             yield {0: DeltaToolCall("save_memory", arguments, tool_call_id="c1")}
 
     session = begin(losing, agreeing)
-    assert isinstance(said(session, "I prefer tabs")[-1], TurnFailed)
+    assert isinstance(said(session, "I prefer tabs")[-1], Trouble)
     assert [event.text for event in said(session, None) if isinstance(event, TextDelta)] == [
         "saved"
     ]
@@ -382,8 +383,8 @@ def test_one_message_that_is_too_long_does_not_block_the_next() -> None:
 
     session = begin(small)
     [failed] = said(session, "word " * 4000)
-    assert isinstance(failed, TurnFailed)
-    assert failed.trouble.overflow
+    assert isinstance(failed, Trouble)
+    assert failed.overflow
     assert session.transcript is not None
     assert transcripts.load(session.transcript.path).messages == []  # nor does it come back
     assert [event.text for event in said(session, "hello") if isinstance(event, TextDelta)] == [
@@ -408,10 +409,8 @@ def test_an_error_of_somebody_elses_library_is_told_and_ours_is_raised() -> None
         yield ""
 
     [failed] = said(begin(broken), "hi")
-    assert isinstance(failed, TurnFailed)
-    assert (
-        failed.trouble.line == "compatible:test gave no answer that can be read (JSONDecodeError)"
-    )
+    assert isinstance(failed, Trouble)
+    assert failed.line == "compatible:test gave no answer that can be read (JSONDecodeError)"
 
 
 def test_half_a_character_is_no_reason_to_stop() -> None:

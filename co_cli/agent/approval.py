@@ -14,7 +14,7 @@ from co_cli.deps import CoDeps
 from co_cli.errors import Ambiguous, CoError, RefusedText
 from co_cli.knowledge import Notebook
 from co_cli.knowledge.format.note import Note, parse
-from co_cli.knowledge.plan import Plan, Saved
+from co_cli.knowledge.plan import Saved
 from co_cli.knowledge.safety.check import check_text, clean_tags, without_secret
 from co_cli.knowledge.store import disk
 from co_cli.prompts.envelope import defang
@@ -80,10 +80,10 @@ class Collision(NamedTuple):
 class Proposal:
     """One write that a model asks for, with all that a person needs to decide.
 
-    `seen` is a mark of what it collided with when it was shown: when that changes, the person is
-    asked `again`. `refused` says why it cannot be done, `left_out` which secret was taken out of
-    its text. `moves` says which old memories leave because it crosses the limit. `plan` is carried
-    out as it is, unless the notebook's `fingerprint` changed; `fields` is what it inherits.
+    `refused` says why it cannot be done, `left_out` which secret was taken out of its text,
+    `moves` which old memories leave because it crosses the limit. `approved` is what the tool is
+    told once the person agreed: what it would do is marked as `seen`, and when that changes, the
+    person is asked `again`; the plan itself holds unless the notebook's fingerprint changed.
     """
 
     call: str
@@ -95,15 +95,12 @@ class Proposal:
     action: str = ""
     ref: str = ""
     collisions: tuple[Collision, ...] = ()
-    seen: str = ""
     elsewhere: str = ""
     moves: str = ""
     refused: str = ""
     left_out: str = ""
     again: bool = False
-    plan: Plan | None = None
-    fingerprint: object = None
-    fields: Mapping[str, Any] = field(default_factory=dict)
+    approved: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def collides(self) -> bool:
@@ -146,10 +143,9 @@ def prepare(deps: CoDeps, call: str, tool: str, arguments: Mapping[str, Any]) ->
     """A proposal from a tool call's arguments: what would happen if it were done now."""
     if tool == FORGET:
         return _forgetting(deps, call, str(arguments.get("ref", "")))
-    tags = tuple(str(tag) for tag in arguments.get("tags") or ())
-    scope = arguments.get("scope")
-    proposal = Proposal(call, tool, str(arguments.get("content", "")), tags, str(scope or ""))
-    return planned(deps, proposal)
+    text, tags = str(arguments.get("content", "")), map(str, arguments.get("tags") or ())
+    scope = str(arguments.get("scope") or "")
+    return planned(deps, Proposal(call, tool, text, tuple(tags), scope))
 
 
 def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
@@ -165,8 +161,10 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
             plan = book.plan_remember(
                 text, tags, actor="agent", call=proposal.call, checked=True, fields=fields
             )
+    except RefusedText as error:  # how to have a secret stored all the same is no model's business
+        return replace(proposal, refused=str(error))
     except CoError as error:
-        return replace(proposal, refused=_reason(error), action="", collisions=(), seen="")
+        return replace(proposal, refused=error.sentence())
     saved = plan.saved
     known = [saved.note] if saved.action == "consolidated" else [n for n, _ in saved.similar]
     deps.entered(*(note.mark for note in known))
@@ -183,11 +181,11 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
             Collision(book.ref(n), n.body, score, n.protected, score < least)
             for n, score in saved.similar
         ]
+    approved = {"seen": plan.seen, "plan": plan, "fingerprint": fingerprint, "fields": fields}
     return replace(
         proposal, text=text, tags=tags, scope=scope, where=saved.note.path, action=saved.action,
-        ref=saved.ref, collisions=tuple(collisions), seen=plan.seen, refused="",
-        elsewhere=elsewhere, left_out=left_out, moves=_moves(book, saved), plan=plan,
-        fingerprint=fingerprint, fields=fields,
+        ref=saved.ref, collisions=tuple(collisions), elsewhere=elsewhere, refused="",
+        left_out=left_out, moves=_moves(book, saved), approved=approved,
     )  # fmt: skip
 
 
@@ -217,19 +215,17 @@ def _moves(book: Notebook, saved: Saved) -> str:
 
 
 def _forgetting(deps: CoDeps, call: str, ref: str) -> Proposal:
-    proposal = Proposal(call, FORGET, "", ref=ref)
     try:
         with deps.notebooks() as shelf:
             book, note = deps.find(shelf, ref)
-        refused = f"memory {ref} is protected: co knowledge unprotect {ref}"
     except CoError as error:
         deps.entered(*named_in(error))
-        return replace(proposal, refused=_reason(error))
+        return Proposal(call, FORGET, "", ref=ref, refused=error.sentence())
     deps.entered(note.mark)
-    return replace(
-        proposal, text=note.body, tags=tuple(note.tags), scope=book.scope, where=note.path,
-        action="forgotten", ref=book.ref(note), refused=refused if note.protected else "",
-        seen=str(disk.digest(note.raw)),
+    refused = f"memory {ref} is protected: co knowledge unprotect {ref}" if note.protected else ""
+    return Proposal(
+        call, FORGET, note.body, tuple(note.tags), book.scope, note.path, "forgotten",
+        book.ref(note), refused=refused, approved={"seen": str(disk.digest(note.raw))},
     )  # fmt: skip
 
 
@@ -237,11 +233,6 @@ def named_in(error: CoError) -> list[str]:
     """The marks of memories whose file names, and so words, an error tells."""
     found = error.choices if isinstance(error, Ambiguous) else ()
     return [one.mark for one in found if isinstance(one, Note)]
-
-
-def _reason(error: CoError) -> str:
-    """Why not; how to have a secret stored all the same is no model's business."""
-    return str(error) if isinstance(error, RefusedText) else error.sentence()
 
 
 @dataclass

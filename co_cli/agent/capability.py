@@ -12,7 +12,7 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import wraps
-from typing import Any, cast
+from typing import Any
 
 from pydantic_ai import Agent, ApprovalRequired, RunContext, ToolApproved, ToolDenied
 from pydantic_ai.capabilities import AbstractCapability, Caching, Instrumentation, ProcessHistory
@@ -172,15 +172,9 @@ def _arguments(proposal: Proposal) -> dict[str, Any]:
 
 
 def _metadata(decision: Decision) -> dict[str, Any]:
-    """What a tool is told beside its arguments."""
-    proposal, update = decision.proposal, decision.verdict == "update"
-    return {
-        "similar": "update" if update else "keep",
-        "seen": proposal.seen,
-        "plan": None if update else proposal.plan,
-        "fingerprint": proposal.fingerprint,
-        "fields": proposal.fields,
-    }
+    """What a tool is told beside its arguments; the plan that was shown would keep both."""
+    update = {"similar": "update", "plan": None} if decision.verdict == "update" else {}
+    return {**decision.proposal.approved, **update}
 
 
 def _told(result: dict[str, Any]) -> dict[str, Any]:
@@ -198,7 +192,7 @@ def _told(result: dict[str, Any]) -> dict[str, Any]:
         left = max(0, result["count"] - MOST_LISTED)
         more = {"left_out": left} if left else {}
         result = {"count": result["count"], "memories": result["memories"][:MOST_LISTED], **more}
-    return cast("dict[str, Any]", _harmless(result))
+    return {name: _harmless(one) for name, one in result.items()}
 
 
 def _harmless(value: Any) -> Any:

@@ -21,6 +21,7 @@ from pydantic_ai.messages import (
     ModelRequestPart,
     ModelResponse,
     NativeToolReturnPart,
+    RetryFeedbackPart,
     SystemPromptPart,
     TextContent,
     TextPart,
@@ -42,8 +43,11 @@ BUDGET = 60_000  # tokens of conversation that nearly every hosted model takes, 
 SUMMARY_LIMIT = 8000  # characters, where a few hundred words were asked for
 
 _EARLIER = "earlier summary"
+_KEPT_TURNS = 2  # the last ones, which stay as they are
+_LONGEST = 600  # characters that a tool answered in an earlier turn
 _QUOTED_LIMIT = 4000  # characters of one text in the request for a summary
 _FILE = 6000  # an image or a document weighs about this many characters, whatever its bytes
+_LATE = (ToolReturnPart, RetryFeedbackPart)  # parts of a request that belong to the turn before
 _SENT = ("tool_name", "args", "content", "signature", "transcript")  # what a part is sent with
 _ASK = """\
 Sum up the conversation below so that it can go on without its earlier part. Write at most 300
@@ -61,7 +65,8 @@ Messages = list[ModelMessage]
 
 def size(messages: Sequence[ModelMessage]) -> int:
     """About how many tokens these are, without instructions: a quarter of the characters."""
-    return sum(map(_weight, messages)) // 4
+    parts = (part for message in messages for part in message.parts)
+    return sum(_length(getattr(part, name, None)) for part in parts for name in _SENT) // 4
 
 
 def fit(messages: Messages, budget: int) -> Messages:
@@ -69,13 +74,11 @@ def fit(messages: Messages, budget: int) -> Messages:
     return window(trim(messages), budget)
 
 
-def trim(messages: Messages, keep_turns: int = 2, longest: int = 600) -> Messages:
+def trim(messages: Messages) -> Messages:
     """The same, with what tools answered at length before the last turns cut to a remark."""
-    cut = _recent(messages, keep_turns)
+    cut = _recent(messages, _KEPT_TURNS)
     older = [
-        replace(one, parts=[_cut(part, longest) for part in one.parts])
-        if isinstance(one, ModelRequest)
-        else one
+        replace(one, parts=[*map(_cut, one.parts)]) if isinstance(one, ModelRequest) else one
         for one in messages[:cut]
     ]
     return [*older, *messages[cut:]]
@@ -112,12 +115,12 @@ def whole(messages: Messages) -> Messages:
     return mended
 
 
-def plan_summary(messages: Messages, keep_turns: int = 2) -> tuple[Messages, Messages]:
+def plan_summary(messages: Messages, keep_turns: int = _KEPT_TURNS) -> tuple[Messages, Messages]:
     """The older turns, for a model to sum up, and the recent ones that stay as they are."""
     cut = _recent(messages, keep_turns)
     if not cut:
         return [], messages
-    late = [part for part in _asked(messages[cut]) if _is_late(part)]
+    late = [part for part in _asked(messages[cut]) if isinstance(part, _LATE)]
     older = [*messages[:cut], *([ModelRequest(late)] if late else [])]
     return older, _since(messages, cut)
 
@@ -164,12 +167,10 @@ def external(messages: Sequence[ModelMessage], ours: Container[str]) -> list[str
 
 
 def _origins(metadata: Any) -> list[str]:
-    named = _noted(metadata).get("external")
-    return [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
-
-
-def _noted(metadata: Any) -> Mapping[str, Any]:
-    return metadata if isinstance(metadata, Mapping) else {}
+    match metadata:
+        case {"external": list(names)}:
+            return [name for name in names if isinstance(name, str)]
+    return []
 
 
 def _asked(message: ModelMessage) -> Sequence[ModelRequestPart]:
@@ -177,25 +178,12 @@ def _asked(message: ModelMessage) -> Sequence[ModelRequestPart]:
     return message.parts if isinstance(message, ModelRequest) else ()
 
 
-def _answers(part: ModelRequestPart) -> str | None:
-    """The id of the call that this part answers; None when it answers no call."""
-    if isinstance(part, ToolReturnPart):
-        return part.tool_call_id
-    # The framework's older way to ask for another try; with no tool it is feedback, not an answer.
-    return part.tool_call_id if part.part_kind == "retry-prompt" and part.tool_name else None
-
-
-def _is_late(part: ModelRequestPart) -> bool:
-    """Whether a part belongs to the turn before: an answer to its calls, or feedback."""
-    return _answers(part) is not None or part.part_kind in ("retry-feedback", "retry-prompt")
-
-
 def _summary(part: ModelRequestPart) -> TextContent | None:
     """The summary that a part holds, by a mark that nobody can type."""
-    if not isinstance(part, UserPromptPart) or isinstance(part.content, str):
-        return None
-    items = (item for item in part.content if isinstance(item, TextContent))
-    return next((item for item in items if _noted(item.metadata).get("summary") is True), None)
+    match part:
+        case UserPromptPart(content=[TextContent(metadata={"summary": True}) as summary]):
+            return summary
+    return None
 
 
 def _starts(messages: Sequence[ModelMessage]) -> list[int]:
@@ -229,16 +217,12 @@ def _since(messages: Messages, cut: int) -> Messages:
     The framework joins requests that follow each other, so that one may hold a summary, answers
     to the last turn's calls, feedback to it, and the next turn's words.
     """
-    first = messages[cut]
+    first, *others = messages[cut:]
     if isinstance(first, ModelRequest):
-        system = SystemPromptPart if not cut else ()
-        own = [
-            part
-            for part in first.parts
-            if not (_is_late(part) or _summary(part) or isinstance(part, system))
-        ]
+        foreign = _LATE if cut else (*_LATE, SystemPromptPart)
+        own = [one for one in first.parts if not (isinstance(one, foreign) or _summary(one))]
         first = replace(first, parts=own)
-    return [first, *messages[cut + 1 :]]
+    return [first, *others]
 
 
 def _answering(messages: Messages) -> Iterator[ModelMessage]:
@@ -251,11 +235,11 @@ def _answering(messages: Messages) -> Iterator[ModelMessage]:
             continue
         parts = []
         for part in message.parts:
-            call_id = _answers(part)
-            if call_id is not None:
-                left[call_id] -= 1
-            if call_id is None or left[call_id] >= 0:
-                parts.append(part)
+            if isinstance(part, ToolReturnPart):
+                left[part.tool_call_id] -= 1
+                if left[part.tool_call_id] < 0:
+                    continue
+            parts.append(part)
         if parts or not message.parts:
             yield replace(message, parts=parts)
 
@@ -272,21 +256,14 @@ def _is_blank(message: ModelMessage) -> bool:
     )
 
 
-def _cut(part: ModelRequestPart, longest: int) -> ModelRequestPart:
+def _cut(part: ModelRequestPart) -> ModelRequestPart:
     """A long answer as a remark; one that the framework itself reads later stays as it is."""
-    if not isinstance(part, ToolReturnPart) or part.tool_kind or _length(part.content) <= longest:
+    if not isinstance(part, ToolReturnPart) or part.tool_kind:
         return part
-    noted = _noted(part.metadata)
-    if noted.get("trimmed"):
-        return part
-    many = f"{_length(part.content)} characters of {part.tool_name}'s answer"
-    remark = f"[{many} trimmed; ask again if needed]"
-    trimmed: ToolReturnPart[Any] = part
-    return replace(trimmed, content=remark, metadata={**noted, "trimmed": True})
-
-
-def _weight(message: ModelMessage) -> int:
-    return sum(_length(getattr(part, name, None)) for part in message.parts for name in _SENT)
+    many, answer = _length(part.content), f"{part.tool_name}'s answer"
+    remark = f"[{many} characters of {answer} trimmed; ask again if needed]"
+    whole: ToolReturnPart[Any] = part
+    return replace(whole, content=remark) if many > _LONGEST else part
 
 
 def _length(value: Any) -> int:

@@ -23,7 +23,7 @@ from co_cli import prompts
 from co_cli.agent.approval import WRITES, Review, Reviewed
 from co_cli.chat import slash, transcripts, typeahead
 from co_cli.chat.approval_prompt import Screen, TerminalInput, set_aside
-from co_cli.chat.events import Notice, TextDelta, ToolFinished, ToolStarted, TurnEvent, TurnFailed
+from co_cli.chat.events import Notice, TextDelta, ToolFinished, ToolStarted, TurnEvent
 from co_cli.chat.stream import StreamView
 from co_cli.chat.transcripts import Transcript
 from co_cli.deps import CoDeps
@@ -33,6 +33,7 @@ from co_cli.knowledge.context import Receipt
 from co_cli.knowledge.format.note import now
 from co_cli.knowledge.safety.escape import hanging
 from co_cli.providers.registry import Choice
+from co_cli.providers.trouble import Trouble
 from co_cli.results import plural
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ class Chat:
             self.say("No model is connected, so I can only remember and recall; see /model.", "dim")
         if self.resumed:
             self.say(f"Continuing after: {''.join(self.resumed.said[-1:])[:100]}", "dim")
-        elif not any(map(_count, self.deps.shelf())):
+        elif not any(book.store.names("memories") for book in self.deps.shelf()):
             self.say('Tell me something worth keeping, for example "We deploy on Tuesdays".', "dim")
 
     # The line editor
@@ -201,10 +202,10 @@ class Chat:
                 view.busy("Thinking")
             case Notice():
                 view.note(event.text)
-            case TurnFailed():
+            case Trouble():
                 view.pause()
-                self._trouble(event.trouble.line, event.trouble.hint)
-                self.failed = not event.trouble.overflow
+                self._trouble(event.line, event.hint)
+                self.failed = not event.overflow
 
     def _trouble(self, line: str, hint: str) -> None:
         self.say(line, "red")
@@ -249,8 +250,8 @@ class Chat:
         """What this session starts with, in one line."""
         shelf = self.deps.shelf()
         books = shelf if self.deps.usable() else (shelf.user,)
-        memories = plural(sum(map(_count, books)), "memory")
-        return "; ".join([self.prompt.line(), memories, str(self.choice)])
+        count = sum(len(book.store.names("memories")) for book in books)
+        return f"{self.prompt.line()}; {plural(count, 'memory')}; {self.choice}"
 
     async def use(self, choice: Choice, personality: str) -> Sequence[str]:
         """Go on with this model and this personality; what to warn of."""
@@ -259,10 +260,6 @@ class Chat:
             await asyncio.to_thread(self._session.use, choice, prompt)
         self.choice, self.prompt, self.personality = choice, prompt, personality
         return prompt.warnings
-
-
-def _count(book: Notebook) -> int:
-    return len(book.store.names("memories"))
 
 
 def _in_background(work: Callable[[], None]) -> Thread:

@@ -130,11 +130,9 @@ class Screen:
                     return Reviewed(_agreed(proposals, chosen))
             else:
                 one, deps = proposals[picked], review.deps
-                if letter == "e":
-                    changed = await self._edit(deps, one)
-                else:
-                    changed = await self._planned(deps, replace(one, scope="user"))
-                proposals[picked] = changed or one
+                everywhere = replace(one, scope="user")
+                edit = self._edit(deps, one) if letter == "e" else self._planned(deps, everywhere)
+                proposals[picked] = await edit or one
                 chosen.pop(picked, None)
 
     async def _edit(self, deps: CoDeps, proposal: Proposal) -> Proposal:

@@ -27,16 +27,11 @@ class ToolFinished(NamedTuple):
     text: str
 
 
-class TurnFailed(NamedTuple):
-    """The model did not answer; the conversation is as it was, and may be tried again."""
-
-    trouble: Trouble
-
-
 class Notice(NamedTuple):
     """A remark about the conversation itself."""
 
     text: str
 
 
-TurnEvent = TextDelta | ToolStarted | ToolFinished | TurnFailed | Notice
+# After a Trouble the conversation is as it was, and may be tried again.
+TurnEvent = TextDelta | ToolStarted | ToolFinished | Notice | Trouble

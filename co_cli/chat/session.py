@@ -32,7 +32,7 @@ from co_cli import prompts
 from co_cli.agent import history
 from co_cli.agent.approval import Approvals, Asker, refusal_text
 from co_cli.agent.capability import LIMITS, get_agent, model_for
-from co_cli.chat.events import Notice, TextDelta, ToolFinished, ToolStarted, TurnEvent, TurnFailed
+from co_cli.chat.events import Notice, TextDelta, ToolFinished, ToolStarted, TurnEvent
 from co_cli.chat.transcripts import Conversation, Transcript
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
@@ -123,7 +123,7 @@ class Session:
                 if trouble.overflow:  # what is too long would make all that follows too long
                     self.messages = before
                     self._write(self.deps.notes, working=_plain(self.messages))
-                yield TurnFailed(trouble)
+                yield trouble
                 return
             yield Notice(f"The conversation was too long for the model. {told}")
             prompt = None

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from co_cli.chat.app import Chat
 
 Reply = str | Awaitable[str]
-CONNECT = (
+_KEYS = "Enter sends, Alt+Enter starts a new line, Ctrl+R searches what you typed, Ctrl+D leaves."
+_CONNECT = (
     "To connect a model, set GEMINI_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY in your\n"
     "environment and restart Co, or start Ollama and type /model ollama:qwen3.\n"
     'To make the choice permanent, put {"model": "..."} into ~/.config/co-cli/settings.json.'
@@ -130,14 +131,9 @@ def _undo(shelf: Shelf, argument: str) -> str:
 
 
 def _help(_chat: Chat, _argument: str) -> str:
-    rows = [
-        (f"/{name} {command.takes}".rstrip(), command.help) for name, command in COMMANDS.items()
-    ]
+    rows = [(f"/{name} {one.takes}".rstrip(), one.help) for name, one in COMMANDS.items()]
     width = max(len(left) for left, _ in rows)
-    keys = (
-        "Enter sends, Alt+Enter starts a new line, Ctrl+R searches what you typed, Ctrl+D leaves."
-    )
-    return "\n".join([*(f"{left:<{width}}  {right}" for left, right in rows), "", keys])
+    return "\n".join([*(f"{left:<{width}}  {right}" for left, right in rows), "", _KEYS])
 
 
 def _tools(_chat: Chat, _argument: str) -> str:
@@ -156,7 +152,7 @@ def _context(chat: Chat, _argument: str) -> str:
 
 async def _model(chat: Chat, name: str) -> str:
     if not name:
-        return f"{chat.choice.explain()}\n{CONNECT}"
+        return f"{chat.choice.explain()}\n{_CONNECT}"
     choice = chat.choose(name)
     warnings = await chat.use(choice, chat.personality)
     return "\n".join([f"Now using {choice}.", *warnings])

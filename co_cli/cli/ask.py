@@ -13,13 +13,14 @@ import click
 from co_cli import prompts
 from co_cli.agent import approval
 from co_cli.agent.approval import Decision, Proposal, Review, Reviewed
-from co_cli.chat.events import Notice, TextDelta, ToolFinished, TurnFailed
+from co_cli.chat.events import Notice, TextDelta, ToolFinished
 from co_cli.cli.output import notice, warn
 from co_cli.cli.session import build_prompt, enter, with_log, with_model
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
 from co_cli.knowledge.safety.escape import escape
 from co_cli.providers import models
+from co_cli.providers.trouble import Trouble
 
 if TYPE_CHECKING:
     from co_cli.chat.session import Session
@@ -100,8 +101,8 @@ async def _answer(session: Session, text: str, piped: str) -> bool:
                 notice(event.text)
             case Notice():
                 notice(event.text)
-            case TurnFailed():
-                warn(event.trouble.line, hint=event.trouble.hint)
+            case Trouble():
+                warn(event.line, hint=event.hint)
                 return False
     if said:
         click.echo()
