@@ -478,15 +478,15 @@ def test_conversations_are_listed_by_when_they_were_last_spoken_in(tmp_path: Pat
         turns=3,
     )
     assert transcripts.recent(str(tmp_path / "same"), 2) == found[:2]
-    assert transcripts.latest(".") == found[0]
+    assert transcripts.find(".", "latest") == found[0]
     Transcript(".", clock, old.path).write(turn=[request("again")])
     os.utime(old.path)
-    assert transcripts.latest(".").path == old.path
+    assert transcripts.find(".", "latest").path == old.path
 
 
 def test_a_conversation_is_found_by_the_beginning_of_its_name() -> None:
     with pytest.raises(NotFound, match="no earlier conversation"):
-        transcripts.latest(".")
+        transcripts.find(".", "latest")
     with pytest.raises(NotFound) as none:
         transcripts.find(".", "k3fq")
     assert none.value.hint == "There are none in this project yet."

@@ -187,7 +187,6 @@ def _summary(part: ModelRequestPart) -> TextContent | None:
 
 
 def _starts(messages: Sequence[ModelMessage]) -> list[int]:
-    """Where the turns begin."""
     return [
         number
         for number, message in enumerate(messages)
@@ -268,10 +267,8 @@ def _cut(part: ModelRequestPart) -> ModelRequestPart:
 
 def _length(value: Any) -> int:
     """About how many characters a value is sent as."""
-    if isinstance(value, str):
-        return len(value)
-    if value is None:
-        return 0
+    if isinstance(value, str | None):
+        return len(value or "")
     if isinstance(value, Mapping):
         return 2 + sum(_length(key) + _length(item) + 6 for key, item in value.items())
     if isinstance(value, list | tuple):

@@ -104,9 +104,8 @@ class Session:
         if text is not None:
             self._write(said=text)
         said = text and text.encode("utf-8", "replace").decode()  # half a character cannot be sent
-        prompt: UserInput = said
-        if said and attached:
-            prompt = [said, TextContent(attached, metadata={"external": True})]
+        outside = TextContent(attached, metadata={"external": True})
+        prompt: UserInput = [said, outside] if said and attached else said
         full = history.size(self.messages) > self.budget * _FULL
         if text is not None and full and (told := await self.compact()):
             yield Notice(told)
@@ -132,7 +131,9 @@ class Session:
         """What to tell of an error that came from a model or its library; Co's own are raised."""
         trouble = explain(error, self.choice)
         log.warning("%s %s", type(error).__name__, getattr(error, "status_code", ""))
-        if trouble is None and (isinstance(error, CoError) or _is_ours(error)):
+        *_, (frame, _) = walk_tb(error.__traceback__)
+        here = frame.f_globals.get("__name__", "").startswith("co_cli.")  # not in a library
+        if trouble is None and (here or isinstance(error, CoError)):
             raise error
         line = f"{self.choice} gave no answer that can be read ({type(error).__name__})"
         return trouble or Trouble(line, "Try again, or choose another model.")
@@ -199,12 +200,6 @@ class Session:
             told = f"Left out {plural(left, 'old message')}: no summary was made." if left else ""
         self._write(self.deps.notes, working=_plain(self.messages))
         return told
-
-
-def _is_ours(error: Exception) -> bool:
-    """Whether an error was raised in Co's own code and not in a library it called."""
-    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
-    return bool(frames) and frames[-1].f_globals.get("__name__", "").startswith("co_cli.")
 
 
 def _until(failed: bool, messages: list[ModelMessage]) -> list[ModelMessage]:

@@ -149,16 +149,15 @@ def recent(project: AnyPath, limit: int) -> list[Conversation]:
     return list(islice(_talks(_of(project)), limit))
 
 
-def latest(project: AnyPath) -> Conversation:
-    """The conversation that was last spoken in here."""
-    found = recent(project, 1)
-    if not found:
-        raise NotFound("there is no earlier conversation here", hint="Start one: co chat")
-    return found[0]
-
-
 def find(project: AnyPath, prefix: str) -> Conversation:
-    """The one conversation here whose id, or the four letters it ends with, begins like this."""
+    """The one conversation here whose id, or the four letters it ends with, begins like this.
+
+    The `latest` is the one that was last spoken in.
+    """
+    if prefix == "latest":
+        for one in recent(project, 1):
+            return one
+        raise NotFound("there is no earlier conversation here", hint="Start one: co chat")
     called = (path for path in _of(project) if prefix and f"-{prefix}" in f"-{_id(path)}")
     found = list(_talks(called))
     if len(found) == 1:

@@ -31,11 +31,7 @@ def chat_command(model: str, resume: str | None, personality: str | None, **log:
 
     workspace = enter(asking=True, **log)
     transcripts.prune(now())
-    kept = None
-    if resume == "latest":
-        kept = transcripts.latest(workspace.project)
-    elif resume:
-        kept = transcripts.find(workspace.project, resume)
+    kept = transcripts.find(workspace.project, resume) if resume else None
     chat = Chat(
         CoDeps(workspace=workspace, gated=True),
         models.choose(model, workspace.own, os.environ)._replace(switch="/model"),
