@@ -11,7 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate, chain
+from itertools import accumulate
 from typing import Any
 
 from pydantic_ai.messages import (
@@ -93,11 +93,10 @@ def window(messages: Messages, budget: int) -> Messages:
     starts = _starts(messages)
     if not starts or size(messages) <= budget:
         return messages
-    head, last = _head(messages), _since(messages, starts[-1])
-    kept = ([*head, *_since(messages, cut)] for cut in starts)
-    bare = [*_head(messages, summary=False), *last]
-    fitting = (some for some in chain(kept, [bare]) if size(some) <= budget)
-    best = next(fitting, [*head, *last])
+    head = _head(messages)
+    kept = [[*head, *_since(messages, cut)] for cut in starts]
+    bare = [*_head(messages, summary=False), *_since(messages, starts[-1])]
+    best = next((some for some in (*kept, bare) if size(some) <= budget), kept[-1])
     return best if size(best) < size(messages) else messages
 
 

@@ -45,6 +45,7 @@ _DOING = {
     "list_memories": "Looking through your memories",
     "forget_memory": "Forgetting",
 }
+_PLAIN = {"exit": "/quit", "quit": "/quit", "help": "/help"}  # what people try first
 
 
 class Chat:
@@ -84,8 +85,7 @@ class Chat:
                 continue
             except EOFError:
                 break
-            if line.lower() in ("exit", "quit", "help"):
-                line = "/help" if line.lower() == "help" else "/quit"
+            line = _PLAIN.get(line.lower(), line)
             if line.startswith("/"):
                 await self._stoppable(self._command(line))
             elif line or self.failed:
