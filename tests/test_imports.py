@@ -64,7 +64,6 @@ CORE_ORDER = [
     "context",
     "plan",
     "notebook",
-    "versions",
     "shelf",
     "doctor",
     "purge",
@@ -120,7 +119,7 @@ LATE_IMPORTS_ALLOWED = [
 # What looking at notes never loads: the half of Co that writes, and what costs a millisecond.
 WRITING = (
     "context doctor export importers lifecycle plan purge safety.check safety.hidden_text "
-    "format.rewrite safety.secrets store.writer versions"
+    "format.rewrite safety.secrets store.writer"
 ).split()
 COSTLY = (
     "asyncio click.shell_completion dataclasses difflib hashlib pathlib rapidfuzz rich "

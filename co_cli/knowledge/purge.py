@@ -1,24 +1,76 @@
-"""The one destroyer: remove every copy Co keeps of a note. Git history, if any, is not Co's."""
+"""The one destroyer: remove every copy Co keeps of a note. Git history, if any, is not Co's.
+
+A note is a file: what is there, and what changes archived under its name. A uid proves little, as
+whoever copies a file copies its uid; it only tells that a file was renamed by hand, or that a name
+that had become free was given to another note.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from co_cli import paths
 from co_cli.errors import Ambiguous, CoError, DiskTrouble, MovedOn
 from co_cli.knowledge import lifecycle
-from co_cli.knowledge.format.note import Note, Part, sections, timestamp
+from co_cli.knowledge.format.note import Note, Part, parse, sections, timestamp
 from co_cli.knowledge.format.rewrite import rewrite
 from co_cli.knowledge.notebook import Notebook
-from co_cli.knowledge.pages import Ref, as_number, called, pick
+from co_cli.knowledge.pages import MEMORIES, Ref, as_number, called, pick
 from co_cli.knowledge.plan import protected
 from co_cli.knowledge.store import Change, Entry, disk
-from co_cli.knowledge.versions import Lineage, Version, lineages
 
 PURGED = "purged"
+NOW = sys.maxsize  # the change that has not happened yet to a file that is there
 _TAKES_IN = ("merge", "update", "decay", "undo")  # what puts a note in the place of others
+_Mentions = Mapping[str, list[tuple[int, str | None]]]  # of each file: a change, and what it left
+
+
+class Version(NamedTuple):
+    """A file's bytes until change `n`; `note` is None when they cannot be read as one."""
+
+    n: int
+    file: str  # what the journal calls it
+    path: str  # where these bytes are
+    raw: bytes
+    note: Note | None
+
+    @property
+    def identity(self) -> tuple[str, int] | None:
+        """What tells apart the notes that had one file name in turn."""
+        return (self.note.meta.get("uid") or "", self.note.id) if self.note else None
+
+
+@dataclass(slots=True)
+class Lineage:
+    """One note's versions, oldest first, and where the journal speaks of it."""
+
+    versions: list[Version]
+    spans: list[tuple[str, int, int]]  # a file, after which change, up to which
+
+    @property
+    def notes(self) -> list[Note]:
+        """The versions that can be read."""
+        return [one.note for one in self.versions if one.note]
+
+    @property
+    def latest(self) -> Note | None:
+        """The note as it is now, or was last."""
+        return self.notes[-1] if self.notes else None
+
+    @property
+    def is_there(self) -> bool:
+        """Whether its file is in its place."""
+        return self.versions[-1].n == NOW
+
+    def has(self, n: int, path: str) -> bool:
+        """Whether change `n` means this note by this path."""
+        return any(path == file and after < n <= until for file, after, until in self.spans)
 
 
 @dataclass(slots=True)
@@ -63,7 +115,7 @@ class Copies:
 
 def find_copies(book: Notebook, ref: Ref, *, earlier: bool = False) -> Copies:
     """Where a note is: file, archive, summaries; with `earlier`, also what it was made from."""
-    known, entries = lineages(book), book.store.entries()
+    known, entries = _lineages(book), book.store.entries()
     named = _named(book, ref, known)
     note = named.latest if named else None
     copies = Copies(ref, note.id if note else as_number(ref), taken=earlier)
@@ -119,7 +171,6 @@ def _made_of(entries: list[Entry], named: Lineage, known: list[Lineage]) -> list
 
 
 def _touched(entry: Entry, one: Lineage, *, removed: bool) -> bool:
-    """Whether a change wrote a note, or removed it."""
     files = (file["path"] for file in entry.files if (file["after"] is None) == removed)
     return any(one.has(entry.n, path) for path in files)
 
@@ -153,6 +204,59 @@ def _find_parts(copies: Copies, known: list[Lineage]) -> None:
             copies.beside.append(holder)
 
 
+def _lineages(book: Notebook) -> list[Lineage]:
+    """Every note of which there are bytes."""
+    there = [(NOW, note.path, note.raw) for note in book.notes()]
+    by_file: dict[str, list[Version]] = defaultdict(list)
+    for n, path, raw in (*book.store.kept(), *there):
+        file, note = f"{MEMORIES}/{os.path.basename(path)}", None
+        with suppress(CoError):
+            note = parse(path, raw)
+        by_file[file].append(Version(n, file, path, raw, note))
+    mentions = defaultdict(list)
+    for entry in book.store.entries():
+        for change in entry.files if entry.state == "done" else ():
+            mentions[change["path"]].append((entry.n, change["after"]))
+    return _joined([one for known in by_file.values() for one in _split(known, mentions)], mentions)
+
+
+def _split(versions: list[Version], mentions: _Mentions) -> Iterator[Lineage]:
+    """The notes that had a file name in turn: Co removed one before the next one came."""
+    file, known = versions[0].file, versions[0].identity
+    removed = {n for n, after in mentions[file] if after is None}
+    start = since = 0
+    for at, version in enumerate(versions):
+        if version.identity and known != version.identity and versions[at - 1].n in removed:
+            yield Lineage(versions[start:at], [(file, since, versions[at - 1].n)])
+            start, since = at, versions[at - 1].n
+        known = version.identity or known
+    yield Lineage(versions[start:], [(file, since, NOW)])
+
+
+def _joined(found: list[Lineage], mentions: _Mentions) -> list[Lineage]:
+    """The same, where a file that somebody renamed by hand is one note under both names."""
+    left = list(found)
+    for old in found:
+        file, _, until = old.spans[0]
+        if old.is_there or until != NOW or not mentions[file] or mentions[file][-1][1] is None:
+            continue  # it is there, or Co removed it: nobody renamed it
+        same = [new for new in left if new is not old and _is_renamed(old, new, mentions)]
+        if len(same) == 1:
+            same[0].versions[:0] = old.versions
+            same[0].spans += old.spans
+            left.remove(old)
+    return left
+
+
+def _is_renamed(old: Lineage, new: Lineage, mentions: _Mentions) -> bool:
+    """Whether a file that Co did not remove has the uid and number of one that came after it."""
+    was, now = old.versions[-1], new.versions[0]
+    if was.identity is None or not was.identity[0] or was.identity != now.identity:
+        return False
+    firsts = [n for n, _ in mentions[now.file]] or [NOW]
+    return max(n for n, _ in mentions[was.file]) < min(firsts)
+
+
 def purge(book: Notebook, copies: Copies, *, first: Callable[[], None] = lambda: None) -> None:
     """Remove them all, after what `first` removes; a purge that is cut short can be repeated.
 
@@ -162,7 +266,7 @@ def purge(book: Notebook, copies: Copies, *, first: Callable[[], None] = lambda:
     with store.locked():
         if find_copies(book, copies.ref, earlier=copies.taken) != copies:
             raise MovedOn("the notebook changed meanwhile", hint="Nothing was purged; try again.")
-        at, path = timestamp(book.clock()), f"memories/{copies.number:03d}-{PURGED}.md"
+        at, path = timestamp(book.clock()), f"{MEMORIES}/{copies.number:03d}-{PURGED}.md"
         about = ({"path": path, "before": PURGED, "after": PURGED},)
         change = Change("purge", "cli", at, store.tail().n, (), high=copies.number, about=about)
         store.begin(change)
