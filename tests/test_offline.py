@@ -334,7 +334,7 @@ def test_words_after_answers_of_a_turn_that_was_cut_off_open_a_new_turn() -> Non
     ("content", "told"),
     [
         (json.dumps({"results": [NOTES[0]]}), "You told me:\n\n- User prefers tabs [12]"),
-        ({"return_value": {"results": [NOTES[0]]}}, "You told me:\n\n- User prefers tabs [12]"),
+        ({"results": [NOTES[0]]}, "You told me:\n\n- User prefers tabs [12]"),
         ("[900 characters trimmed]", "[900 characters trimmed]"),
         ({"display": "Found it", "results": "gone"}, "Found it"),
         ("[1, 2]", "[1, 2]"),

@@ -9,9 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from datetime import datetime
+from contextlib import asynccontextmanager, suppress
 from itertools import accumulate
 from typing import Any
 
@@ -25,7 +23,12 @@ from pydantic_ai.messages import (
     ToolReturnPart,
     UserPromptPart,
 )
-from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
+from pydantic_ai.models import (
+    CompletedStreamedResponse,
+    Model,
+    ModelRequestParameters,
+    StreamedResponse,
+)
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import RunContext
 
@@ -68,23 +71,16 @@ class OfflineModel(Model[None]):
     ) -> AsyncGenerator[StreamedResponse]:
         """Answer word by word."""
         _, asked = self.prepare_request(model_settings, model_request_parameters)
-        yield _WordStream(asked, _answer(messages, asked))
+        answer = _answer(messages, asked)
+        yield _Words(answer, model_request_parameters=asked, replay_events=True)
 
 
-@dataclass
-class _WordStream(StreamedResponse):
-    answer: ModelResponse
-
-    model_name = provider_name = _NAME
-    provider_url = None
-
-    @property
-    def timestamp(self) -> datetime:
-        return self.answer.timestamp
+class _Words(CompletedStreamedResponse):
+    get = StreamedResponse.get  # what has been said so far
 
     async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
         manager = self._parts_manager
-        for number, part in enumerate(self.answer.parts):
+        for number, part in enumerate(self.response.parts):
             if not isinstance(part, TextPart):
                 yield manager.handle_part(vendor_part_id=number, part=part)
                 continue
@@ -92,12 +88,8 @@ class _WordStream(StreamedResponse):
                 for event in manager.handle_text_delta(vendor_part_id=number, content=word):
                     yield event
 
-    async def close_stream(self) -> None:
-        """There is nothing to close."""
-
 
 def _answer(messages: Sequence[ModelMessage], asked: ModelRequestParameters) -> ModelResponse:
-    """The next response in the turn that is going on."""
     start = _start(messages)
     said = _said(messages[start]) if messages else ""
     parts = [part for message in messages[start + 1 :] for part in message.parts]
@@ -150,7 +142,6 @@ def _said(message: ModelMessage) -> str:
 
 
 def _calls(said: str) -> list[ToolCallPart]:
-    """The tools to call for what the person said."""
     wish = signals.request(said)
     if wish is not None and wish.verb == "list":
         return [ToolCallPart("list_memories", {})]
@@ -187,16 +178,10 @@ def _told(part: ToolReturnPart) -> str:
 
 
 def _values(content: object) -> Mapping[str, Any]:
-    """The values of a tool's answer, however it is wrapped."""
     if isinstance(content, str):
-        try:
+        with suppress(ValueError):
             content = json.loads(content)
-        except ValueError:
-            return {}
-    if isinstance(content, Mapping):
-        inner = content.get("return_value")
-        return inner if isinstance(inner, Mapping) else content
-    return {}
+    return content if isinstance(content, Mapping) else {}
 
 
 def _saved(values: Mapping[str, Any], display: str) -> str:
@@ -211,7 +196,6 @@ def _saved(values: Mapping[str, Any], display: str) -> str:
 
 
 def _recalled(hits: Sequence[Mapping[str, Any]]) -> str:
-    """The notes that were found, quoted, best first."""
     if not hits:
         return _NOTHING
     sure = [_quoted(hit) for hit in hits if not hit.get("weak")]
