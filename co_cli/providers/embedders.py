@@ -27,7 +27,6 @@ Purpose = Literal["document", "query"]
 
 BATCH = 64
 SECONDS = {"document": 60.0, "query": 10.0}  # for one batch, retries included
-_SWITCH = "the setting embedder"
 
 
 def choose(spec: str) -> Embedder:
@@ -35,11 +34,9 @@ def choose(spec: str) -> Embedder:
     spec = spec.strip()
     if spec in OWN_EMBEDDER:
         return built_in()
-    choice = Choice(spec, "", _SWITCH, switch=_SWITCH)
-    with _told_plainly(choice):
-        provider, name = registry.parse(spec, "embedder", "embedder")
-        url = registry.address(provider, os.environ)
-    return _Provided(choice._replace(provider=provider, name=name, base_url=url))
+    with _told_plainly(Choice(spec, "", "")):
+        choice = registry.named(spec, "embedder", "embedder", os.environ, "the setting embedder")
+    return _Provided(choice)
 
 
 def signed_bytes(values: Sequence[float]) -> bytes:
@@ -123,7 +120,7 @@ def _told_plainly(choice: Choice) -> Iterator[None]:
     except TimeoutError as error:
         raise EmbedderUnavailable(f"{choice} did not answer in time. Try again later.") from error
     except Exception as error:
-        if (trouble := explain(error, choice)) is not None:
+        if trouble := explain(error, choice):
             raise EmbedderUnavailable(f"{trouble.line}. {trouble.hint}".rstrip()) from error
         why = " ".join(str(error).split())[:200]
         raise EmbedderUnavailable(f"{choice} cannot be used: {why}") from error

@@ -30,23 +30,22 @@ def choose(
     `switch` is where the option comes from: `--model`, or `/model` in the chat.
     """
     env = {**env, "model_base_url": settings.model_base_url}  # which is no variable's to say
-    variable = env.get("CO_CLI_MODEL", "").strip()
-    source = "CO_CLI_MODEL" if variable and variable == settings.model else "settings.json"
+    from_env = env.get("CO_CLI_MODEL", "").strip() == settings.model
+    source = "CO_CLI_MODEL" if from_env else "settings.json"
     for text, why in ((option or "", switch), (settings.model, source)):
         if text.strip():
-            return _named(text.strip(), why, env)._replace(switch=switch)
+            return registry.named(text.strip(), why, "model", env, switch)
     found = {name: sign for name in PROVIDERS if (sign := _sign(name, env))}
     if not found:
         return Choice("offline", "", "no model is chosen and no key is set", switch=switch)
-    (first, sign), *rest = found.items()
-    why = f"{sign} is set"
-    if rest:
-        *signs, last = found.values()
+    first, *others = found
+    *signs, last = found.values()
+    why = f"{last} is set"
+    if others:
         many = "both" if len(found) == 2 else "all"
         why = f"{', '.join(signs)} and {last} are {many} set; {first} comes first"
-    others = tuple(name for name, _ in rest)
     url = registry.address(first, env)
-    return Choice(first, PROVIDERS[first].model, why, others, url, switch)
+    return Choice(first, PROVIDERS[first].model, why, tuple(others), url, switch)
 
 
 def _sign(provider: str, env: Mapping[str, str]) -> str:
@@ -54,14 +53,6 @@ def _sign(provider: str, env: Mapping[str, str]) -> str:
     known = PROVIDERS[provider]
     signs = known.url_from if known.keyless else known.keys
     return next((name for name in signs if known.model and env.get(name, "").strip()), "")
-
-
-def _named(text: str, source: str, env: Mapping[str, str]) -> Choice:
-    provider, name = registry.parse(text, source, "model")
-    if provider == "offline":
-        return Choice(provider, name, source)
-    url = registry.address(provider, env)
-    return Choice(provider, name or PROVIDERS[provider].model, source, (), url)
 
 
 def build(choice: Choice, env: Mapping[str, str]) -> Model[Any]:

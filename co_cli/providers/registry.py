@@ -111,8 +111,8 @@ class Choice(NamedTuple):
         return f"{name}:{parts.port or (80 if parts.scheme == 'http' else 443)}"
 
 
-def parse(text: str, source: str, kind: Kind) -> tuple[str, str]:
-    """A provider and a name, which a model may lack; an error says where the text came from."""
+def named(text: str, source: str, kind: Kind, env: Mapping[str, str], switch: str) -> Choice:
+    """What a text such as PROVIDER:MODEL chooses; an error says where the text came from."""
     provider, _, name = (part.strip() for part in text.partition(":"))
     provider = _ALIASES.get(provider.lower(), provider.lower())
     if find_secret(text):
@@ -120,33 +120,29 @@ def parse(text: str, source: str, kind: Kind) -> tuple[str, str]:
             f"{source} holds what looks like a key, not a name",
             hint="A key goes into a variable such as OPENAI_API_KEY.",
         )
+    if (kind, provider, name) == ("model", "offline", ""):
+        return Choice(provider, name, source, switch=switch)
     fits = name.isprintable() and len(name.split()) < 2 and len(name) <= LONGEST
-    offered = _offers(provider, kind) and (name or kind == "model")
-    if not fits or not (offered or (kind, provider, name) == ("model", "offline", "")):
-        raise _unknown(text, source, kind)
-    return provider, name
+    if not fits or provider not in _offering(kind) or (kind == "embedder" and not name):
+        near = _meant(text, kind)
+        meant = f"Did you mean {escape(near, keep='')}? " if near not in ("", text) else ""
+        shown = escape(text[:64], keep="")
+        raise SettingsError(f"{source}: there is no {kind} '{shown}'", hint=meant + CHOICES[kind])
+    url = address(provider, env)
+    return Choice(provider, name or PROVIDERS[provider].model, source, (), url, switch)
 
 
-def _offers(provider: str, kind: Kind) -> bool:
-    """Whether models, or embedders, of this provider can be had."""
-    known = PROVIDERS.get(provider)
-    return known is not None and bool(known.model if kind == "model" else known.embeds)
-
-
-def _unknown(text: str, source: str, kind: Kind) -> SettingsError:
-    """That there is no such model or embedder, and what may have been meant."""
-    near = _meant(text, kind)
-    meant = f"Did you mean {escape(near, keep='')}? " if near not in ("", text) else ""
-    shown = escape(text[:64], keep="")
-    return SettingsError(f"{source}: there is no {kind} '{shown}'", hint=meant + CHOICES[kind])
+def _offering(kind: Kind) -> list[str]:
+    models = kind == "model"
+    return [name for name, one in PROVIDERS.items() if (one.model if models else one.embeds)]
 
 
 def _meant(text: str, kind: Kind) -> str:
     provider, _, name = text.partition(":")
+    known = _offering(kind)
     maker = next((_MAKERS[start] for start in _MAKERS if text.lower().startswith(start)), "")
-    if _offers(maker, kind):
+    if maker in known:
         return f"{maker}:{text[:64]}"
-    known = [one for one in PROVIDERS if _offers(one, kind)]
     near = nearest(provider.lower(), [*known, *_ALIASES, _BUILT_IN[kind]])
     return f"{near}:{name[:64]}" if name and near in known else near
 

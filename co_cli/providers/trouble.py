@@ -74,6 +74,8 @@ def _words(error: BaseException, choice: Choice) -> dict[str, object]:
     phase = getattr(error, "phase", None)
     said = _sanitised(getattr(error, "body", None))
     words = f": {said}" if said else ""
+    meant = escape(str(getattr(error, "suggested_model_id", None) or "")[:LONGEST], keep="")
+    instead, reach = _advice(choice)
     away = f"{choice} cannot be reached at {choice.host}"
     late = f"{choice} did not answer in time ({choice.host})"
     cut = phase in ("read", "write")
@@ -85,31 +87,22 @@ def _words(error: BaseException, choice: Choice) -> dict[str, object]:
         # Whoever refuses a key may show it.
         "refused": f"refused access (403){words}" if status == 403 else "refused the key",
         "keys": " or ".join(choice.known.keys) or "the key in your environment",
-        "instead": _instead(error, choice),
+        "instead": f"Did you mean {meant}?" if meant else instead,
         "late": away if phase == "connect" else late,
         "lost": f"the answer of {choice} was cut off" if cut else away,
-        "reach": _AGAIN.format(choice=choice) if cut else _reach(choice),
+        "reach": _AGAIN.format(choice=choice) if cut else reach,
     }
 
 
-def _instead(error: BaseException, choice: Choice) -> str:
-    """What to do about a model that is not there."""
-    if suggested := getattr(error, "suggested_model_id", None):
-        return f"Did you mean {escape(str(suggested)[:LONGEST], keep='')}?"
+def _advice(choice: Choice) -> tuple[str, str]:
+    """What to do about a model that is not there, and about one that cannot be reached."""
     if choice.provider == "ollama":
-        return f"Run `ollama pull {choice.name}`, or choose another model with {choice.switch}."
+        pull = f"Run `ollama pull {choice.name}`, or choose another model with {choice.switch}."
+        return pull, "Is `ollama serve` running?"
     if choice.base_url != choice.known.url:
-        return f"Check the name, and whether {choice.base_url} is right."
-    return f"Choose another model with {choice.switch}."
-
-
-def _reach(choice: Choice) -> str:
-    """What to do about a model that cannot be reached."""
-    if choice.provider == "ollama":
-        return "Is `ollama serve` running?"
-    if choice.base_url != choice.known.url:
-        return "Is the server running there?"
-    return "Check your network connection."
+        check = f"Check the name, and whether {choice.base_url} is right."
+        return check, "Is the server running there?"
+    return f"Choose another model with {choice.switch}.", "Check your network connection."
 
 
 def _sanitised(body: object) -> str:
