@@ -28,7 +28,7 @@ from co_cli.prompts import (
     knowledge,
     load_personality,
     personalities,
-    shipped,
+    texts,
 )
 from co_cli.prompts.envelope import CLOSE, OPEN, defang, wrap
 from co_cli.prompts.system import assemble_system_prompt
@@ -65,12 +65,12 @@ def own() -> Path:
 
 
 def _base(provider: str = "") -> str:
-    return shipped.text("system.md", provider)
+    return texts.shipped("system.md", provider)
 
 
 def _prompt(*parts: str) -> str:
     """A whole prompt with these parts between Co's first words and its last."""
-    return "\n\n".join([_base(), *parts, shipped.text("closing.md", "")]) + "\n"
+    return "\n\n".join([_base(), *parts, texts.shipped("closing.md", "")]) + "\n"
 
 
 def _sha(text: str) -> str:
@@ -214,8 +214,8 @@ def test_a_provider_is_told_only_what_is_meant_for_it() -> None:
 
 @pytest.mark.parametrize("provider", [*PROVIDERS, "openai", ""])
 def test_no_marker_is_left_in_what_co_ships(provider: str) -> None:
-    texts = [shipped.text(f"personalities/{name}.md", provider) for name in BUILT_IN]
-    for text in [*texts, get_system_prompt(provider)]:
+    voices = [texts.shipped(f"personalities/{name}.md", provider) for name in BUILT_IN]
+    for text in [*voices, get_system_prompt(provider)]:
         assert "[IF" not in text
         assert "ENDIF" not in text
         assert "\n\n\n" not in text
@@ -234,9 +234,9 @@ def test_no_marker_is_left_in_what_co_ships(provider: str) -> None:
 def test_conditionals_are_worked_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, told: str
 ) -> None:
-    monkeypatch.setattr(shipped, "FOLDER", str(tmp_path))
+    monkeypatch.setattr(texts, "FOLDER", str(tmp_path))
     (tmp_path / "system.md").write_text(text)
-    assert shipped.text("system.md", "x") == told
+    assert texts.shipped("system.md", "x") == told
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_conditionals_are_worked_out(
 def test_a_fault_in_our_own_text_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, reason: str
 ) -> None:
-    monkeypatch.setattr(shipped, "FOLDER", str(tmp_path))
+    monkeypatch.setattr(texts, "FOLDER", str(tmp_path))
     (tmp_path / "system.md").write_text(text)
     with pytest.raises(ValueError, match=re.escape(f"system.md: {reason}")):
         get_system_prompt("gemini")
@@ -263,7 +263,7 @@ def test_a_fault_in_our_own_text_is_an_error(
 def test_without_system_md_there_is_no_prompt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shipped, "FOLDER", str(tmp_path))
+    monkeypatch.setattr(texts, "FOLDER", str(tmp_path))
     with pytest.raises(FileNotFoundError, match=r"system\.md"):
         get_system_prompt("gemini")
 
@@ -297,8 +297,8 @@ def test_the_base_says_what_it_must(said: str) -> None:
 
 
 def test_the_tone_is_calm() -> None:
-    texts = [_base(name) for name in (*PROVIDERS, "")] + [load_personality(n) for n in BUILT_IN]
-    for text in [*texts, shipped.text("closing.md", "")]:
+    told = [_base(name) for name in (*PROVIDERS, "")] + [load_personality(n) for n in BUILT_IN]
+    for text in [*told, texts.shipped("closing.md", "")]:
         assert not re.search(r"\b[A-Z]{3,}\b|\*\*|__|!", text)
 
 
@@ -471,7 +471,7 @@ def test_the_prompt_is_there_without_a_home_and_a_working_folder(
     gone.rmdir()
     monkeypatch.setenv("HOME", "nowhere")
     assert get_system_prompt("", "finch") == _prompt(
-        "## Personality\n\n" + shipped.text("personalities/finch.md", "")
+        "## Personality\n\n" + texts.shipped("personalities/finch.md", "")
     )
     out, said = capsys.readouterr()
     assert out == ""
@@ -601,7 +601,7 @@ def test_a_broken_personality_is_told_and_does_not_stop_a_session(
     }
     with pytest.raises(FormatError, match=re.escape(where.format("mine"))):
         load_personality("mine")
-    ours = "## Personality\n\n" + shipped.text("personalities/finch.md", "")
+    ours = "## Personality\n\n" + texts.shipped("personalities/finch.md", "")
     for name, parts in (("finch", [ours]), ("mine", [])):
         prompt = build("", name, project=None, usable=())
         assert prompt.text == _prompt(*parts)

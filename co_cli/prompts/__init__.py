@@ -20,9 +20,8 @@ from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.store import disk
 from co_cli.paths import AnyPath
-from co_cli.prompts import shipped
 from co_cli.prompts.envelope import defang, wrap
-from co_cli.prompts.personality import load_personality, personalities, voice
+from co_cli.prompts.texts import load_personality, personalities, shipped, voice
 
 __all__ = [
     "MAX_INSTRUCTIONS",
@@ -108,19 +107,17 @@ def build(
     same session had loaded: it stays as it was, so that providers can cache it.
     """
     files, warnings = _Project(project, usable, trusted), list[str]()
-    parts = [shipped.text("system.md", provider)]
+    parts = [shipped("system.md", provider)]
     if personality and (speaking := voice(personality, provider, warnings)):
         parts.append(f"## Personality\n\n{speaking}")
     known = known or _context(files)
     if known.text:
         parts.append(_as_data(known.text))
-    if instructions := list(_instructions(files, warnings)):
-        sections = [section for _, section in instructions]
-        parts.append("\n\n".join(["## Project-Specific Instructions", *sections]))
-    parts.append(shipped.text("closing.md", provider))
-    used = tuple(file for file, _ in instructions)
+    if instructions := dict(_instructions(files, warnings)):
+        parts += ["## Project-Specific Instructions", *instructions.values()]
+    parts.append(shipped("closing.md", provider))
     told = (*known.warnings(), *warnings)
-    return SystemPrompt("\n\n".join(parts) + "\n", known, used, told)
+    return SystemPrompt("\n\n".join(parts) + "\n", known, tuple(instructions), told)
 
 
 def knowledge(project: AnyPath | None, trusted: Mapping[str, str]) -> str:
@@ -141,7 +138,6 @@ class _Project(NamedTuple):
     trusted: Mapping[str, str] | None
 
     def path(self, relpath: str) -> str:
-        """Where a file is, or would be."""
         return os.path.join(self.folder or "", relpath)
 
     def read(self, relpath: str, problems: list[Problem]) -> bytes | None:

@@ -60,25 +60,11 @@ _OPENS = r"LESS-THAN|LEFT-POINTING(?! MAG)|LEFT ARROWHEAD|LEFT.* ANGLE|PRECEDES"
 _CLOSES = r"GREATER-THAN|RIGHT-POINTING(?! MAG)|RIGHT ARROWHEAD|RIGHT.* ANGLE|SUCCEEDS"
 _LETTER = r"(?:LATIN|REGIONAL).* LETTER (?:SMALL CAPITAL )?([A-Z])(?: WITH .*)?$"
 # Look-alikes that Unicode does not relate to what they look like. An empty one is a hyphen.
-_ALIKE = {
-    character: plain
-    for plain, characters in {
-        "<": "<[{ᐸᚲくㄑ𝈶",
-        ">": ">]}ᐳ𝈷",
-        "/": "∕⁄⧸⟋╱〳丿ノ",
-        "": "ー一ᅳـ",
-        "d": "ԁժᑯᎠ",
-        "e": "еҽє℮εᎬ",
-        "i": "іıιӏɩᎥ",
-        "m": "мμϻᎷ",
-        "n": "пոηνռ",
-        "r": "гᴦᎡ",
-        "s": "ѕᏚ",
-        "t": "тτᎢ",
-        "y": "уүγυყᎽ",
-    }.items()
-    for character in characters
-}
+_ALIKE = {character: plain for plain, characters in {
+    "<": "<[{ᐸᚲくㄑ𝈶", ">": ">]}ᐳ𝈷", "/": "∕⁄⧸⟋╱〳丿ノ", "": "ー一ᅳـ",
+    "d": "ԁժᑯᎠ", "e": "еҽє℮εᎬ", "i": "іıιӏɩᎥ", "m": "мμϻᎷ", "n": "пոηνռ", "r": "гᴦᎡ", "s": "ѕᏚ",
+    "t": "тτᎢ", "y": "уүγυყᎽ",
+}.items() for character in characters}  # fmt: skip
 
 
 def wrap(text: str) -> str:

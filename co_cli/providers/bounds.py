@@ -44,11 +44,7 @@ class AnswerTimeout(AbstractCapability[Any]):
         return replace(self, seconds=seconds, left=seconds)
 
     async def wrap_model_request(
-        self,
-        ctx: RunContext[Any],  # noqa: ARG002
-        *,
-        request_context: Any,
-        handler: Any,
+        self, _: RunContext[Any], *, request_context: Any, handler: Any
     ) -> ModelResponse:
         """One request, in the time that those before it left."""
         began, time = monotonic(), asyncio.timeout(max(self.left, 0.0))
