@@ -48,7 +48,6 @@ CORE_ORDER = [
     "search.words",
     "meaning",
     "search.passages",
-    "search.query",
     "search.watch",
     "format",
     "policy",

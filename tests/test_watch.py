@@ -297,6 +297,17 @@ def test_a_watching_notebook_sees_every_edit_at_once(kind: str, root: str, book:
     assert (recalled.degraded, recalled.missing) == ((), ())
 
 
+def test_an_edit_is_seen_at_once_where_the_index_cannot_be_kept(root: str) -> None:
+    """Red when what the kernel told is lost with the attempt that failed."""
+    os.mkdir(os.path.join(root, "knowledge.db"))
+    with opened(root, watch=True) as book:
+        for word in ("walnut", "maple"):
+            rewrite(root, f"The {word} stands near a zebra")
+            found = book.recall(word)
+            assert [trouble.state for trouble in found.degraded] == ["not kept"]
+            assert word in found[0].note.body
+
+
 def test_two_hundred_edits_in_a_row_are_seen_one_by_one(root: str, book: Notebook) -> None:
     """Red when a recall may be one edit behind."""
     with listening(root) as heard:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
-from co_cli.knowledge.search.lookup import Row
+from co_cli.knowledge.search.lookup import Row, Scores
 
 # Meaning is the cosine, `near` the share of the question's words that stand there, by rarity.
 # `who`, `asks` and `reply` speak only where notes begin with a speaker's name or ask something.
@@ -34,7 +34,7 @@ class Candidate:
         self.tags: list[str] = []
         self.score = self.cover = 0.0
         self.exact = 0
-        self.in_text = False
+        self.in_text = self.weak = False
 
     @property
     def shown(self) -> float:
@@ -72,26 +72,26 @@ class Candidate:
         return "; ".join(parts)
 
 
-def rank_by_places(
-    picked: dict[int, Candidate], keyword: dict[int, float], nearest: dict[int, float]
-) -> None:
+def by_places(picked: dict[int, Candidate], keyword: Scores, nearest: Scores) -> None:
     """Reciprocal Rank Fusion of the two lists, as documented: the sum of 1 / (60 + rank)."""
     for found in picked.values():
         found.score = 0.0
     for scores in (keyword, nearest):
-        ranks: dict[float, int] = {}  # equals share a rank
-        for place, score in enumerate(sorted(scores.values(), reverse=True), 1):
-            ranks.setdefault(score, place)
+        ranked = sorted(scores.values(), reverse=True)
         for key in scores.keys() & picked.keys():
-            picked[key].score += 1 / (_RRF + ranks[scores[key]])
+            rank = ranked.index(scores[key]) + 1  # equals share a rank
+            picked[key].score += 1 / (_RRF + rank)
 
 
 def newest(items: Iterable[_Some], row: Callable[[_Some], Row]) -> list[_Some]:
     """Newest first, whatever order the rows were written in."""
-    rows = [(row(item), item) for item in items]
-    rows.sort(key=lambda pair: pair[0].name)
-    rows.sort(key=lambda pair: (pair[0].created, pair[0].number), reverse=True)
-    return [item for _, item in rows]
+    ordered = sorted(items, key=lambda item: row(item).name)
+    return sorted(ordered, key=lambda item: (row(item).created, row(item).number), reverse=True)
+
+
+def best(scores: Scores, files: Mapping[int, Row], most: int) -> list[int]:
+    """The passages of the highest scores, the newest of equals first."""
+    return sorted(newest(scores, files.__getitem__), key=lambda row: -scores[row])[:most]
 
 
 def in_order(found: Iterable[Candidate]) -> list[Candidate]:

@@ -21,8 +21,11 @@ from co_cli.knowledge.search.words import is_dense
 _NEEDLE = 16  # of a longer text, triples side by side tell enough
 _ROW = "id, name, sign, number, created, expires, tags"
 _NEAREST = 120
+_BM25 = "bm25(1.0, 2.0, 1.0, 0.5)"  # body, title, tags, date
 _ASKED = 200  # letters, and threes of them, of a question that are looked for
 _TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2", "tokenchars", "_./#+:@-'")
+
+Scores = dict[int, float]  # of passages, by their rows
 
 
 class Row(NamedTuple):
@@ -160,11 +163,11 @@ class Lookup:
         found = {row[0]: Row(*row) for row in self._get(query, json.dumps(list(passages)))}
         return {at: found.get(at) or self.file(at) for at in passages}
 
-    def matching(self, terms: Iterable[str], weights: str) -> Iterator[tuple[int, float]]:
+    def matching(self, terms: Iterable[str]) -> Iterator[tuple[int, float]]:
         """The passages holding any of these terms, best first, and how well by BM25."""
         asked = " OR ".join(f'"{term}"' for term in terms)
         query = "SELECT rowid, -rank FROM terms WHERE terms MATCH ? AND rank MATCH ? ORDER BY rank"
-        return iter(self._get(query, asked, f"bm25({weights})"))
+        return iter(self._get(query, asked, _BM25) if asked else ())
 
     def holding(self, *needles: str) -> list[int]:
         """The passages that may hold all these folded texts: their letters are there, by threes."""
@@ -176,7 +179,7 @@ class Lookup:
         asked = " AND ".join('"' + triple.replace('"', '""') + '"' for triple in triples)
         return self._column("SELECT rowid FROM letters WHERE letters MATCH ?", asked)
 
-    def resembling(self, text: str) -> dict[int, float]:
+    def resembling(self, text: str) -> Scores:
         """Which share of a folded text's letters each passage has, the rare ones more.
 
         Letters go by threes; in scripts without spaces one can be a word, so each counts alone too.
@@ -185,7 +188,7 @@ class Lookup:
         asked = {word[at : at + 3] for word in padded for at in range(len(word) - 2)}
         asked.update(filter(is_dense, text))
         total = self.passages()
-        found: dict[int, float] = {}
+        found: Scores = {}
         whole = 0.0
         for letters in sorted(asked)[:_ASKED]:
             if len(letters) == 3:

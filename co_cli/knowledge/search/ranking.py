@@ -12,13 +12,12 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 
 from co_cli.knowledge.search import words
-from co_cli.knowledge.search.candidate import WEIGHTS, Candidate, in_order, newest, rank_by_places
+from co_cli.knowledge.search.candidate import WEIGHTS, Candidate, best, by_places, in_order, newest
 from co_cli.knowledge.search.hits import Filters
 from co_cli.knowledge.search.index import Index
-from co_cli.knowledge.search.lookup import Row
+from co_cli.knowledge.search.lookup import Row, Scores
 from co_cli.knowledge.search.passages import passages
-from co_cli.knowledge.search.query import Query, Span
-from co_cli.knowledge.search.terms import FEW, QueryTerms
+from co_cli.knowledge.search.query import FEW, Query, QueryTerms, Span
 
 _FIRST = 50  # candidates of each kind, at least
 _CLOSER = 60  # candidates that are looked at closely
@@ -26,7 +25,6 @@ _MANY = 1000  # what so many passages have tells none of them apart
 _DATED = 50
 _LETTERS = 0.6  # what shared letters count beside a cosine
 _OF_ONE = 3  # passages of one note
-_COLUMNS = "1.0, 2.0, 1.0, 0.5"  # body, title, tags, date
 _BREATH = 60  # seconds within which one note answers another
 _PERSON, _DAY = 3.0, 2.0  # what a person and a day weigh beside the words
 
@@ -35,27 +33,15 @@ _MISS, _FAINT = -0.15, -0.25  # the best must reach this, any other that; below 
 _BLIND = -0.36  # both, where nothing but letters can tell
 _LOST = 0.2  # what a hit needs more to be sure when all that was asked for stands nowhere
 _TOP = 5
-_EVERY = Filters()
 
-_CORE = ("meaning", "near")
 _SENTENCE = r"(?<=[.!?])\s+|\n+"
 
 
 class Ranking:
     """One question put to one index."""
 
-    def __init__(
-        self,
-        index: Index,
-        query: Query,
-        filters: Filters = _EVERY,
-        *,
-        fusion: str = "blend",
-        limit: int = 10,
-        quick: bool = False,
-    ) -> None:
-        self.index, self.lookup = index, index.lookup
-        self.query, self.fusion = query, fusion
+    def __init__(self, index: Index, query: Query, filters: Filters, limit: int) -> None:
+        self.index, self.lookup, self.query = index, index.lookup, query
         query.days = [  # a span that holds no note was hardly meant as one
             day for day in query.days if not isinstance(day, Span) or self._any(day)
         ]
@@ -64,12 +50,11 @@ class Ranking:
         self.closer = max(_CLOSER, limit)
         self._texts: dict[str, list[str]] = {}
         self.terms = QueryTerms(self.lookup, query, self._holds)
-        self.quick = quick  # whether the question is only skimmed, too
         self.vector = b""  # the question's; empty when no embedder answers
-        self._meaning: dict[int, float] = {}
+        self._meaning: Scores = {}
 
-    def candidates(self) -> list[Candidate]:
-        """What may answer, best first, one passage a note."""
+    def candidates(self, *, fusion: str = "blend", quick: bool = False) -> list[Candidate]:
+        """What may answer, best first, one passage a note; `quick` skims the question."""
         keyword = self._by_words()
         exact = self._by_letters()
         needle = self.query.needle
@@ -77,23 +62,21 @@ class Ranking:
         if not keyword and not stands and self.terms.mend():
             keyword = self._by_words()
         # What stands there as it was asked needs no reading.
-        self.vector = self.index.reader.query(self.query.text, quick=self.quick or stands)
+        self.vector = self.index.reader.query(self.query.text, quick=quick or stands)
         nearest = self._by_meaning()
         self.terms.weigh()
         picked = self._pick(keyword, exact, nearest)
-        for found in picked.values():
-            self._weigh(found, found.key in exact)
-        if self.fusion == "rrf":
-            rank_by_places(picked, keyword, nearest)
+        if fusion == "rrf":
+            by_places(picked, keyword, nearest)
         else:
             self._reply(picked)
-        best: dict[str, Candidate] = {}
+        told: dict[str, Candidate] = {}
         for found in in_order(picked.values()):
-            best.setdefault(found.row.name, found)
-        return list(best.values())
+            told.setdefault(found.row.name, found)
+        return list(told.values())
 
-    def answers(self, found: list[Candidate]) -> list[tuple[Candidate, bool]]:
-        """Those that answer, and whether each is weak; none when all are about something else.
+    def answers(self, found: list[Candidate]) -> list[Candidate]:
+        """Those that answer, some as weak; none when all are about something else.
 
         Among many passages one is near by chance. Where the question's meaning is not known,
         letters alone are no proof of a miss.
@@ -105,7 +88,9 @@ class Ranking:
             return []
         least = floor + (0.0 if found[0].exact else faint)
         weak = floor + _LOST * terms.lost / (terms.whole or 1.0)
-        return [(one, one.strength < weak) for one in found if one.strength >= least]
+        for one in found:
+            one.weak = one.strength < weak
+        return [one for one in found if one.strength >= least]
 
     def marks(self, text: str) -> list[tuple[int, int]]:
         """Where in a text the words that were asked for stand."""
@@ -132,20 +117,19 @@ class Ranking:
 
         return free
 
-    def _by_words(self) -> dict[int, float]:
+    def _by_words(self) -> Scores:
         """The passages that hold the words, by BM25; of those that tie at the end, the newest."""
-        found: list[tuple[int, float]] = []
-        free = self._few()
-        if self.terms.wanted:
-            for row, score in self.lookup.matching(self.terms.wanted, _COLUMNS):
-                if len(found) >= self.first and score < found[-1][1]:
-                    break
-                if free(row):
-                    found.append((row, score))
+        found: Scores = {}
+        free, last = self._few(), 0.0
+        for row, score in self.lookup.matching(self.terms.wanted):
+            if len(found) >= self.first and score < last:
+                break
+            if free(row):
+                found[row] = last = score
         if len(found) > self.first:
-            found = newest(found, lambda pair: self.lookup.file(pair[0]))
-            found.sort(key=lambda pair: -pair[1])
-        return dict(found[: self.first])
+            kept = best(found, self.lookup.files(found), self.first)
+            found = {row: found[row] for row in kept}
+        return found
 
     def _by_letters(self) -> list[int]:
         """The passages that may hold the question as it stands, the newest of them."""
@@ -160,7 +144,7 @@ class Ranking:
             rows = list(islice(held, self.first))
         return rows
 
-    def _by_meaning(self) -> dict[int, float]:
+    def _by_meaning(self) -> Scores:
         """The passages nearest in meaning, and how near; ties at the end are left out.
 
         Of a question whose meaning is not known, such as one in another language, the letters tell.
@@ -196,15 +180,9 @@ class Ranking:
         files = self.lookup.files(rows)
         rows = [row for row in rows if any(day.fits(files[row].created)[0] for day in days)]
         self._compare(rows)
-        if len(rows) > _DATED:
-            rows = newest(rows, files.__getitem__)
-            rows.sort(key=lambda row: -self._meaning.get(row, 0.0))
-        return rows[:_DATED]
+        return best({row: self._meaning.get(row, 0.0) for row in rows}, files, _DATED)
 
-    def _pick(
-        self, keyword: dict[int, float], exact: list[int], nearest: dict[int, float]
-    ) -> dict[int, Candidate]:
-        """The candidates to look at closely, read from their files."""
+    def _pick(self, keyword: Scores, exact: list[int], nearest: Scores) -> dict[int, Candidate]:
         sure = dict.fromkeys((*exact, *self._may(self.terms.alone())))
         rows = dict.fromkeys((*keyword, *nearest, *self._by_date(), *sure))
         self._compare(rows)
@@ -215,9 +193,8 @@ class Ranking:
             + WEIGHTS["month"] * any(day.fits(files[row].created)[0] for day in self.query.days)
             for row in rows
         }
-        keep = newest(rows, files.__getitem__)
-        keep.sort(key=lambda row: -rough[row])
-        seen = (self._look(key, files[key]) for key in dict.fromkeys((*sure, *keep[: self.closer])))
+        keep = dict.fromkeys((*sure, *best(rough, files, self.closer)))
+        seen = (self._look(key, files[key], key in exact) for key in keep)
         return {found.key: found for found in seen if found is not None}
 
     def _compare(self, rows: Iterable[int]) -> None:
@@ -233,28 +210,28 @@ class Ranking:
             parts = self._texts[row.name] = [] if text is None else passages(text)
         return parts[key - row.id] if key - row.id < len(parts) else None
 
-    def _look(self, key: int, row: Row) -> Candidate | None:
-        text = self._text(key, row)
-        return None if text is None else Candidate(key, row, text, self._meaning.get(key, 0.0))
-
     # A closer look
 
-    def _weigh(self, found: Candidate, letters: bool) -> None:
-        query, text, features = self.query, found.text, found.features
-        said = {*self.lookup.stems(words.analysed(f"{text}{found.row.tags}"))}
-        stems = [stem for stem in self.terms.stems if stem in said]
-        found.met = self.terms.met(found.key, stems)
-        found.tags = self._tags(found.row.tags)
+    def _look(self, key: int, row: Row, letters: bool) -> Candidate | None:
+        """A passage with what speaks for it; `letters` says that it may hold the question."""
+        query, text = self.query, self._text(key, row)
+        if text is None:
+            return None
+        found = Candidate(key, row, text, self._meaning.get(key, 0.0))
+        features = found.features
+        said = {*self.lookup.stems(words.analysed(f"{text}{row.tags}"))}
+        found.met = self.terms.met(key, [stem for stem in self.terms.stems if stem in said])
+        found.tags = self._tags(row.tags)
         if people := self.terms.people:
             first = words.spoken(text)[0] == people[0]
             features["who"] = float(first) if len(people) == 1 else 0.5 * first
         for day in query.days:
-            month, near_day = day.fits(found.row.created)
+            month, near_day = day.fits(row.created)
             features["month"] = max(features.get("month", 0.0), month)
             features["day"] = max(features.get("day", 0.0), near_day)
         if "?" in text:
             features["asks"] = _asking(text)
-        if found.row.expires and found.row.expires < self.query.today:
+        if row.expires and row.expires < query.today:
             features["expired"] = 1.0
         if letters or len(found.met) == len(self.terms.weight) or len(query.needle) < 3:
             found.exact = self._exact(found)
@@ -262,9 +239,9 @@ class Ranking:
         features["near"] = near / (self.terms.whole or 1.0)
         found.score = sum(WEIGHTS[name] * value for name, value in features.items())
         found.cover = self._cover(found, near)
+        return found
 
     def _tags(self, tags: str) -> list[str]:
-        """How to tell which tags are asked for."""
         asked = {self.query.needle, *(word.casefold() for word in self.query.words)}
         found = [tag for tag in tags.split("\n") if tag]
         exact = [f"tag {tag}" for tag in found if tag in asked]
@@ -307,13 +284,11 @@ class Ranking:
             if not key or not list(self._may([key])):
                 continue
             self._compare([key])
-            answer = picked.get(key) or self._look(key, self.lookup.file(key))
+            answer = picked.get(key) or self._look(key, self.lookup.file(key), False)
             if answer is None:
                 continue
-            if key not in picked:
-                picked[key] = answer
-                self._weigh(answer, False)
-            core = sum(WEIGHTS[name] * asker.features[name] for name in _CORE)
+            picked[key] = answer
+            core = sum(WEIGHTS[name] * asker.features[name] for name in ("meaning", "near"))
             answer.features["reply"] = core
             answer.score += WEIGHTS["reply"] * core
             answer.cover = max(answer.cover, asker.cover)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from co_cli import paths
 from co_cli.errors import CoError, EmbedderUnavailable
 from co_cli.knowledge.format.note import Note
-from co_cli.knowledge.meaning.encoders import Embedder, built_in
+from co_cli.knowledge.meaning.encoders import Embedder, Meaning, built_in
 from co_cli.knowledge.pages import ARTICLES, Pages
 from co_cli.knowledge.replacement import newest_first
 from co_cli.knowledge.search import words
@@ -32,7 +32,6 @@ from co_cli.knowledge.search.hits import (
 )
 from co_cli.knowledge.search.index import Index, vec_path
 from co_cli.knowledge.search.index_writer import Progress, digest_of
-from co_cli.knowledge.search.lookup import Lookup
 from co_cli.knowledge.search.passages import passages, reading
 from co_cli.knowledge.search.query import Query
 from co_cli.knowledge.search.ranking import Ranking
@@ -50,10 +49,6 @@ _PAID = 32  # passages that are read closely between two looks at the index
 _SHORT = 2000  # characters by which two hits are told apart at first
 _START = 400  # characters of a passage that stand together in any note that says the same
 _T = TypeVar("_T")
-
-
-class _Unlisted(Exception):
-    """The folder itself cannot be read; the cause says why."""
 
 
 class Search:
@@ -74,19 +69,16 @@ class Search:
             except OSError as error:
                 self._unwatched = f"the folder cannot be watched: {error.strerror}"
         self._vectors = f"{self.index_path}-vectors" if self.root else ""
-        self._reader = Reader(self._embedder(), self._vectors)
+        embedder: Embedder | None = None
+        if how.backend not in ("fts5", "grep"):
+            try:
+                vec_path()  # without it no vector can be compared
+                embedder = how.embedder() if how.embedder else built_in()
+            except EmbedderUnavailable as error:
+                self._lacking = str(error)
+        self._reader = Reader(embedder, self._vectors)
         self._index = Index(self.index_path, self.files, self._reader)
         self._spare = Index("", self.files, self._reader)  # where the folder takes no file
-
-    def _embedder(self) -> Embedder | None:
-        if self.how.backend in ("fts5", "grep"):
-            return None
-        try:
-            vec_path()  # without it no vector can be compared
-            return self.how.embedder() if self.how.embedder else built_in()
-        except EmbedderUnavailable as error:
-            self._lacking = str(error)
-            return None
 
     def close(self) -> None:
         """Let go of the index and the watcher."""
@@ -111,8 +103,7 @@ class Search:
         if self.how.backend == "grep":
             return None, Synced()
         trouble: Exception | None = None
-        attempts = ((self._index, False), (self._index, True), (self._spare, False))
-        for index, again in attempts:
+        for index, again in ((self._index, False), (self._index, True), (self._spare, False)):
             try:
                 with index.held():
                     seen, only = self._changes(index, anew or again)
@@ -120,46 +111,35 @@ class Search:
                         break
                     synced = index.sync(seen, only, anew=anew or again, progress=progress)
                     found = act(index, synced)
-                    synced = self._told(index.lookup, synced)
+                    synced = self._told(index, synced)
                     if not index.is_whole():
                         raise CoError("another program wrote to the index")
-            except disk.Busy as error:
-                trouble = error
-                break
-            except Exception as error:  # any doubt about the index is a reason to rebuild it
-                trouble = error
+                return found, synced._replace(degraded=self._degraded(index, trouble))
+            except BaseException as error:  # any doubt about the index is a reason to rebuild it
+                if self._watcher:
+                    self._watcher.reset()  # what it told was not taken in
+                if not isinstance(error, Exception):
+                    raise
                 index.close()
-                continue
-            except BaseException:
-                self._look_again()
-                raise
-            return found, synced._replace(degraded=self._degraded(index, trouble))
-        self._look_again()
-        if isinstance(trouble, _Unlisted):
-            raise trouble.__cause__ or trouble
+                trouble = error
+                if isinstance(error, disk.Busy):
+                    break
+        self.files.signatures()  # raises where the folder itself cannot be read
         reason = f"the index cannot be used ({_why(trouble)}); every note was read instead"
         return None, Synced(degraded=[Degraded("no index", reason)])
 
-    def _told(self, lookup: Lookup, synced: Synced) -> Synced:
-        """What a sync did, with how the index stands after it."""
-        path = self.files.path
+    def _told(self, index: Index, synced: Synced) -> Synced:
+        lookup, path = index.lookup, self.files.path
         unread = [(path(name), why, line) for name, why, line in lookup.unread()]
         absent = [path(name) for name in lookup.missing()]
         return synced._replace(notes=lookup.count(), unread=unread, absent=absent)
 
     def _changes(self, index: Index, whole: bool) -> tuple[dict[str, int], list[str] | None]:
         """The files as they are, all or those that changed; only while the index is held."""
-        try:
-            changed = self._watcher.changed() if self._watcher else None
-            if changed is None or whole or not index.trusted():
-                return self.files.signatures(), None
-            return self.files.signatures_of(changed)
-        except CoError as error:
-            raise _Unlisted(error) from error
-
-    def _look_again(self) -> None:
-        if self._watcher:
-            self._watcher.reset()
+        changed = self._watcher.changed() if self._watcher else None
+        if changed is None or whole or not index.trusted():
+            return self.files.signatures(), None
+        return self.files.signatures_of(changed)
 
     def _degraded(self, index: Index, trouble: Exception | None) -> list[Degraded]:
         lacking = self._reader.trouble or self._lacking
@@ -228,17 +208,13 @@ class Search:
 
     def tidy_vectors(self) -> None:
         """Forget the close readings of what is no longer a note's text; for a purge, of all."""
-        if not self.root:
-            return
         notes = self.files.notes(self.files.signatures())
+        keys = {key for note in notes for key in _readings(note)}
         try:
-            meaning = built_in()
+            Vectors(self._vectors, built_in().name, Meaning.dim).keep(keys)
         except EmbedderUnavailable:
             with suppress(FileNotFoundError):
                 os.unlink(self._vectors)
-        else:
-            keys = {key for note in notes for key in _readings(note)}
-            Vectors(self._vectors, meaning.name, meaning.dim).keep(keys)
 
     def closely(self) -> tuple[int, int]:
         """How many notes with a meaning were read closely, and how many there are."""
@@ -254,10 +230,9 @@ class Search:
             return Recall()
 
         def act(index: Index, _: Synced) -> tuple[list[Hit], int]:
-            asked, fusion = Query(query, today), self.how.fusion
-            ranking = Ranking(index, asked, filters, fusion=fusion, limit=limit)
-            found = ranking.candidates()
-            told = ranking.answers(found) if strict else [(one, False) for one in found]
+            ranking = Ranking(index, Query(query, today), filters, limit)
+            found = ranking.candidates(fusion=self.how.fusion)
+            told = ranking.answers(found) if strict else found
             return self._hits(ranking, told, limit, marked)
 
         found, state = self._use(act)
@@ -272,13 +247,13 @@ class Search:
         )  # fmt: skip
 
     def _hits(
-        self, ranking: Ranking, found: list[tuple[Candidate, bool]], limit: int, marked: bool
+        self, ranking: Ranking, found: list[Candidate], limit: int, marked: bool
     ) -> tuple[list[Hit], int]:
         """The notes themselves, without what says the same as a better one; how many match."""
         hits: list[Hit] = []
         matched = len(found)
         said: dict[str, str] = {}
-        for one, weak in found:
+        for one in found:
             if len(hits) >= limit:
                 break
             note = self.files.note(one.row.name)
@@ -292,7 +267,7 @@ class Search:
                     matched -= 1
                     continue
             marks = ranking.marks(one.text) if marked else ()
-            hits.append(Hit(note, one.shown, one.why, weak, one.text, marks, one.parts))
+            hits.append(Hit(note, one.shown, one.why, one.weak, one.text, marks, one.parts))
         return hits, matched
 
     def around(self, text: str, since: str, window: int) -> Around | None:
@@ -311,14 +286,11 @@ class Search:
                 return None
             lookup = index.lookup
             same = {row.name for row in map(lookup.file, lookup.holding(*rare)) if row.number}
-            found = Ranking(index, Query(text), quick=True).candidates()
+            found = Ranking(index, Query(text), Filters(), _NEIGHBOURS).candidates(quick=True)
             near = [one.row.name for one in found[:_NEIGHBOURS] if one.row.number]
-            return Around(
-                self.files.notes(sorted(same)),
-                self.files.notes([*lookup.newest(since, window), *near]),
-                lookup.count(),
-                lookup.highest(),
-            )
+            notes = self.files.notes
+            told = notes(sorted(same)), notes([*lookup.newest(since, window), *near])
+            return Around(*told, lookup.count(), lookup.highest())
 
         return self._use(act)[0]
 
