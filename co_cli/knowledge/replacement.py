@@ -95,8 +95,7 @@ def in_time(items: Iterable[_Some], hit: Callable[[_Some], Hit]) -> list[_Some]:
         if by is None or hit(old).score == 1.0 or not _OF_A_DAY.isdisjoint(hit(old).features):
             continue
         at = placed.index(old)
-        later = [new for new in placed[at:] if hit(new).note.path == by.path]
-        for new in later:
+        for new in [new for new in placed[at:] if hit(new).note.path == by.path]:
             placed.remove(new)
             placed.insert(at, new)
     return placed

@@ -101,7 +101,6 @@ def _word(shown: str, quoted: bool) -> _Word | None:
 
 
 def _told(words: list[_Word]) -> list[str]:
-    """The words as they are compared."""
     if len(words) > _SENTENCE:
         please = words[0].says("Please", "please") and words[1].text.islower()
         words = words[1:] if please else words

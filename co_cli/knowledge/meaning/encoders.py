@@ -146,10 +146,9 @@ class Meaning:
 
     def replaces(self, old: Sequence[str], new: str) -> list[float]:
         """How much likelier it is that a text replaces each old one than not, by logarithm."""
-        cut = self._pieces
-        last = [*cut.known(new, LONGEST // 2 - 1), cut.last]
-        firsts = [[cut.first, *cut.known(text, LONGEST // 2 - 1), cut.last] for text in old]
-        return self._layers.judge(*([*first, *last] for first in firsts))
+        cut, half = self._pieces, LONGEST // 2 - 1
+        last = [cut.last, *cut.known(new, half), cut.last]
+        return self._layers.judge(*([cut.first, *cut.known(text, half), *last] for text in old))
 
 
 def signed_bytes(values: Sequence[float]) -> bytes:
@@ -161,19 +160,18 @@ def signed_bytes(values: Sequence[float]) -> bytes:
 
 def broken_weights(folder: str = WEIGHTS) -> list[tuple[str, str]]:
     """The files of the weights that are not what they were when Co was built, and why."""
-
-    def hashed(path: str) -> str | None:
-        with suppress(OSError), open(path, "rb") as file:
-            return disk.digest(file.read())
-        return None
-
     try:
         files = Meaning(folder).files
     except EmbedderUnavailable as error:
         return [(folder, str(error))]
-    told = {os.path.join(folder, name): file["sha256"] for name, file in files.items()}
-    broken = [path for path, sha256 in told.items() if hashed(path) != sha256]
-    return [(path, "is not what was installed") for path in broken]
+    broken = []
+    for name, told in files.items():
+        path = os.path.join(folder, name)
+        with suppress(OSError), open(path, "rb") as file:
+            if disk.digest(file.read()) == told["sha256"]:
+                continue
+        broken.append((path, "is not what was installed"))
+    return broken
 
 
 @lru_cache(1)

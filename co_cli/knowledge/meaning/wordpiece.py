@@ -9,7 +9,6 @@ from functools import lru_cache
 
 from co_cli.knowledge.search.words import STOP
 
-UNKNOWN, FIRST, LAST = "[UNK]", "[CLS]", "[SEP]"
 _LONGEST = 100  # letters of a word; a longer one is no word
 _ENGLISH = 0.62  # share of whole words and of small words; German, French and Spanish stay below
 _FEW, _CRUMB = 5, 2.5  # of fewer words only pieces of so many letters are asked
@@ -32,8 +31,8 @@ class WordPiece:
 
     def __init__(self, vocabulary: Iterable[str]) -> None:
         self._numbers = {piece: number for number, piece in enumerate(vocabulary)}
-        self.unknown = self._numbers[UNKNOWN]
-        self.first, self.last = self._numbers[FIRST], self._numbers[LAST]
+        marks = ("[UNK]", "[CLS]", "[SEP]")
+        self.unknown, self.first, self.last = map(self._numbers.__getitem__, marks)
         self.word = lru_cache(_REMEMBERED)(self._cut)  # the numbers of a word's pieces
 
     def known(self, text: str, most: int) -> list[int]:

@@ -76,14 +76,14 @@ class NoteFiles:
     def text(self, row: Row) -> str | None:
         """The text of a note now, to rank it by; one that has not changed is not read again."""
         key = row.name, row.signature
-        if key not in self._texts:
-            text = self._read_text(row.name)
-            if not row.signature or len(text or "") > _SHORT:
-                return text
+        if key in self._texts:
+            return self._texts[key]
+        text = self._read_text(row.name)
+        if row.signature and len(text or "") <= _SHORT:
             if len(self._texts) >= _TEXTS:
                 self._texts.clear()
             self._texts[key] = text
-        return self._texts[key]
+        return text
 
     def _read_text(self, name: str) -> str | None:
         if name.startswith(f"{ARTICLES}/"):

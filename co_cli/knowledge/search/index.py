@@ -221,12 +221,9 @@ class Index:
 
 def _remember(db: apsw.Connection, state: str, missing: set[str]) -> None:
     """Keep the sum of all signatures, if each file has one and nothing is owed or missing."""
-    fresh = db.execute("SELECT count(*) FROM file WHERE sign=0 OR owed").get
-    values = {
-        "seen": "" if fresh or missing else state,
-        "absent": json.dumps(sorted(missing)) if missing else "",
-    }
-    db.executemany("INSERT OR REPLACE INTO meta VALUES(?, ?)", list(values.items()))
+    unsure = missing or db.execute("SELECT count(*) FROM file WHERE sign=0 OR owed").get
+    values = [("seen", "" if unsure else state), ("absent", json.dumps(sorted(missing)))]
+    db.executemany("INSERT OR REPLACE INTO meta VALUES(?, ?)", values)
 
 
 def _summed(seen: Mapping[str, int]) -> str:

@@ -24,7 +24,6 @@ class IndexWriter:
 
     def __init__(self, db: apsw.Connection, files: NoteFiles, reader: Reader) -> None:
         self.db, self._files, self._reader = db, files, reader
-        self._vocabulary: set[str] = set()  # what this writer has put there already
         self._freed: dict[bytes, bytes] = {}  # a provider's vectors of dropped rows, by their hash
 
     def drop(self, names: Iterable[str]) -> None:
@@ -105,10 +104,8 @@ class IndexWriter:
         put = self.db.executemany
         put("INSERT INTO terms(rowid,body,title,tags,date) VALUES(?,?,?,?,?)", terms)
         put("INSERT INTO letters(rowid,text) VALUES(?,?)", letters)
-        new = sorted(vocabulary - self._vocabulary)
-        self._vocabulary |= vocabulary
-        new = [word for word in new if 1 + word.isascii() < len(word) < 40]
-        put("INSERT OR IGNORE INTO word VALUES(?)", [(word,) for word in new])
+        new = [(word,) for word in sorted(vocabulary) if 1 + word.isascii() < len(word) < 40]
+        put("INSERT OR IGNORE INTO word VALUES(?)", new)
         if self._reader.embedder and readings and not self._embed(readings):
             files = [(*file[:-2], 1, file[-1]) for file in files]  # owed until it answers again
         put("INSERT INTO file VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)", files)

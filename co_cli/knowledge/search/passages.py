@@ -24,18 +24,15 @@ def passages(text: str) -> list[str]:
         return [text]
     size = max(_SIZE, 2 * len(text) // MOST + 1)
     found: list[str] = []
-    current = ""
     for block in _BREAK.split(text):
         for piece in _pieces(block.strip(), size):
-            joins = len(current) + len(piece) < size and not piece.startswith("#")
-            heading = current.startswith("#") and "\n" not in current
-            if current and (joins or heading):
-                current = f"{current}\n\n{piece}"
-                continue
-            if current:
-                found.append(current)
-            current = piece
-    found += [current] if current else []
+            last = found[-1] if found else ""
+            joins = len(last) + len(piece) < size and not piece.startswith("#")
+            heading = last.startswith("#") and "\n" not in last
+            if last and (joins or heading):
+                found[-1] = f"{last}\n\n{piece}"
+            else:
+                found.append(piece)
     if len(found) > MOST:
         found[MOST - 1 :] = ["\n\n".join(found[MOST - 1 :])]
     return found or [text]
