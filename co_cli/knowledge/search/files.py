@@ -30,7 +30,6 @@ class NoteFiles:
         return self._store.locate(self._place(name))
 
     def _place(self, name: str) -> str:
-        """Where the store has a file of the index."""
         name = self._odd.get(name, name)
         return name if "/" in name else f"{MEMORIES}/{name}"
 

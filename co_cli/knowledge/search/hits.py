@@ -91,15 +91,6 @@ class Recall(list[_Item]):
         self.unread = tuple(unread)  # files that hold no note, why, and in which line
 
 
-class IndexReport(NamedTuple):
-    """How an index stands to the files, for programs and in words."""
-
-    state: Literal["unused", "missing", "broken", "behind", "up to date"]
-    text: str
-    behind: Sequence[tuple[str, str]] = ()  # files that the next recall catches up with, and why
-    unreadable: Sequence[tuple[str, str]] = ()  # articles that hold no note, and why
-
-
 class Around(NamedTuple):
     """What a new text is compared with: notes that may say the same, near ones; how many in all."""
 

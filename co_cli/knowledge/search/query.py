@@ -110,23 +110,21 @@ def named(text: str) -> set[str]:
 
 def _days(text: str, today: str) -> tuple[list[Day | Span], str]:
     """The days a question names, and the question without them."""
-    found: list[Day | Span] = []
-    rest = text
+    found: list[tuple[str, Day | Span]] = []
     for match in re.finditer(_RELATIVE, text) if today else ():
-        found.append(_span(match, date.fromisoformat(today)))
-        rest = rest.replace(match[0], " ", 1)
+        found.append((match[0], _span(match, date.fromisoformat(today))))
     for match in re.finditer(_DATE, text):
         day, name = match[1] or match[3], match[2]
         plain = name.lower() in {"may", "march"} and not (day or match[4])
-        if plain and not (name[0].isupper() and re.search(_IN, text[: match.start(2)])):
-            continue
-        found.append(Day(int(match[4] or 0), MONTHS.index(name.lower()) + 1, int(day or 0)))
-        rest = rest.replace(match[0], " ", 1)
+        if not plain or (name[0].isupper() and re.search(_IN, text[: match.start(2)])):
+            month = MONTHS.index(name.lower()) + 1
+            found.append((match[0], Day(int(match[4] or 0), month, int(day or 0))))
     for match in re.finditer(_ISO, text):
         if 1 <= int(match[2]) <= 12:
-            found.append(Day(int(match[1]), int(match[2]), int(match[3] or 0)))
-            rest = rest.replace(match[0], " ", 1)
-    return list(dict.fromkeys(found))[:_DAYS], rest
+            found.append((match[0], Day(*(int(part or 0) for part in match.groups()))))
+    for written, _ in found:
+        text = text.replace(written, " ", 1)
+    return list(dict.fromkeys(day for _, day in found))[:_DAYS], text
 
 
 def _span(match: re.Match[str], today: date) -> Span:

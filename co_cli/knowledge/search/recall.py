@@ -7,9 +7,9 @@ memory, and at last every file is read. Recall never fails, and says when it is 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from co_cli import paths
 from co_cli.errors import CoError, EmbedderUnavailable
@@ -20,16 +20,7 @@ from co_cli.knowledge.replacement import newest_first
 from co_cli.knowledge.search import words
 from co_cli.knowledge.search.candidate import Candidate
 from co_cli.knowledge.search.files import FOLDERS, NoteFiles
-from co_cli.knowledge.search.hits import (
-    Around,
-    Degraded,
-    Filters,
-    Hit,
-    How,
-    IndexReport,
-    Recall,
-    Synced,
-)
+from co_cli.knowledge.search.hits import Around, Degraded, Filters, Hit, How, Recall, Synced
 from co_cli.knowledge.search.index import Index, vec_path
 from co_cli.knowledge.search.index_writer import Progress, digest_of
 from co_cli.knowledge.search.passages import passages, reading
@@ -49,6 +40,15 @@ _PAID = 32  # passages that are read closely between two looks at the index
 _SHORT = 2000  # characters by which two hits are told apart at first
 _START = 400  # characters of a passage that stand together in any note that says the same
 _T = TypeVar("_T")
+
+
+class IndexReport(NamedTuple):
+    """How an index stands to the files, for programs and in words."""
+
+    state: Literal["unused", "missing", "broken", "behind", "up to date"]
+    text: str
+    behind: Sequence[tuple[str, str]] = ()  # files that the next recall catches up with, and why
+    unreadable: Sequence[tuple[str, str]] = ()  # articles that hold no note, and why
 
 
 class Search:
@@ -156,14 +156,13 @@ class Search:
         if self.how.backend == "grep":
             return IndexReport("unused", "not used: search_backend is grep")
         seen = self.files.signatures()
-        index = self._index
-        if not os.path.lexists(index.path):
+        if not os.path.lexists(self.index_path):
             return IndexReport("missing", "not built yet")
         try:
-            with index.held():
-                if not index.trusted():
+            with self._index.held():
+                if not self._index.trusted():
                     return IndexReport("broken", "damaged or outdated; the next recall rebuilds it")
-                known, unread = index.lookup.digests(), index.lookup.unread()
+                known, unread = self._index.lookup.digests(), self._index.lookup.unread()
         except Exception as error:  # the next recall sees to it
             return IndexReport("broken", f"cannot be used: {_why(error)}")
         path = self.files.path
