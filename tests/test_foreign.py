@@ -264,7 +264,7 @@ def test_no_keeps_them_out(pair: Pair) -> None:
     with Talking() as chat:
         chat.until("[y/N]")
         chat.type("n\n")
-        chat.until("1 note came with git and is not used until you agree. `co trust` asks again.")
+        chat.until("1 note came with git and is not used until you agree (co trust)")
         assert chat.leave().code == 0
     assert _recalled() == ["We deploy on Tuesdays"]
 

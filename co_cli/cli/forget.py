@@ -20,7 +20,6 @@ from co_cli.knowledge import purge as purging
 from co_cli.knowledge.format.note import number_of
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.pages import Ref, named
-from co_cli.knowledge.purge import Copies, find_copies
 from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.search.scan import holds
 from co_cli.knowledge.shelf import Shelf
@@ -83,12 +82,12 @@ def _described(shelf: Shelf, text: str, in_user: bool, yes: bool) -> tuple[Noteb
 
 def _purge(book: Notebook, ref: Ref, yes: bool, with_earlier: bool) -> dict[str, Any]:
     """Remove a note for good, after saying what that means and asking."""
-    copies = find_copies(book, ref, earlier=with_earlier)
+    copies = purging.find_copies(book, ref, earlier=with_earlier)
     name = f"{book.prefix}{copies.number}"
     earlier = [f"{book.ref(note)}  {note.summary}" for note in copies.earlier]
     made = f"Memory {name} was made from or replaced these, which stay:"
     if earlier and not yes and on_terminal() and _remove_too(made, earlier):
-        copies = find_copies(book, copies.ref, earlier=True)
+        copies = purging.find_copies(book, copies.ref, earlier=True)
     _say_what_stays(book, copies)
     talks = _conversations(book, copies, yes)
     for line in transcripts.described(talks):
@@ -132,7 +131,7 @@ def _remove_too(what: str, lines: Iterable[str]) -> bool:
     return confirm("Remove them too?", yes=False)
 
 
-def _conversations(book: Notebook, copies: Copies, yes: bool) -> list[str]:
+def _conversations(book: Notebook, copies: purging.Copies, yes: bool) -> list[str]:
     """The conversations that hold it; where that is only likely, the person decides."""
     names = {  # a name that says nothing is somebody else's too: there, the path counts
         name
@@ -147,7 +146,7 @@ def _conversations(book: Notebook, copies: Copies, yes: bool) -> list[str]:
     return sorted([*found.certain, *found.likely]) if too else found.certain
 
 
-def _say_what_stays(book: Notebook, copies: Copies) -> None:
+def _say_what_stays(book: Notebook, copies: purging.Copies) -> None:
     if copies.earlier:
         refs = ", ".join(book.ref(note) for note in copies.earlier)
         stay = f"the memories it was made from or replaced stay in the archive: {refs}"

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from co_cli import paths
-from co_cli import trust as trusting
+from co_cli import paths, trust
 from co_cli.cli.options import as_json, claiming, in_user, open_here
 from co_cli.cli.output import say, say_line, to_json
 from co_cli.knowledge.format.note import now, timestamp
@@ -26,7 +25,7 @@ def init_command(in_user: bool, as_json: bool) -> None:
     with claiming(workspace.project, book):
         made = book.start(text)
     if made and not in_user:
-        trusting.wrote(workspace.project, paths.CONTEXT, text)
+        trust.wrote(workspace.project, paths.CONTEXT, text)
     path = os.path.join(book.root, "context.md")
     if as_json:
         to_json({"path": path, "written": made})

@@ -124,12 +124,10 @@ def table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
     if not sys.stdout.isatty():
         click.echo("\n".join("\t".join(line) for line in shown))
         return
-    cells = [[_clipped(cell) for cell in line[:-1]] for line in (headings, *shown)]
-    sizes = [max(map(drawn, column)) for column in zip(*cells, strict=True)]
-    indent = " " * (sum(sizes) + 2 * len(sizes))
-    space = columns()
-    lasts = [headings[-1], *(line[-1] for line in shown)]
-    for number, (line, last) in enumerate(zip(cells, lasts, strict=True)):
+    every = [[*map(_clipped, line[:-1]), line[-1]] for line in (headings, *shown)]
+    sizes = [max(map(drawn, column)) for column in zip(*every, strict=True)][:-1]
+    indent, space = " " * (sum(sizes) + 2 * len(sizes)), columns()
+    for number, (*line, last) in enumerate(every):
         padded = [cell + " " * (size - drawn(cell)) for cell, size in zip(line, sizes, strict=True)]
         head = "  ".join([*padded, ""])
         if max(widest(head), len(indent)) + _LEAST <= space:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import click
 
 from co_cli import logs, prompts, trust
 from co_cli.cli.options import open_here
-from co_cli.cli.output import notice, say, warn
+from co_cli.cli.output import say, warn
 from co_cli.cli.trust import ask_trust, brought_text
 from co_cli.errors import CoError
 from co_cli.knowledge.context import Receipt
@@ -41,21 +42,16 @@ def enter(*, asking: bool, log_level: str | None, log_content: bool) -> Workspac
     warn(status.problem)
     if (status.trusted or status.nothing_to_trust) and not notes:
         return workspace
-    what = "its files and notes are" if status.foreign else "what changed in it is"
-    if not asking:
-        if not status.trusted:
-            warn(f"this folder is not trusted, so {what} not used (co trust)")
-        if notes:
-            warn(f"{brought_text(len(notes))} (co trust)")
-        return workspace
-    say(_news(workspace, len(notes)))
-    try:
-        ask_trust(workspace, notes, yes=False, quiet=False)
-    except CoError:
-        left = f"This folder is not trusted, so {what} left out"
-        notice(f"{brought_text(len(notes)) if status.trusted else left}. `co trust` asks again.")
-        return workspace
-    return open_here()
+    if asking:
+        say(_news(workspace, len(notes)))
+        with suppress(CoError):
+            ask_trust(workspace, notes, yes=False, quiet=False)
+            return open_here()
+    if not status.trusted:
+        what = "its files and notes are" if status.foreign else "what changed in it is"
+        warn(f"this folder is not trusted, so {what} not used (co trust)")
+    warn(f"{brought_text(len(notes))} (co trust)" if notes else "")
+    return workspace
 
 
 def _news(workspace: Workspace, notes: int) -> str:
@@ -90,7 +86,5 @@ def _left_out(workspace: Workspace, prompt: prompts.SystemPrompt) -> Iterator[st
             yield f"WARNING: {file.bytes_cut:,} bytes of {file.relpath} were left out. Shorten it."
     shelf = workspace.shelf
     for book in (shelf.user,) if workspace.trust.foreign else shelf:
-        if len(book.store.names("memories")) > _MOST_READ:
-            continue
-        for problem in book.problems:
-            yield f"WARNING: memory skipped: {problem}"
+        if len(book.store.names("memories")) <= _MOST_READ:
+            yield from (f"WARNING: memory skipped: {problem}" for problem in book.problems)

@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from co_cli import prompts
-from co_cli import trust as trusting
+from co_cli import prompts, trust
 from co_cli.cli.options import as_json, open_here
 from co_cli.cli.output import notice, say, say_line, table, to_json
 from co_cli.cli.trust import brought_text, trust_json
@@ -94,7 +93,7 @@ def _book_line(book: dict[str, Any]) -> str:
     return f"{book['count']} of {book['limit']} in {book['path']}{more}"
 
 
-def _trust_word(status: trusting.TrustStatus) -> str:
+def _trust_word(status: trust.TrustStatus) -> str:
     if status.trusted or status.nothing_to_trust:
         return "trusted" if status.trusted else "no Co files here yet"
     return "changed since you trusted it: co trust" if status.changed else "not trusted: co trust"
