@@ -1,7 +1,5 @@
 """Settings: one table, read from two files and the environment. Knows no notes and no models."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

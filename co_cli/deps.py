@@ -1,7 +1,5 @@
 """What an agent's tools are given: rules, and where to look; places are resolved at each use."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Everything Co raises on purpose. Expected: shown as one line, exit code 1."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 

@@ -4,8 +4,6 @@ Names, sizes and durations go there. What notes say goes there only when a perso
 never from a note marked sensitive. Other libraries' logs, which may hold whole requests, do not.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The `co` command: which module serves which word, and how it ends. Loads what is asked for."""
 
-from __future__ import annotations
-
 import gc
 import os
 import sys

@@ -3,8 +3,6 @@
 Paths are strings all through the core: pathlib costs more to load than reading a notebook.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 

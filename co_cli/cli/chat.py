@@ -1,7 +1,5 @@
 """co chat: a conversation at the terminal."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from typing import Any

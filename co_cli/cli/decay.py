@@ -1,7 +1,5 @@
 """co knowledge decay: the oldest memories make room."""
 
-from __future__ import annotations
-
 import click
 
 from co_cli.cli.list import memory_table

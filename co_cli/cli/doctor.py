@@ -1,7 +1,5 @@
 """co knowledge doctor: name every file that cannot be used."""
 
-from __future__ import annotations
-
 import os
 
 import click

@@ -1,7 +1,5 @@
 """co knowledge edit: a memory in the person's own editor, and the drafts that this leaves."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess

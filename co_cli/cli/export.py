@@ -1,7 +1,5 @@
 """co knowledge export: memories as JSON Lines."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """co forget: archive memories, or with --purge remove every copy."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """A group of commands that imports a command's module only when the command is used."""
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 

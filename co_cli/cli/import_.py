@@ -1,7 +1,5 @@
 """co knowledge import: bring in notes from elsewhere."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """co init: a context.md to fill in."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

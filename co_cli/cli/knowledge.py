@@ -1,7 +1,5 @@
 """co knowledge: the group of commands that look after notes."""
 
-from __future__ import annotations
-
 import click
 
 from co_cli.cli.group import LazyGroup

@@ -1,7 +1,5 @@
 """co learn: remember something."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import suppress
 from datetime import date

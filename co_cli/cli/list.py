@@ -1,7 +1,5 @@
 """co knowledge list: every memory on a line. Loads nothing that writes."""
 
-from __future__ import annotations
-
 import click
 
 from co_cli.cli.options import as_json, in_user, open_here

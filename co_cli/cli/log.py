@@ -1,7 +1,5 @@
 """co knowledge log: what changed in a notebook."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How results look: JSON, plain lines in a pipe, a table and colour on a terminal."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

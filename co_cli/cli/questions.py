@@ -1,7 +1,5 @@
 """Asking a person at the terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """co recall: find notes. Loads nothing that writes."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """co knowledge reindex: build the search index again."""
 
-from __future__ import annotations
-
 import click
 
 from co_cli.cli.options import as_json, open_here

@@ -1,7 +1,5 @@
 """co knowledge restore: an archived memory comes back."""
 
-from __future__ import annotations
-
 import click
 
 from co_cli.cli.options import as_json, complete_ref, in_user, open_here

@@ -1,7 +1,5 @@
 """What co chat and co ask share: how a conversation begins."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress

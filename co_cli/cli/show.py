@@ -1,7 +1,5 @@
 """co knowledge show: a memory's file. Loads nothing that writes."""
 
-from __future__ import annotations
-
 import click
 
 from co_cli.cli.options import as_json, in_user, on_ref, open_here

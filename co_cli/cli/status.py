@@ -1,7 +1,5 @@
 """co status: what Co loads here, how much it holds, and how it is."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

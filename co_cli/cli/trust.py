@@ -1,7 +1,5 @@
 """co trust: show what a folder would tell Co, and ask."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

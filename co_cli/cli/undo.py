@@ -1,7 +1,5 @@
 """co knowledge undo: take back a change."""
 
-from __future__ import annotations
-
 import click
 
 from co_cli.cli.log import entry_json, files_text

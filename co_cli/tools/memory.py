@@ -1,7 +1,5 @@
 """The memory tools, and the names of the design documents over the core. Holds no rules."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
