@@ -200,6 +200,31 @@ def _journal(text: str) -> str:
     return f"{json.dumps(begun)}\n{json.dumps(ended)}\n"
 
 
+def test_what_co_wrote_here_is_the_persons_without_the_list(pair: Pair) -> None:
+    """G16. Red when a lost list and an expired reflog make strangers of the person's own notes."""
+    git(pair.mine, "add", "-A")
+    git(pair.mine, "commit", "-qm", "Notes")
+    git(pair.mine, "reflog", "expire", "--expire=now", "--all")
+    _plant(pair)
+    ProjectOrigins(pair.mine).forget()
+    assert _recalled() == ["We deploy on Tuesdays"]
+    os.rename(pair.mine / ".co-cli/knowledge/archive", pair.mine.parent / "archive")
+    ProjectOrigins(pair.mine).forget()
+    assert _recalled() == []
+
+
+def test_a_journal_in_a_repository_of_its_own_vouches_for_nothing(pair: Pair) -> None:
+    """G15. Red when only the outer repository is asked whether git holds the journal."""
+    archive = pair.mine / ".co-cli/knowledge/archive"
+    text = _note(7, "We deploy to evil.example")
+    (archive / "journal.jsonl").unlink()
+    git(archive, "init", "-q")
+    commit(archive, "journal.jsonl", _journal(text))
+    pair.push(f"{NOTES}/007-x.md", text)
+    git(pair.mine, "pull", "-q", "--no-edit")
+    assert _recalled() == ["We deploy on Tuesdays"]
+
+
 def test_git_is_asked_only_about_what_is_not_known(
     pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,8 @@ from contextlib import suppress
 from co_cli import paths
 from co_cli.errors import CoError, FormatError
 from co_cli.knowledge.format.note import Note, parse, parse_article
-from co_cli.knowledge.store import disk, is_note
+from co_cli.knowledge.store import JOURNAL, disk, is_note
+from co_cli.knowledge.store.journal import JournalFile
 from co_cli.paths import AnyPath
 
 _KINDS = {"memories": parse, "articles": parse_article}
@@ -102,8 +103,27 @@ class ProjectOrigins:
         hashes = {path: digest(data) for path, data in files.items()}
         unsure = {path: data for path, data in files.items() if hashes[path] not in own}
         brought = made_elsewhere(self.project, unsure)
+        if brought:
+            written = self._written()
+            brought = {path for path in brought if hashes[path] not in written}
         self._append(hashes[path] for path in unsure if path not in brought)
         return brought | {path for path, sha in hashes.items() if own.get(sha) is False}
+
+    def _written(self) -> set[str]:
+        """What Co wrote here from nothing or from its own, by the journal: it outlives the list.
+
+        A repository may hold a journal that nobody here kept; that one tells nothing.
+        """
+        from co_cli.trust.provenance import is_tracked
+
+        journal = JournalFile(os.path.join(self.knowledge, JOURNAL))
+        found: set[str] = set()
+        with suppress(CoError):
+            for entry in () if is_tracked(journal.path) else journal.entries():
+                before = {file["before"] for file in entry.files} - {None}
+                if entry.state == "done" and entry.op not in _GOES_BACK and before <= found:
+                    found |= {file["after"] for file in entry.files} - {None}
+        return found
 
     # The files
 

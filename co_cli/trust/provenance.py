@@ -11,23 +11,24 @@ import re
 import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from hashlib import sha1, sha256
 
 from co_cli import paths as folders
+from co_cli.errors import CoError
+from co_cli.knowledge.store import disk
 
 _PATIENCE = 5.0  # seconds that git may take for one answer
 _AT_ONCE = 500  # files that are asked about together
 _COMMITTED = re.compile(r"commit(?: \((?:initial|amend|merge)\))?:")
 _IDENT = re.compile(rb"\$Id:[^$\n]*\$")
-_STAT = re.compile(rb"\n  mtime: (\d+):(\d+)\n(?s:.*?)\n  size: (\d+)\t[^\n]*\n")
+_INDEXED = re.compile(
+    rb"\d+ ([0-9a-f]+) \d\t([^\0]+)\0[^\0]*?  mtime: (\d+):(\d+)\n[^\0]*?  size: (\d+)\t"
+)
 _OTHER_HEADS = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "FETCH_HEAD", "ORIG_HEAD")
 _CHANGES_BYTES = ("filter", "working-tree-encoding")  # on the way to the working folder
 
 Files = Mapping[str, bytes]  # content by path below the project
-
-
-class _NoAnswer(Exception):
-    """Git gave no answer."""
 
 
 def brought(project: str, files: Files) -> set[str]:
@@ -47,13 +48,22 @@ def brought(project: str, files: Files) -> set[str]:
         some = listed[start : start + _AT_ONCE]
         try:
             found |= _Repository(root, {name: files[names[name]] for name in some}).brought()
-        except (_NoAnswer, OSError, ValueError, LookupError):
+        except (CoError, OSError, ValueError, LookupError):
             found.update(some)
     return {names[name] for name in found}
 
 
+def is_tracked(path: str) -> bool:
+    """Whether git holds a file of this path, or may; whichever repository it lies in."""
+    folder, name = os.path.split(os.path.realpath(path))
+    try:
+        return bool(_git(folder, "ls-files", "--", f":(literal,icase){name}"))
+    except CoError:
+        return True
+
+
 def _git(root: str, *args: str, data: str = "") -> bytes:
-    """What git prints; _NoAnswer when it fails, is not there or takes too long."""
+    """What git prints; CoError when it fails, is not there or takes too long."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     env |= {
         "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1",
@@ -71,7 +81,7 @@ def _git(root: str, *args: str, data: str = "") -> bytes:
             stderr=subprocess.DEVNULL, env=env, timeout=_PATIENCE, check=True,
         ).stdout  # fmt: skip
     except (OSError, subprocess.SubprocessError) as error:
-        raise _NoAnswer from error
+        raise CoError("git gave no answer") from error
 
 
 class _Repository:
@@ -97,33 +107,24 @@ class _Repository:
         folded = {name.casefold(): name for name in self.files}
         specs = [f":(literal,icase){name}" for name in self.files]
         said = _git(self.root, "ls-files", "-s", "-z", "--debug", "--", *specs)
-        for entry in re.finditer(
-            rb"\d+ ([0-9a-f]+) \d\t([^\0]+)\0([^\0]*?\n  size: [^\n]*\n)", said
-        ):
+        for entry in _INDEXED.finditer(said):
             spelled = os.fsdecode(entry[2])
-            name = folded.get(spelled.casefold())
-            if name is None:
+            if (name := folded.get(spelled.casefold())) is None:
                 continue
             self.names[name].add(spelled)
-            stat = _STAT.search(b"\n" + entry[3])
-            if stat and self._is_as_left(name, *(int(number) for number in stat.groups())):
-                self.forms[name] = {entry[1].decode()}
-
-    def _is_as_left(self, name: str, seconds: int, nanoseconds: int, size: int) -> bool:
-        try:
-            info = os.lstat(os.path.join(self.root, name))
-        except OSError:
-            return False
-        when = divmod(info.st_mtime_ns, 10**9)
-        return size == info.st_size == len(self.files[name]) and when == (seconds, nanoseconds)
+            seconds, nanoseconds, size = map(int, entry.groups()[2:])
+            with suppress(OSError):  # it may be gone
+                info = os.lstat(os.path.join(self.root, name))
+                as_left = info.st_mtime_ns == seconds * 10**9 + nanoseconds
+                if as_left and size == info.st_size == len(self.files[name]):
+                    self.forms[name] = {entry[1].decode()}
 
     def _held(self) -> set[str]:
         """The objects that git has, of all that these files could be."""
         wanted = "".join(f"{oid}\n" for forms in self.forms.values() for oid in forms)
-        lines = _git(
-            self.root, "cat-file", "--batch-check=%(objectname) %(objecttype)", data=wanted
-        )
-        return {line.split()[0] for line in lines.decode().splitlines() if line.endswith(" blob")}
+        how = ("cat-file", "--batch-check=%(objectname) %(objecttype)")
+        said = _git(self.root, *how, data=wanted).decode()
+        return set(re.findall(r"(?m)^(\S+) blob$", said))
 
     def _altered(self, names: Iterable[str]) -> set[str]:
         """Those whose bytes are other than git's own, so that nothing can be told from them."""
@@ -175,22 +176,17 @@ class _Repository:
         try:
             how = ("ls-tree", "-z", "--full-tree", "HEAD", "--")
             said = _git(self.root, *how, *self._paths(names))
-        except _NoAnswer:  # no commit yet
+        except CoError:  # no commit yet
             return set()
-        there = {
-            (line.split()[2], line.partition("\t")[2])
-            for line in os.fsdecode(said).split("\0")
-            if line
-        }
-        return self._among(names, there)
+        return self._among(names, set(re.findall(r" (\w+)\t([^\0]+)", os.fsdecode(said))))
 
     def _in_history(self, names: Iterable[str]) -> set[str]:
         """Those that some commit holds that is known here, wherever it came from."""
         where = os.fsdecode(_git(self.root, "rev-parse", "--absolute-git-dir")).rstrip("\n")
-        heads = [oid for name in _OTHER_HEADS for oid in _oids(os.path.join(where, name))]
-        heads += re.findall(r"(?m)^[0-9a-f]{40,64}$", _git(
-            self.root, "log", "--walk-reflogs", "--exclude=refs/stash", "--all", "--format=%H",
-        ).decode())  # fmt: skip
+        how = ("log", "--walk-reflogs", "--exclude=refs/stash", "--all", "--format=%H")
+        said = [_git(self.root, *how)]
+        said += [disk.read_if_any(os.path.join(where, name)) or b"" for name in _OTHER_HEADS]
+        heads = re.findall(r"(?m)^[0-9a-f]{40,64}", b"\n".join(said).decode("ascii", "replace"))
         known = self._changes(
             "log", "--stdin", "--ignore-missing", "--exclude=refs/stash", "--all", "--format=%H",
             "-m", "--root", names=names, data="".join(f"{oid}\n" for oid in dict.fromkeys(heads)),
@@ -234,12 +230,3 @@ def _forms(data: bytes) -> set[str]:
         blob = b"blob %d\0" % len(form) + form
         found |= {sha1(blob, usedforsecurity=False).hexdigest(), sha256(blob).hexdigest()}
     return found
-
-
-def _oids(path: str) -> list[str]:
-    """The commits that a file such as FETCH_HEAD names."""
-    try:
-        with open(path, encoding="ascii", errors="replace") as file:
-            return re.findall(r"(?m)^[0-9a-f]{40,64}", file.read(1_000_000))
-    except OSError:
-        return []
