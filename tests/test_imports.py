@@ -117,8 +117,8 @@ LATE_IMPORTS_ALLOWED = [
 ]
 # What looking at notes never loads: the half of Co that writes, and what costs a millisecond.
 WRITING = (
-    "context doctor export importers lifecycle plan purge safety.check safety.hidden_text "
-    "format.rewrite safety.secrets store.writer"
+    "context doctor export importers lifecycle plan purge safety.check format.rewrite "
+    "safety.secrets store.writer"
 ).split()
 COSTLY = (
     "asyncio click.shell_completion dataclasses difflib hashlib pathlib rapidfuzz rich "

@@ -19,8 +19,14 @@ from hypothesis import strategies as st
 
 from co_cli.errors import RefusedText
 from co_cli.knowledge.safety import secrets
-from co_cli.knowledge.safety.check import MAX_TAG, MAX_TAGS, MAX_TEXT, check_text, clean_tags
-from co_cli.knowledge.safety.hidden_text import find_hidden
+from co_cli.knowledge.safety.check import (
+    MAX_TAG,
+    MAX_TAGS,
+    MAX_TEXT,
+    check_text,
+    clean_tags,
+    find_hidden,
+)
 from co_cli.knowledge.safety.secrets import LEFT_OUT, find_secret, without_secrets
 
 DATA = Path(__file__).parent / "data"

@@ -11,7 +11,7 @@ from co_cli.cli.output import notice, quote, say, say_line, to_json, warn
 from co_cli.cli.questions import confirm
 from co_cli.errors import CoError
 from co_cli.knowledge.format.note import Note, now, timestamp
-from co_cli.knowledge.safety.hidden_text import find_hidden
+from co_cli.knowledge.safety.check import find_hidden
 from co_cli.knowledge.store import disk
 from co_cli.results import plural
 from co_cli.trust.foreign import ProjectOrigins
@@ -48,7 +48,7 @@ def ask_trust(workspace: Workspace, notes: list[Note], yes: bool, quiet: bool) -
     """Show what a folder would tell Co, and these notes that are new, and ask; CoError for no."""
     status = workspace.trust
     if not status.known:
-        notes = list(ProjectOrigins(workspace.project).notes())
+        notes = ProjectOrigins(workspace.project).notes()
     if not quiet:
         _show(workspace, notes)
     for relpath, reason in status.refused.items():

@@ -134,23 +134,21 @@ def read_context(
 def load_internal_knowledge() -> str | None:
     """The context of the person and of the project they are in; what is wrong goes to stderr."""
     files: list[str | None] = []
-    lines: list[str] = []
+    lost: list[Problem] = []
     for find in (paths.user_knowledge, lambda: paths.knowledge_folder(paths.project_folder())):
         try:
             files.append(os.path.join(find(), "context.md"))
         except CoError as error:
             files.append(None)
-            lines += Receipt(skipped=(Problem("context.md", str(error)),)).warnings()
+            lost.append(Problem("context.md", str(error)))
     loaded = read_context(files[0], files[1])
-    lines += loaded.warnings()
     with suppress(OSError, ValueError):  # nobody to tell is no reason to stop a session
-        for line in lines:
+        for line in loaded._replace(skipped=(*lost, *loaded.skipped)).warnings():
             print(line, file=sys.stderr)  # noqa: T201
     return loaded.text
 
 
 def _body(raw: bytes) -> str:
-    """The text of a file without its header."""
     text = decode(raw).removeprefix("\ufeff")
     header, body = parse_frontmatter(text)
     if find_header(text) is not None:

@@ -60,12 +60,10 @@ def status(project: AnyPath) -> TrustStatus:
     entry = listed.get(_key(project))
     texts, refused = _present(project)
     present = {relpath: digest(data) for relpath, data in texts.items()}
-    recorded: dict[str, str] = {}
-    if entry is not None:
-        own = _made_here(project, entry, texts)
-        recorded = entry["files"] | {relpath: present[relpath] for relpath in own}
-        if own:
-            _record_edits(project, own)
+    recorded: dict[str, str] = {} if entry is None else entry["files"]
+    if entry is not None and (own := _made_here(project, entry, texts)):
+        recorded |= {relpath: present[relpath] for relpath in own}
+        _record_edits(project, own)
     new = [relpath for relpath in present if relpath not in recorded]
     usable = {relpath for relpath in present if present[relpath] == recorded.get(relpath)}
     changed = [relpath for relpath in present if relpath in recorded and relpath not in usable]
@@ -283,8 +281,7 @@ def _save(listed: _Folders, problem: str) -> str:
 def _keep(data: bytes) -> str:
     """Keep a trusted text, so that what changes later can be shown; its hash."""
     sha = digest(data)
-    if _kept(sha) is None:
-        _put_private(os.path.join(_own("trusted"), sha), data)
+    _put_private(os.path.join(_own("trusted"), sha), data)
     return sha
 
 

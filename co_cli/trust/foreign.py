@@ -7,17 +7,18 @@ not in it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from co_cli import paths
-from co_cli.errors import CoError, FormatError
-from co_cli.knowledge.format.note import Note, parse, parse_article
-from co_cli.knowledge.store import JOURNAL, disk, is_note
-from co_cli.knowledge.store.journal import JournalFile
+from co_cli.errors import CoError
+from co_cli.knowledge.format.note import Note
+from co_cli.knowledge.pages import ARTICLES, MEMORIES, Pages
+from co_cli.knowledge.store import JOURNAL, disk
+from co_cli.knowledge.store.files import FolderStore
 from co_cli.paths import AnyPath
 
-_KINDS = {"memories": parse, "articles": parse_article}
+_KINDS = (MEMORIES, ARTICLES)
 _MAX_LIST = 256 * 1024 * 1024
 _GOES_BACK = ("restore", "undo")  # brings back what was there, whoever wrote it
 _MIXES = ("merge", "decay")  # makes one text of several
@@ -31,7 +32,7 @@ class ProjectOrigins:
 
     def __init__(self, project: AnyPath) -> None:
         self.project = os.path.realpath(project)
-        self.knowledge = os.path.join(self.project, os.path.dirname(paths.CONTEXT))
+        self.store = FolderStore(os.path.join(self.project, os.path.dirname(paths.CONTEXT)))
 
     def foreign(self, notes: Iterable[Note]) -> set[str]:
         """The paths of those that git brought and nobody here agreed to; the others are noted."""
@@ -46,25 +47,24 @@ class ProjectOrigins:
         if paths.repository(self.project) is None:
             return []
         _, looked = self._load()
-        unsure: dict[str, int] = {}
-        newest = looked
+        found: dict[Note, int] = {}
+        newest, pages = looked, Pages(self.store)
         for path in self._files():
             with suppress(OSError):
-                changed = os.lstat(path).st_ctime_ns  # which nobody can set
+                changed = os.lstat(self.store.locate(path)).st_ctime_ns  # which nobody can set
                 newest = max(newest, changed)
-                if changed >= looked:
-                    unsure[path] = changed
-        notes = [note for path in unsure if (note := self._read(path))]
-        foreign = self.foreign(notes)
-        newest = min((unsure[path] for path in foreign), default=newest)
+                if changed >= looked and (note := pages.note(path)):
+                    found[note] = changed
+        foreign = self.foreign(found)
+        left = [note for note in found if note.path in foreign]
+        newest = min((found[note] for note in left), default=newest)
         if newest != looked:
             self._append([f"@{newest}"])
-        return sorted((note for note in notes if note.path in foreign), key=lambda note: note.path)
+        return sorted(left, key=lambda note: note.path)
 
     def agree(self, hashes: Iterable[str]) -> None:
         """Take these texts for the person's own from now on."""
-        if paths.repository(self.project) is not None:
-            self._append(hashes, quietly=False)
+        self._append(hashes, quietly=False)
 
     def agreed(self, files: Mapping[str, bytes]) -> set[str]:
         """Those of these files, by path, whose text is the person's by the list alone."""
@@ -73,10 +73,10 @@ class ProjectOrigins:
 
     def wrote(self, op: str, edits: Edits) -> None:
         """Note what Co wrote; what it made from a text that nobody agreed to is like that text."""
-        if op in _GOES_BACK or paths.repository(self.project) is None:
+        if op in _GOES_BACK:
             return
-        notes = [edit for edit in edits if os.path.basename(os.path.dirname(edit[0])) in _KINDS]
-        where = {path: self._below(os.path.join(self.knowledge, path)) for path, _, _ in notes}
+        notes = [edit for edit in edits if os.path.dirname(edit[0]) in _KINDS]
+        where = {path: self._below(self.store.locate(path)) for path, _, _ in notes}
         foreign = self._foreign({where[path]: data for path, data, _ in notes if data is not None})
         lines = []
         for path, _, after in notes:
@@ -116,10 +116,9 @@ class ProjectOrigins:
         """
         from co_cli.trust.provenance import is_tracked
 
-        journal = JournalFile(os.path.join(self.knowledge, JOURNAL))
         found: set[str] = set()
         with suppress(CoError):
-            for entry in () if is_tracked(journal.path) else journal.entries():
+            for entry in () if is_tracked(self.store.locate(JOURNAL)) else self.store.entries():
                 before = {file["before"] for file in entry.files} - {None}
                 if entry.state == "done" and entry.op not in _GOES_BACK and before <= found:
                     found |= {file["after"] for file in entry.files} - {None}
@@ -130,23 +129,14 @@ class ProjectOrigins:
     def _below(self, path: str) -> str:
         return os.path.relpath(os.path.realpath(path), self.project)  # as git knows it
 
-    def _files(self) -> Iterator[str]:
-        """Every note's file."""
-        for folder in (os.path.join(self.knowledge, kind) for kind in _KINDS):
-            for name in filter(is_note, disk.list_names(folder)):
-                yield os.path.join(folder, name)
+    def _files(self) -> list[str]:
+        return [
+            f"{kind}/{name}" for kind in (MEMORIES, ARTICLES) for name in self.store.names(kind)
+        ]
 
-    def _read(self, path: str) -> Note | None:
-        kind = _KINDS[os.path.basename(os.path.dirname(path))]
-        try:
-            raw = disk.read_if_any(path)
-            return None if raw is None else kind(path, raw)
-        except FormatError:  # Co does not use it
-            return None
-
-    def notes(self) -> Iterator[Note]:
+    def notes(self) -> list[Note]:
         """Every note that can be read, memories and articles."""
-        return filter(None, map(self._read, self._files()))
+        return [note for note in map(Pages(self.store).note, self._files()) if note]
 
     # The list
 
@@ -171,7 +161,7 @@ class ProjectOrigins:
     def _append(self, lines: Iterable[str], *, quietly: bool = True) -> None:
         """Add lines; one that is lost, or torn by a crash, costs a question."""
         data = "".join(f"{line}\n" for line in lines).encode()
-        if not data:
+        if not data or paths.repository(self.project) is None:
             return
         try:
             disk.make_folder(os.path.dirname(self._list()), 0o700)

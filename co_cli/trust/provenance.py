@@ -120,7 +120,6 @@ class _Repository:
                     self.forms[name] = {entry[1].decode()}
 
     def _held(self) -> set[str]:
-        """The objects that git has, of all that these files could be."""
         wanted = "".join(f"{oid}\n" for forms in self.forms.values() for oid in forms)
         how = ("cat-file", "--batch-check=%(objectname) %(objecttype)")
         said = _git(self.root, *how, data=wanted).decode()
@@ -129,8 +128,6 @@ class _Repository:
     def _altered(self, names: Iterable[str]) -> set[str]:
         """Those whose bytes are other than git's own, so that nothing can be told from them."""
         listed = "".join(f"{name}\0" for name in names)
-        if not listed:
-            return set()
         said = _git(self.root, "check-attr", "-z", "--stdin", *_CHANGES_BYTES, data=listed)
         parts = os.fsdecode(said).split("\0")
         triples = zip(parts[::3], parts[2::3], strict=False)
@@ -161,9 +158,8 @@ class _Repository:
         for name, entries in logs.items():
             if not name.endswith("HEAD") and not name.startswith("refs/heads/"):
                 continue
-            for (commit, parents, message), older in zip(
-                entries, [*entries[1:], None], strict=True
-            ):
+            for entry, older in zip(entries, [*entries[1:], None], strict=True):
+                commit, parents, message = entry
                 if not _COMMITTED.match(message):
                     continue
                 if older is None and message.startswith("commit (amend)"):

@@ -84,8 +84,13 @@ def read_header(header: str) -> dict[str, Value]:
     """A header's text as a mapping; linear in its length and never larger than it."""
     if len(header) > MAX_HEADER or len(header.encode("utf-8", "surrogatepass")) > MAX_HEADER:
         raise _invalid(f"header longer than {MAX_HEADER // 1024} KiB", 1)
-    simple = _read_simple(header)
-    return _read_yaml(header) if simple is None else simple
+    if (simple := _read_simple(header)) is not None:
+        return simple
+    node = compose(header)
+    value = None if node is None else _node_value(node)
+    if not isinstance(value, dict | None):
+        raise _invalid("the header must be a mapping of names to values", 2)
+    return value or {}
 
 
 @lru_cache(maxsize=1024)
@@ -139,15 +144,6 @@ def _value(
 
 def _invalid(reason: str, line: int) -> FormatError:
     return FormatError(f"Invalid YAML in frontmatter: line {line}: {reason}", line=line)
-
-
-def _read_yaml(header: str) -> dict[str, Value]:
-    """Read any YAML mapping, without its aliases, tags, types or duplicate keys."""
-    node = compose(header)
-    value = None if node is None else _node_value(node)
-    if not isinstance(value, dict | None):
-        raise _invalid("the header must be a mapping of names to values", 2)
-    return value or {}
 
 
 def compose(header: str) -> Any:
@@ -208,9 +204,9 @@ def validated(
     try:
         validate(header)
     except FormatError as error:
-        lines = content.split("\n", 200)[:200] if error.field else ()
-        named = (n for n, line in enumerate(lines, 1) if line.split(":")[0].strip() == error.field)
-        raise FormatError(str(error), line=next(named, 1)) from None
+        named = re.search(rf"(?m)^ *{error.field} *:", content) if error.field else None
+        line = content.count("\n", 0, named.start()) + 1 if named else 1
+        raise FormatError(str(error), line=line) from None
     return header
 
 

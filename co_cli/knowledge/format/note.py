@@ -185,16 +185,9 @@ def number_of(path: str) -> int:
 
 def has_conflict(text: str) -> int:
     """The line where an unresolved merge conflict starts, or 0."""
-    start, awaited = 0, "<"
-    for found in re.finditer(r"(?m)^(<{7} |={7}\r?$|>{7} )", text):
-        mark = found[0][0]
-        if mark == "<":
-            start, awaited = found.start(), "="
-        elif mark == awaited == "=":
-            awaited = ">"
-        elif mark == awaited:
-            return text.count("\n", 0, start) + 1
-    return 0
+    marks = list(re.finditer(r"(?m)^(?:<{7} |={7}\r?$|>{7} )", text))
+    found = re.search("<>*=+>", "".join(mark[0][0] for mark in marks))
+    return text.count("\n", 0, marks[found.start()].start()) + 1 if found else 0
 
 
 def slugify(text: str) -> str:

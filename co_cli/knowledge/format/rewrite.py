@@ -30,10 +30,8 @@ def _entry(name: str, value: Any, ends: str = "") -> list[str]:
 
 
 def _scalar(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value)
+    if isinstance(value, int):  # or true or false
+        return json.dumps(value)
     text = str(value)
     if re.fullmatch(_PLAIN, text) and not text.endswith(" ") and text.lower() not in _OTHER_YAML:
         return text
@@ -93,17 +91,12 @@ class _Field(NamedTuple):
         return max(below, self.line + 1)
 
 
-def _fields(header: str) -> dict[str, _Field]:
-    """Each top-level field, by name."""
-    node = compose(re.sub(_OTHER_BREAKS, "?", header))
-    pairs = node.value if node is not None and node.id == "mapping" else []
-    return {key.value: _Field(key.value, key.start_mark.line, value) for key, value in pairs}
-
-
 def _edit(header: str, old: dict[str, Any], changes: dict[str, Any], newline: str) -> str:
     lines = header.split("\n")
     ends = newline.removesuffix("\n")
-    fields = _fields(header)
+    node = compose(re.sub(_OTHER_BREAKS, "?", header))
+    pairs = node.value if node is not None and node.id == "mapping" else []
+    fields = {key.value: _Field(key.value, key.start_mark.line, value) for key, value in pairs}
     known = [fields[name] for name in changes if name in fields]
     for field in sorted(known, key=lambda field: -field.line):
         value, before = changes[field.name], old[field.name]

@@ -25,12 +25,11 @@ from co_cli.knowledge.store import disk
 def collect(path: Path) -> ImportBatch:
     """Read what can be imported from a project, a folder of markdown or a single file."""
     batch, shown, suffix = ImportBatch(), str(path), path.suffix.lower()
-    try:
-        is_folder = stat.S_ISDIR(os.stat(path).st_mode)
-    except (FileNotFoundError, NotADirectoryError, ValueError):
-        raise NotFound(f"there is nothing at {shown}", hint=LOOKS_FOR) from None
-    except OSError as error:
-        raise disk.trouble(error) from error
+    with disk.in_words():
+        try:
+            is_folder = stat.S_ISDIR(os.stat(path).st_mode)
+        except (*disk.ABSENT, ValueError):
+            raise NotFound(f"there is nothing at {shown}", hint=LOOKS_FOR) from None
     if is_folder:
         if not legacy_json.read_project(shown, batch):
             markdown.read_folder(shown, batch)

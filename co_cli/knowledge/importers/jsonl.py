@@ -18,25 +18,23 @@ MAX_BAD_LINES = 100
 
 def read_lines(path: str, batch: ImportBatch) -> None:
     """Read a file line by line, however long it is; bad lines are reported by their number."""
-    try:
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            info = os.fstat(file.fileno())
-            if not stat.S_ISREG(info.st_mode):
-                batch.problems.append(Problem(path, "is not a plain file"))
-                return
-            changed = moment_of(info.st_mtime_ns)
-            number = bad = 0
-            while bad < MAX_BAD_LINES and (line := file.readline(MAX_LINE + 1)):
-                number += 1
-                try:
-                    _read_line(line, f"{path}:{number}", changed, batch)
-                except FormatError as error:
-                    batch.problems.append(Problem(path, str(error), number))
-                    bad += 1
-                while not line.endswith(b"\n") and (line := file.readline(MAX_LINE)):
-                    pass
-    except OSError as error:
-        raise disk.trouble(error) from error
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+    with disk.in_words(), open(os.open(path, flags), "rb") as file:
+        info = os.fstat(file.fileno())
+        if not stat.S_ISREG(info.st_mode):
+            batch.problems.append(Problem(path, "is not a plain file"))
+            return
+        changed = moment_of(info.st_mtime_ns)
+        number = bad = 0
+        while bad < MAX_BAD_LINES and (line := file.readline(MAX_LINE + 1)):
+            number += 1
+            try:
+                _read_line(line, f"{path}:{number}", changed, batch)
+            except FormatError as error:
+                batch.problems.append(Problem(path, str(error), number))
+                bad += 1
+            while not line.endswith(b"\n") and (line := file.readline(MAX_LINE)):
+                pass
     if bad == MAX_BAD_LINES:
         batch.problems.append(Problem(path, f"{bad} bad lines; the rest was not read", number))
     batch.sources.append(path)

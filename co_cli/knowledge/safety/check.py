@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 
 from co_cli.errors import RefusedText
-from co_cli.knowledge.safety.hidden_text import UNSTORABLE, find_hidden
+from co_cli.knowledge.safety.escape import HIDDEN_KINDS, KEYCAPS, is_picture
 from co_cli.knowledge.safety.secrets import LEFT_OUT, RULES, find_secret, without_secrets
 
 MAX_TEXT = 16 * 1024  # bytes of UTF-8
 MAX_TAG = 64  # characters
 MAX_TAGS = 64  # in one note
+
+_UNSTORABLE = "|".join(f"(?P<{kind}>[{chars}])" for kind, chars in HIDDEN_KINDS.items())
+_ZWSP, _ZWNJ, _ZWJ = "\u200b", "\u200c", "\u200d"
+# Scripts whose letters join or stack (Arabic, Indic, Mongolian ...): joiners choose their shape.
+_JOINING = (
+    r"[\u0600-\u0dff\u0f00-\u109f\u1700-\u18af\u1900-\u1cff\ua800-\uabff\ufb50-\ufdff\ufe70-\ufefc"
+    r"\U00010a00-\U00011fff\U0001e900-\U0001e95f]"
+)
+# Scripts written without spaces (Thai, Khmer, Burmese ...): a zero width space ends a word.
+_UNSPACED = r"[\u0e00-\u109f\u1780-\u17ff\u1980-\u1aaf\ua9e0-\uaa7f]{2}"
 
 
 def check_text(text: str, *, allow_secret: bool = False) -> str:
@@ -60,9 +71,9 @@ def check_note(
 def _check_tag(tag: str, number: int, *, allow_secret: bool) -> None:
     # Secrets come first, hidden characters left out: the messages after this one show the tag.
     if not allow_secret:
-        _refuse_secret(re.sub(UNSTORABLE, "", tag[:MAX_TEXT]), f"tag {number}")
+        _refuse_secret(re.sub(_UNSTORABLE, "", tag[:MAX_TEXT]), f"tag {number}")
     shown = tag if len(tag) <= MAX_TAG else f"{tag[:MAX_TAG]}..."
-    shown = re.sub(rf"[\t\r\n]|{UNSTORABLE}", lambda found: ascii(found[0])[1:-1], shown)
+    shown = re.sub(rf"[\t\r\n]|{_UNSTORABLE}", lambda found: ascii(found[0])[1:-1], shown)
     if len(tag) > MAX_TAG:
         message = f"tag '{shown}' is {len(tag)} characters long; a tag has at most {MAX_TAG}"
         raise RefusedText(message, rule="too-long")
@@ -79,3 +90,38 @@ def _refuse_secret(text: str, subject: str) -> None:
         message = f"{subject} looks like {RULES[name]} (rule {name})"
         hint = "Store where it is kept instead, or repeat with --allow-secret."
         raise RefusedText(message, rule=f"secret:{name}", hint=hint)
+
+
+def find_hidden(text: str) -> list[tuple[int, int, str, str]]:
+    """Each hidden character: its line and column (from 1), its name, and the rule it breaks."""
+    found = []
+    for line, row in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
+        for match in re.finditer(_UNSTORABLE, row):
+            char, index = match[0], match.start()
+            before, after = row[max(index - 1, 0) : index], row[index + 1 : index + 2]
+            if match["hidden_character"] and _does_something(char, before, after):
+                continue
+            rule = str(match.lastgroup).replace("_", "-")
+            name = f"U+{ord(char):04X} {unicodedata.name(char, rule.replace('-', ' ').upper())}"
+            found.append((line, index + 1, name, rule))
+    return found
+
+
+def _does_something(char: str, before: str, after: str) -> bool:
+    """Whether an invisible character changes how its neighbours are drawn."""
+    if char in "\ufe0e\ufe0f":
+        return is_picture(before) or before in KEYCAPS
+    if char in "\u180b\u180c\u180d\u180f":
+        return "\u1820" <= before <= "\u18aa"  # a Mongolian letter has several forms
+    if char == _ZWSP:
+        return re.fullmatch(_UNSPACED, before + after) is not None
+    if char not in (_ZWNJ, _ZWJ) or not before:
+        return False
+    virama = unicodedata.combining(before) == 9
+    pictures = char == _ZWJ and is_picture(after) and (before == "\ufe0f" or is_picture(before))
+    letters = _is_text(before) and _is_text(after) and re.search(_JOINING, before + after)
+    return virama or pictures or bool(letters)
+
+
+def _is_text(char: str) -> bool:
+    return char != "" and unicodedata.category(char)[0] in "LMN"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import NamedTuple
 
 from co_cli.knowledge.safety.secret_values import JUDGES, Match
 
@@ -234,39 +233,13 @@ _TAILS = {
 }
 
 
-class Secret(NamedTuple):
-    """A secret: the rule that sees it, and where in the text it stands."""
-
-    rule: str
-    start: int
-    end: int
-
-
-class _Pattern(NamedTuple):
-    rule: str
-    judge: str
-    hints: tuple[str, ...]
-    folded: bool
-    source: str
-
-    def find(self, text: str, lower: str) -> Iterator[Secret]:
-        if not any(hint in lower for hint in self.hints):
-            return
-        for match in _compiled(self.source).finditer(lower if self.folded else text):
-            group = match.lastgroup or 0
-            start, end = match.span(group)
-            if JUDGES[self.judge](Match(text, start, end, group == "quoted")):
-                tail = _TAILS.get(self.rule, _TAILS.get(str(group), _TAILS[""]))
-                rest = _compiled(tail).match(text, end)
-                yield Secret(self.rule, start, rest.end() if rest else end)
-
-
 @cache
 def _compiled(source: str) -> re.Pattern[str]:
     return re.compile(source, re.ASCII)
 
 
-def _read_rules() -> tuple[dict[str, str], list[_Pattern]]:
+def _read_rules() -> tuple[dict[str, str], list[tuple[str, str, list[str], bool, str]]]:
+    """What each rule is called; and rule, judge, hints, whether it reads lower case, pattern."""
     called: dict[str, str] = {}
     patterns = []
     rule = ""
@@ -279,24 +252,31 @@ def _read_rules() -> tuple[dict[str, str], list[_Pattern]]:
         for name, piece in _PIECES.items():  # those that use others come first
             source = source.replace(name, piece)
         folded = source.startswith("/") and source.endswith("/")
-        source = source[1:-1] if folded else source
-        patterns.append(_Pattern(rule, judge, tuple(hints), folded, source))
+        patterns.append((rule, judge, hints, folded, source[1:-1] if folded else source))
     return called, patterns
 
 
 RULES, _PATTERNS = _read_rules()
 
 
-def find_secrets(text: str) -> Iterator[Secret]:
-    """Each secret that a rule sees, rule by rule; the same may be seen by several."""
+def find_secrets(text: str) -> Iterator[tuple[str, int, int]]:
+    """The rule, start and end of each secret, rule by rule; several may see the same."""
     lower = text.replace("\u0130", "i").lower()  # the one letter that grows: places stay the same
-    for pattern in _PATTERNS:
-        yield from pattern.find(text, lower)
+    for rule, judge, hints, folded, source in _PATTERNS:
+        if not any(hint in lower for hint in hints):
+            continue
+        for match in _compiled(source).finditer(lower if folded else text):
+            group = match.lastgroup or 0
+            start, end = match.span(group)
+            if JUDGES[judge](Match(text, start, end, group == "quoted")):
+                tail = _TAILS.get(rule, _TAILS.get(str(group), _TAILS[""]))
+                rest = _compiled(tail).match(text, end)
+                yield rule, start, rest.end() if rest else end
 
 
 def find_secret(text: str) -> str | None:
     """Name the first rule that sees a secret in the text."""
-    return next((secret.rule for secret in find_secrets(text)), None)
+    return next((rule for rule, _, _ in find_secrets(text)), None)
 
 
 def without_secrets(text: str, instead: str = LEFT_OUT) -> str:
