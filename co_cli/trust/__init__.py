@@ -63,7 +63,10 @@ def status(project: AnyPath) -> TrustStatus:
     recorded: dict[str, str] = {} if entry is None else entry["files"]
     if entry is not None and (own := _made_here(project, entry, texts)):
         recorded |= {relpath: present[relpath] for relpath in own}
-        _record_edits(project, own)
+        with suppress(CoError), _editing() as (fresh, trouble):  # else the next look finds them
+            if _key(project) in fresh:
+                _record(project, fresh[_key(project)], own)
+                _save(fresh, trouble)
     new = [relpath for relpath in present if relpath not in recorded]
     usable = {relpath for relpath in present if present[relpath] == recorded.get(relpath)}
     changed = [relpath for relpath in present if relpath in recorded and relpath not in usable]
@@ -104,18 +107,12 @@ def _made_here(
     return {path: data for path, data in changed.items() if path in own}
 
 
-def _record_edits(project: AnyPath, files: Mapping[str, bytes]) -> None:
-    """Write down that these files of a known folder are the person's, if the disk lets us."""
-    with suppress(CoError), _editing() as (listed, problem):  # else the next look finds them again
-        if entry := listed.get(_key(project)):
-            _record(project, entry, files)
-            _save(listed, problem)
-
-
 def _record(project: AnyPath, entry: dict[str, Any], files: Mapping[str, bytes]) -> None:
     """Let these texts count as the person's, now and whenever they come back."""
     entry["left"] = [path for path in entry["left"] if path not in files]
-    entry["files"] |= {path: _keep(data) for path, data in files.items()}
+    for path, data in files.items():
+        entry["files"][path] = sha = digest(data)
+        _put_private(os.path.join(_own("trusted"), sha), data)  # to show what changes later
     ProjectOrigins(project).agree(map(digest, files.values()))
 
 
@@ -278,20 +275,12 @@ def _save(listed: _Folders, problem: str) -> str:
     return notice
 
 
-def _keep(data: bytes) -> str:
-    """Keep a trusted text, so that what changes later can be shown; its hash."""
-    sha = digest(data)
-    _put_private(os.path.join(_own("trusted"), sha), data)
-    return sha
-
-
 def _kept(sha: str) -> bytes | None:
     """A trusted text; None when it is not kept or no longer what it was."""
-    try:
-        data = disk.read_if_any(os.path.join(_own("trusted"), sha)) if sha else None
-    except FormatError:
-        return None
-    return data if data is not None and digest(data) == sha else None
+    with suppress(FormatError):
+        data = disk.read_if_any(os.path.join(_own("trusted"), sha))
+        return data if data is not None and digest(data) == sha else None
+    return None
 
 
 def _put_private(path: str, data: bytes) -> None:

@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from hashlib import sha1, sha256
+from itertools import product
 
 from co_cli import paths as folders
 from co_cli.errors import CoError
@@ -88,19 +89,25 @@ class _Repository:
     """What one repository says about some files, by path below its root."""
 
     def __init__(self, root: str, files: Files) -> None:
-        self.root, self.files = root, files
+        self.root, self.files, self.left = root, files, set(files)
         self.names: dict[str, set[str]] = {name: {name} for name in files}  # as git spells them
         self.forms = {name: _forms(data) for name, data in files.items()}
         self._look_into_index()
 
     def brought(self) -> set[str]:
         held = self._held()
-        unheld = [name for name in self.files if not self.forms[name] & held]
+        unheld = {name for name in self.files if not self.forms[name] & held}
         found = self._altered(unheld)
-        left = set(self.files) - set(unheld)
-        left -= self._committed_here(left) if left else set()
-        at_head = self._at_head(left) if left else set()
-        return found | at_head | (self._in_history(left - at_head) if left - at_head else set())
+        self.left -= unheld
+        ways = {name: set(product(self.forms[name], self.names[name])) for name in self.left}
+        for commits, made_here in (
+            (self._committed_here, True), (self._at_head, False), (self._in_history, False),
+        ):  # fmt: skip
+            there = commits() if self.left else set()
+            known = {name for name in self.left if ways[name] & there}
+            self.left -= known
+            found |= set() if made_here else known
+        return found
 
     def _look_into_index(self) -> None:
         """A file that looks as git left it holds what the index says, whatever its bytes are."""
@@ -133,16 +140,16 @@ class _Repository:
         triples = zip(parts[::3], parts[2::3], strict=False)
         return {name for name, value in triples if value not in ("unspecified", "unset")}
 
-    def _committed_here(self, names: Iterable[str]) -> set[str]:
-        """Those that a commit made on this machine put in: neither there before nor merged."""
+    # What commits hold, as objects and paths, of the files that are left
+
+    def _committed_here(self) -> set[tuple[str, str]]:
+        """What a commit made on this machine put in: neither there before nor merged."""
         steps = self._steps()
         lines = "".join(
             f"{new} {base}".strip() + "\n" for new, all in steps.items() for base in all
         )
-        how = ("diff-tree", "--stdin", "--root", "-r")
-        seen = Counter(self._changes(*how, names=names, data=lines))
-        new = {(oid, path) for (commit, oid, path), n in seen.items() if n == len(steps[commit])}
-        return self._among(names, new)
+        seen = Counter(self._changes("diff-tree", "--stdin", "--root", "-r", data=lines))
+        return {(oid, path) for (commit, oid, path), n in seen.items() if n == len(steps[commit])}
 
     def _steps(self) -> dict[str, set[str]]:
         """Commits made here, by the reflogs, with all that each has to be compared with."""
@@ -168,16 +175,15 @@ class _Repository:
                 steps[commit].update([older[0] if older else parents, *merged])
         return steps
 
-    def _at_head(self, names: Iterable[str]) -> set[str]:
+    def _at_head(self) -> set[tuple[str, str]]:
         try:
-            how = ("ls-tree", "-z", "--full-tree", "HEAD", "--")
-            said = _git(self.root, *how, *self._paths(names))
+            said = _git(self.root, "ls-tree", "-z", "--full-tree", "HEAD", "--", *self._paths())
         except CoError:  # no commit yet
             return set()
-        return self._among(names, set(re.findall(r" (\w+)\t([^\0]+)", os.fsdecode(said))))
+        return set(re.findall(r" (\w+)\t([^\0]+)", os.fsdecode(said)))
 
-    def _in_history(self, names: Iterable[str]) -> set[str]:
-        """Those that some commit holds that is known here, wherever it came from."""
+    def _in_history(self) -> set[tuple[str, str]]:
+        """What any commit put in that is known here, wherever it came from."""
         where = os.fsdecode(_git(self.root, "rev-parse", "--absolute-git-dir")).rstrip("\n")
         how = ("log", "--walk-reflogs", "--exclude=refs/stash", "--all", "--format=%H")
         said = [_git(self.root, *how)]
@@ -185,16 +191,14 @@ class _Repository:
         heads = re.findall(r"(?m)^[0-9a-f]{40,64}", b"\n".join(said).decode("ascii", "replace"))
         known = self._changes(
             "log", "--stdin", "--ignore-missing", "--exclude=refs/stash", "--all", "--format=%H",
-            "-m", "--root", names=names, data="".join(f"{oid}\n" for oid in dict.fromkeys(heads)),
+            "-m", "--root", data="".join(f"{oid}\n" for oid in dict.fromkeys(heads)),
         )  # fmt: skip
-        return self._among(names, {(oid, path) for _, oid, path in known})
+        return {(oid, path) for _, oid, path in known}
 
-    def _changes(
-        self, *args: str, names: Iterable[str], data: str
-    ) -> Iterator[tuple[str, str, str]]:
+    def _changes(self, *args: str, data: str) -> Iterator[tuple[str, str, str]]:
         """Commit, object and path of every change that git lists."""
         how = ("--raw", "--no-abbrev", "--no-renames", "-z", "--")
-        said = _git(self.root, *args, *how, *self._paths(names), data=data)
+        said = _git(self.root, *args, *how, *self._paths(), data=data)
         commit, oid = "", ""
         for part in os.fsdecode(said).split("\0"):
             text = part.lstrip("\n")
@@ -206,16 +210,8 @@ class _Repository:
             elif text:
                 commit = text.split()[0]
 
-    def _paths(self, names: Iterable[str]) -> list[str]:
-        return [f":(literal){spelled}" for name in names for spelled in self.names[name]]
-
-    def _among(self, names: Iterable[str], there: set[tuple[str, str]]) -> set[str]:
-        """Those of these files that are there, as object and path, in any form and spelling."""
-        return {
-            name
-            for name in names
-            if any((oid, path) in there for oid in self.forms[name] for path in self.names[name])
-        }
+    def _paths(self) -> list[str]:
+        return [f":(literal){spelled}" for name in self.left for spelled in self.names[name]]
 
 
 def _forms(data: bytes) -> set[str]:

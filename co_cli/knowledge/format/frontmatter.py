@@ -18,8 +18,6 @@ MAX_HEADER: Final = 16 * 1024
 MAX_DEPTH: Final = 8
 MAX_ID: Final = 999_999_999
 
-Value = Any
-
 # Always text, whatever they look like; only an empty value, `~` and `null` mean nothing.
 _TEXT_KEYS = frozenset(
     "tags created updated fetched expires verified uid supersedes related language".split()
@@ -63,7 +61,7 @@ def find_header(content: str) -> tuple[int, int, int] | None:
     return (first.end(), last.start() + 1, last.end()) if first and last else None
 
 
-def parse_frontmatter(content: str) -> tuple[dict[str, Value], str]:
+def parse_frontmatter(content: str) -> tuple[dict[str, Any], str]:
     """Split markdown into its header's mapping and its body; ({}, content) without a header.
 
     Raises ValueError ("Invalid YAML ...") when the header is not a mapping Co can read.
@@ -80,7 +78,7 @@ def strip_frontmatter(content: str) -> str:
     return parse_frontmatter(content)[1]
 
 
-def read_header(header: str) -> dict[str, Value]:
+def read_header(header: str) -> dict[str, Any]:
     """A header's text as a mapping; linear in its length and never larger than it."""
     if len(header) > MAX_HEADER or len(header.encode("utf-8", "surrogatepass")) > MAX_HEADER:
         raise _invalid(f"header longer than {MAX_HEADER // 1024} KiB", 1)
@@ -94,7 +92,7 @@ def read_header(header: str) -> dict[str, Value]:
 
 
 @lru_cache(maxsize=1024)
-def resolve(text: str, key: str = "") -> Value:
+def resolve(text: str, key: str = "") -> Any:
     """A plain scalar's value by Co's own schema."""
     if key in _TEXT_KEYS:
         return None if text in ("", "~", "null") else text
@@ -105,13 +103,13 @@ def resolve(text: str, key: str = "") -> Value:
     return float(text) if re.fullmatch(_FLOAT, text) else text
 
 
-def _read_simple(header: str) -> dict[str, Value] | None:
+def _read_simple(header: str) -> dict[str, Any] | None:
     """Read `key: value` lines and lists of plain items; None when there is more to it."""
     header = header.replace("\r\n", "\n")
     if not header.replace("\n", "").isprintable():
         return None
-    found: dict[str, Value] = {}
-    items: list[Value] | None = None
+    found: dict[str, Any] = {}
+    items: list[Any] | None = None
     key, indent, at = "", "", 0
     while at < len(header):
         match = _LINE.match(header, at)
@@ -134,7 +132,7 @@ def _read_simple(header: str) -> dict[str, Value] | None:
 
 def _value(
     key: str, double: str | None, single: str | None, flow: str | None, plain: str | None
-) -> Value:
+) -> Any:
     if plain is not None:
         return resolve(plain.rstrip(" "), key)
     if flow is None:
@@ -179,12 +177,12 @@ def _refuse_surprises(events: Iterable[Any]) -> None:
         depth += kind in ("MappingStartEvent", "SequenceStartEvent")
 
 
-def _node_value(node: Any, key: str = "") -> Value:
+def _node_value(node: Any, key: str = "") -> Any:
     if node.id == "scalar":
         return node.value if node.style else resolve(node.value, key)
     if node.id == "sequence":
         return [_node_value(item, key) for item in node.value]
-    found: dict[str, Value] = {}
+    found: dict[str, Any] = {}
     for name, value in node.value:
         line = name.start_mark.line + 2
         if name.id != "scalar":
@@ -198,8 +196,8 @@ def _node_value(node: Any, key: str = "") -> Value:
 
 
 def validated(
-    content: str, header: dict[str, Value], validate: Callable[[dict[str, Value]], None]
-) -> dict[str, Value]:
+    content: str, header: dict[str, Any], validate: Callable[[dict[str, Any]], None]
+) -> dict[str, Any]:
     """The header, if it is what it must be; else FormatError with the line of the bad field."""
     try:
         validate(header)
@@ -210,7 +208,7 @@ def validated(
     return header
 
 
-def validate_context_frontmatter(fm: dict[str, Value]) -> None:
+def validate_context_frontmatter(fm: dict[str, Any]) -> None:
     """Raise ValueError naming the field when a context header is not version 1 with `updated`."""
     version = _required(fm, "version")
     if type(version) is not int or version != 1:
@@ -218,7 +216,7 @@ def validate_context_frontmatter(fm: dict[str, Value]) -> None:
     _require_timestamp(fm, "updated")
 
 
-def validate_memory_frontmatter(fm: dict[str, Value]) -> None:
+def validate_memory_frontmatter(fm: dict[str, Any]) -> None:
     """Raise ValueError naming the field when a memory header is not what docs/format.md says."""
     number = _required(fm, "id")
     if type(number) is not int:
@@ -244,13 +242,13 @@ _OPTIONAL: dict[str, type] = {
 }
 
 
-def _required(fm: dict[str, Value], name: str) -> Value:
+def _required(fm: dict[str, Any], name: str) -> Any:
     if name not in fm:
         raise FormatError(f"Missing required field: {name}")
     return fm[name]
 
 
-def _require_timestamp(fm: dict[str, Value], name: str) -> None:
+def _require_timestamp(fm: dict[str, Any], name: str) -> None:
     value = _required(fm, name)
     if not isinstance(value, str):
         raise FormatError(f"Field '{name}' must be string", field=name)

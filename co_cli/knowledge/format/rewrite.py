@@ -59,19 +59,17 @@ def rewrite(raw: bytes, changes: dict[str, Any], body: str | None = None) -> byt
     if not holds:
         raise FormatError("the header is written in a way Co cannot change line by line")
     if body is not None:
-        text = text[:body_start] + _new_body(text[body_start:], body, newline)
+        before = text[body_start:]
+        lead = before[: len(before) - len(before.lstrip("\r\n"))] if before.strip() else newline
+        tail = before[len(before.rstrip("\r\n")) :] or newline
+        body = body.replace("\r\n", "\n").replace("\n", newline)
+        text = text[:body_start] + lead + body + tail
     return (text[:start] + header + text[end:]).encode()
 
 
 def _filled(meta: dict[str, Any]) -> dict[str, Any]:
     """The fields that say something; nothing and an empty list are the same."""
     return {name: value for name, value in meta.items() if value not in (None, [])}
-
-
-def _new_body(old: str, body: str, newline: str) -> str:
-    lead = old[: len(old) - len(old.lstrip("\r\n"))] if old.strip() else newline
-    tail = old[len(old.rstrip("\r\n")) :] or newline
-    return lead + body.replace("\r\n", "\n").replace("\n", newline) + tail
 
 
 class _Field(NamedTuple):

@@ -18,7 +18,7 @@ from co_cli.knowledge.store import disk
 
 MAX_FIELD = 200
 TEXT_FIELDS = ("trust", "expires", "scope", "language")
-FLAGS = ("decay_protected", "pinned", "sensitive")
+FLAGS: tuple[str, ...] = ("decay_protected", "pinned", "sensitive")
 LOOKS_FOR = (
     "Co imports .co-cli/internal/context.json and .co-cli/memories/*.json of old projects, "
     "folders of markdown, and single .md, .jsonl and .ndjson files."
@@ -79,13 +79,12 @@ def _fields(header: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
     marked, and is neither pinned nor protected here.
     """
     kept: dict[str, Any] = {name: text for name in TEXT_FIELDS if (text := _text(header, name))}
-    flags = {name: True for name in FLAGS if header.get(name) is True}
-    if not is_external(header):
-        return (*kept.items(), *flags.items())
-    kept = {"trust": "external"} | kept
-    if is_external({"source": header.get("source")}) and (source := _text(header, "source")):
-        kept["source"] = source
-    return (*kept.items(), *(one for one in flags.items() if one[0] == "sensitive"))
+    flags = FLAGS
+    if is_external(header):
+        flags, kept = ("sensitive",), {"trust": "external"} | kept
+        if is_external({"source": header.get("source")}) and (source := _text(header, "source")):
+            kept["source"] = source
+    return (*kept.items(), *((name, True) for name in flags if header.get(name) is True))
 
 
 def _text(header: dict[str, Any], name: str) -> str:

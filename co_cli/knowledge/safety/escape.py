@@ -47,20 +47,17 @@ def escape(text: str, *, keep: str = "\n\t") -> str:
         return text
 
     def show(found: re.Match[str]) -> str:
-        character = found.group()
-        if character in keep or (character in "\ufe0e\ufe0f" and _chooses(text, found.start())):
+        character, at = found.group(), found.start()
+        if character in "\ufe0e\ufe0f":  # a selector, which may choose the form of a picture
+            before, keycap = text[at - 1 : at], text[at + 1 : at + 2] == "\u20e3"
+            if is_picture(before) or (keycap and before in KEYCAPS):
+                return character
+        if character in keep:
             return character
         code = ord(character)
         return f"\\x{code:02x}" if code < 0xA0 else f"<U+{code:04X}>"
 
     return re.sub(HIDDEN, show, text)
-
-
-def _chooses(text: str, at: int) -> bool:
-    """Whether a variation selector picks the form of the picture before it."""
-    before = text[at - 1 : at]
-    keycap = before in KEYCAPS and text[at + 1 : at + 2] == "\u20e3"
-    return keycap or is_picture(before)
 
 
 def is_picture(char: str) -> bool:
