@@ -29,8 +29,6 @@ SIZE_LIMIT = 20 * 1024
 GLOBAL_BUDGET = 3 * 1024
 PROJECT_BUDGET = 7 * 1024
 
-_TITLE = "## Internal Knowledge"
-
 
 class ContextFile(NamedTuple):
     """What one file gave: its size, and how much of its text (without header) was used and cut."""
@@ -158,7 +156,7 @@ def _body(raw: bytes) -> str:
 
 def _join(sections: list[tuple[str, str]]) -> str:
     parts = [f"### {title}\n\n{body}" for title, body in sections]
-    return "\n\n".join([_TITLE, *parts]) if parts else ""
+    return "\n\n".join(["## Internal Knowledge", *parts]) if parts else ""
 
 
 def _size(text: str) -> int:

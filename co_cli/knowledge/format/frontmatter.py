@@ -82,13 +82,8 @@ def read_header(header: str) -> dict[str, Any]:
     """A header's text as a mapping; linear in its length and never larger than it."""
     if len(header) > MAX_HEADER or len(header.encode("utf-8", "surrogatepass")) > MAX_HEADER:
         raise _invalid(f"header longer than {MAX_HEADER // 1024} KiB", 1)
-    if (simple := _read_simple(header)) is not None:
-        return simple
-    node = compose(header)
-    value = None if node is None else _node_value(node)
-    if not isinstance(value, dict | None):
-        raise _invalid("the header must be a mapping of names to values", 2)
-    return value or {}
+    simple = _read_simple(header)
+    return _read_yaml(header) if simple is None else simple
 
 
 @lru_cache(maxsize=1024)
@@ -142,6 +137,14 @@ def _value(
 
 def _invalid(reason: str, line: int) -> FormatError:
     return FormatError(f"Invalid YAML in frontmatter: line {line}: {reason}", line=line)
+
+
+def _read_yaml(header: str) -> dict[str, Any]:
+    node = compose(header)
+    value = None if node is None else _node_value(node)
+    if not isinstance(value, dict | None):
+        raise _invalid("the header must be a mapping of names to values", 2)
+    return value or {}
 
 
 def compose(header: str) -> Any:

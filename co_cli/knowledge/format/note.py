@@ -21,15 +21,28 @@ _HEADING = r"(?m)^## Memory (\d{1,9}) \(\d{4}-\d{2}-\d{2}(?:, ([\w-]{1,64}))?[^)
 
 
 class Note:
-    """A memory as its file holds it; `raw` is the file, everything else is read from it."""
+    """A memory as its file holds it; `raw` is the file, everything else is read from it.
 
-    __slots__ = ("body", "created", "id", "meta", "path", "raw", "tags")
+    Forget refuses what is `protected`; decay passes that and what is `pinned` by. What is
+    `external` came from outside and taints whoever recalls it; what is `consolidated` decay wrote
+    from several older notes. Links hold the `uid`: random, or the number of a note written by hand.
+    """
+
+    __slots__ = (
+        "body", "consolidated", "created", "external", "id", "meta", "path", "pinned", "protected",
+        "raw", "tags", "uid",
+    )  # fmt: skip
 
     def __init__(self, path: str, raw: bytes, meta: dict[str, Any], body: str) -> None:
         self.path, self.raw, self.meta, self.body = path, raw, meta, body
         self.id: int = meta["id"]
         self.created: str = meta["created"]
         self.tags: list[str] = meta.get("tags") or []
+        self.uid: str = meta.get("uid") or str(self.id)
+        self.protected = meta.get("decay_protected") is True
+        self.pinned = meta.get("pinned") is True
+        self.external = is_external(meta)
+        self.consolidated = "_consolidated" in self.tags
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Note) and (self.path, self.raw) == (other.path, other.raw)
@@ -58,35 +71,10 @@ class Note:
         return f"{self.title}\n\n{self.body}" if self.title else self.body
 
     @property
-    def uid(self) -> str:
-        """What links hold: the random uid, or the number for a note written by hand."""
-        return self.meta.get("uid") or str(self.id)
-
-    @property
     def mark(self) -> str:
         """What tells it in the record of a conversation: uid and number, or where its file is."""
         uid = self.meta.get("uid")
         return f"{uid}/{self.id}" if uid else self.path
-
-    @property
-    def protected(self) -> bool:
-        """Whether forget refuses it and decay passes it by."""
-        return self.meta.get("decay_protected") is True
-
-    @property
-    def pinned(self) -> bool:
-        """Whether decay passes it by."""
-        return self.meta.get("pinned") is True
-
-    @property
-    def external(self) -> bool:
-        """Whether its text came from outside, and taints whoever recalls it."""
-        return is_external(self.meta)
-
-    @property
-    def consolidated(self) -> bool:
-        """Whether decay wrote it, from several older notes."""
-        return "_consolidated" in self.tags
 
     @property
     def summary(self) -> str:

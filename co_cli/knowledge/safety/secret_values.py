@@ -34,17 +34,13 @@ _CARD_WORDS = r"(?i)card|visa|master|amex|american express|karte|carte|tarjeta|c
 
 
 class Match(NamedTuple):
-    """What a pattern took for a secret, and the text around it."""
+    """What a pattern took for a secret, and where it stands in its text."""
 
+    value: str
     text: str
     start: int
     end: int
     quoted: bool
-
-    @property
-    def value(self) -> str:
-        """What may be the secret."""
-        return self.text[self.start : self.end]
 
     def before(self, size: int) -> str:
         """So much of the text before it."""
@@ -150,7 +146,7 @@ def _seed(match: Match) -> bool:
     around = match.around(80)
     if re.search(r"(?i)seed|mnemonic|wallet|recovery|phrase|ledger|trezor|metamask", around):
         return True
-    text, start, end, _ = match
+    _, text, start, end, _ = match
     line = text[text.rfind("\n", 0, start) + 1 : start] + text[end : end + 1]
     alone = match.value.islower() and not line.strip(" \n\t\"'`*>-")
     return alone and len(words) in (12, 15, 18, 21, 24)

@@ -268,7 +268,7 @@ def find_secrets(text: str) -> Iterator[tuple[str, int, int]]:
         for match in _compiled(source).finditer(lower if folded else text):
             group = match.lastgroup or 0
             start, end = match.span(group)
-            if JUDGES[judge](Match(text, start, end, group == "quoted")):
+            if JUDGES[judge](Match(text[start:end], text, start, end, group == "quoted")):
                 tail = _TAILS.get(rule, _TAILS.get(str(group), _TAILS[""]))
                 rest = _compiled(tail).match(text, end)
                 yield rule, start, rest.end() if rest else end
@@ -279,13 +279,13 @@ def find_secret(text: str) -> str | None:
     return next((rule for rule, _, _ in find_secrets(text)), None)
 
 
-def without_secrets(text: str, instead: str = LEFT_OUT) -> str:
-    """The text with something else in each secret's place; what is left may hold one yet."""
+def without_secrets(text: str) -> str:
+    """The text with LEFT_OUT in each secret's place; what is left may hold one yet."""
     for _ in range(5):  # what is left out may lay another open
         kept, done = [], 0
         for _, start, end in sorted(find_secrets(text), key=lambda secret: secret[1:]):
             if start >= done:
-                kept += [text[done:start], instead]
+                kept += [text[done:start], LEFT_OUT]
             done = max(done, end)
         if not kept:
             break
