@@ -50,8 +50,7 @@ class Request(NamedTuple):
     what: str = ""
 
 
-def _lines(pattern: str, text: str) -> bool:
-    """Whether several lines look like this."""
+def _several_lines(pattern: str, text: str) -> bool:
     return sum(1 for line in text.splitlines() if re.match(pattern, line.strip())) > 1
 
 
@@ -73,8 +72,8 @@ def _table(text: str, *, whole: bool) -> Iterator[Rule]:
 RULES: tuple[Rule, ...] = (
     Rule("too-long", "no", lambda text: len(text) > MOST, True),
     Rule("code-block", "no", lambda text: "```" in text or "~~~" in text, True),
-    Rule("code-lines", "no", partial(_lines, _CODE), True),
-    Rule("log-lines", "no", partial(_lines, _LOG), True),
+    Rule("code-lines", "no", partial(_several_lines, _CODE), True),
+    Rule("log-lines", "no", partial(_several_lines, _LOG), True),
     *_table(phrases.WHOLE, whole=True),
     *_table(phrases.SENTENCE, whole=False),
 )
@@ -151,9 +150,7 @@ def _judged(utterance: str, rules: Sequence[Rule]) -> Iterator[_Judged]:
 def _unwrapped(sentence: str) -> tuple[str, bool]:
     """A sentence without what leads up to it, and whether that says that something is wrong."""
     corrects = False
-    for _ in range(_SENTENCES):
-        if not (match := re.match(_WRAP, sentence)):
-            break
+    while match := re.match(_WRAP, sentence):
         sentence = sentence[match.end() :].lstrip()
         corrects = corrects or match["PUTTING"] is not None
     return sentence, corrects

@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx2
 from pydantic_ai import RunContext
-from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.capabilities import AbstractCapability, WrapModelRequestHandler
 from pydantic_ai.messages import ModelResponse, PartDeltaEvent, PartStartEvent
 
 from co_cli.deps import CoDeps
@@ -44,14 +44,13 @@ class AnswerTimeout(AbstractCapability[Any]):
         return replace(self, seconds=seconds, left=seconds)
 
     async def wrap_model_request(
-        self, _: RunContext[Any], *, request_context: Any, handler: Any
+        self, _: RunContext[Any], *, request_context: Any, handler: WrapModelRequestHandler
     ) -> ModelResponse:
         """One request, in the time that those before it left."""
         began, time = monotonic(), asyncio.timeout(max(self.left, 0.0))
         try:
             async with time:
-                response: ModelResponse = await handler(request_context)
-                return response
+                return await handler(request_context)
         except TimeoutError as error:
             if not time.expired():
                 raise

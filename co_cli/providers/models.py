@@ -5,7 +5,8 @@ Loads no provider's library before a model of it is built. Knows no agent and no
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -16,8 +17,6 @@ from co_cli.providers.registry import PROVIDERS, Choice
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
-    from pydantic_ai.providers import Provider
-    from pydantic_ai.settings import ModelSettings
 
 SECONDS = 120.0  # without a byte of an answer; for connecting, the framework's clients wait 5
 
@@ -62,7 +61,10 @@ def build(choice: Choice, env: Mapping[str, str]) -> Model[Any]:
     try:
         from co_cli.providers.bounds import client
 
-        return _model(choice, registry.connect(choice, env, http_client=client(SECONDS)))
+        provider = registry.connect(choice, env, http_client=client(SECONDS))
+        # The libraries wait as long as a provider tells them to; whoever asks is told at once.
+        settings = {"timeout": SECONDS, "max_retries": 0}
+        return _kind(choice)(choice.name, provider=provider, settings=settings)
     except ImportError as error:
         raise registry.missing_package(choice) from error
     except (OSError, ValueError) as error:  # a certificate or proxy that the library cannot use
@@ -72,26 +74,23 @@ def build(choice: Choice, env: Mapping[str, str]) -> Model[Any]:
         ) from error
 
 
-def _model(choice: Choice, provider: Provider[Any]) -> Model[Any]:
+def _kind(choice: Choice) -> Callable[..., Model[Any]]:
     """OpenAI's newer models take tools in its Responses API only; all others have the older."""
-    # The libraries wait as long as a provider tells them to; whoever asks is told at once instead.
-    settings: ModelSettings = {"timeout": SECONDS, "max_retries": 0}
     if choice.provider == "gemini":
         from pydantic_ai.models.google import GoogleModel
 
-        return GoogleModel(choice.name, provider=provider, settings=settings)
+        return GoogleModel
     if choice.provider == "anthropic":
         from pydantic_ai.models.anthropic import AnthropicModel
 
-        return AnthropicModel(choice.name, provider=provider, settings=settings)
+        return AnthropicModel
     from pydantic_ai.models.ollama import OllamaModel
     from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
     from pydantic_ai.profiles.openai import OpenAIModelProfile
 
     host = urlsplit(choice.base_url).hostname or ""
     if choice.provider == "openai" and host.endswith("api.openai.com"):  # also the regional ones
-        return OpenAIResponsesModel(choice.name, provider=provider, settings=settings)
+        return OpenAIResponsesModel
     # Without this, an answer that ends in the middle passes for a whole one.
     profile = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
-    kind = OllamaModel if choice.provider == "ollama" else OpenAIChatModel
-    return kind(choice.name, provider=provider, profile=profile, settings=settings)
+    return partial(OllamaModel if choice.provider == "ollama" else OpenAIChatModel, profile=profile)

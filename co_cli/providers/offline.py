@@ -10,13 +10,13 @@ import json
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
 from pydantic_ai.messages import (
     ModelMessage,
     ModelResponse,
-    ModelResponsePart,
     ModelResponseStreamEvent,
     TextPart,
     ToolCallPart,
@@ -44,6 +44,7 @@ _BRIEFLY = "I am offline and can only remember and recall."
 _NOTHING = "I have nothing about that. Tell me, and I will offer to remember it."
 _RESULTS, _RELATED = 5, 2
 _QUOTED, _SUMMED = 1000, 1500  # characters of one note in an answer, and of a summary
+_response = partial(ModelResponse, model_name=_NAME, provider_name=_NAME)
 
 
 class OfflineModel(Model[None]):
@@ -98,18 +99,14 @@ def _answer(messages: Sequence[ModelMessage], asked: ModelRequestParameters) -> 
     returns.sort(key=lambda part: [*called, part.tool_call_id].index(part.tool_call_id))
     offered = {tool.name for tool in asked.declared_function_tools}
     if not offered and not returns:
-        return _response(TextPart(_summary(said) or _BRIEFLY))
+        return _response([TextPart(_summary(said) or _BRIEFLY)])
     if not called and (calls := [one for one in _calls(said) if one.tool_name in offered]):
-        return _response(*calls)
+        return _response(calls)
     if told := dict.fromkeys(filter(None, map(_told, returns))):
-        return _response(TextPart("\n\n".join(told)))
+        return _response([TextPart("\n\n".join(told))])
     earlier = [part for message in messages[:start] for part in message.parts]
     explained = any(isinstance(part, TextPart) and part.content == _HOW for part in earlier)
-    return _response(TextPart(_BRIEFLY if explained else _HOW))
-
-
-def _response(*parts: ModelResponsePart) -> ModelResponse:
-    return ModelResponse(list(parts), model_name=_NAME, provider_name=_NAME)
+    return _response([TextPart(_BRIEFLY if explained else _HOW)])
 
 
 def _start(messages: Sequence[ModelMessage]) -> int:
@@ -142,14 +139,14 @@ def _said(message: ModelMessage) -> str:
 
 
 def _calls(said: str) -> list[ToolCallPart]:
-    wish = signals.request(said)
-    if wish is not None and wish.verb == "list":
+    verb, what = signals.request(said) or ("", "")
+    if verb == "list":
         return [ToolCallPart("list_memories", {})]
-    if wish is not None and wish.verb == "forget":
-        return [ToolCallPart("forget_memory", {"ref": wish.what})]
+    if verb == "forget":
+        return [ToolCallPart("forget_memory", {"ref": what})]
     found = [(signal.text, signal.tags) for signal in signals.detect_all(said)]
-    if not found and wish is not None:
-        found = [(wish.what, [])]
+    if verb == "save" and not found:
+        found = [(what, [])]
     calls = [ToolCallPart("save_memory", {"content": text, "tags": tags}) for text, tags in found]
     if question := signals.question(said):
         query = {"query": question, "max_results": _RESULTS}

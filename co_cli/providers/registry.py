@@ -68,7 +68,6 @@ _MAKERS = {
     "gemini-": "gemini", "claude": "anthropic", "gpt": "openai", "text-embedding": "openai",
     "llama": "ollama", "qwen": "ollama", "nomic": "ollama",
 }  # fmt: skip
-_BUILT_IN: dict[Kind, str] = {"model": "offline", "embedder": "co"}
 CHOICES: dict[Kind, str] = {
     "model": "Use offline, or PROVIDER:MODEL with gemini, anthropic, openai, ollama or compatible.",
     "embedder": "Use co, or PROVIDER:MODEL with gemini, openai, ollama or sentence-transformers.",
@@ -143,7 +142,7 @@ def _meant(text: str, kind: Kind) -> str:
     maker = next((_MAKERS[start] for start in _MAKERS if text.lower().startswith(start)), "")
     if maker in known:
         return f"{maker}:{text[:64]}"
-    near = nearest(provider.lower(), [*known, *_ALIASES, _BUILT_IN[kind]])
+    near = nearest(provider.lower(), [*known, *_ALIASES, "offline" if kind == "model" else "co"])
     return f"{near}:{name[:64]}" if name and near in known else near
 
 

@@ -77,7 +77,6 @@ def _words(error: BaseException, choice: Choice) -> dict[str, object]:
     meant = escape(str(getattr(error, "suggested_model_id", None) or "")[:LONGEST], keep="")
     instead, reach = _advice(choice)
     away = f"{choice} cannot be reached at {choice.host}"
-    late = f"{choice} did not answer in time ({choice.host})"
     cut = phase in ("read", "write")
     return {
         "choice": choice,
@@ -88,7 +87,7 @@ def _words(error: BaseException, choice: Choice) -> dict[str, object]:
         "refused": f"refused access (403){words}" if status == 403 else "refused the key",
         "keys": " or ".join(choice.known.keys) or "the key in your environment",
         "instead": f"Did you mean {meant}?" if meant else instead,
-        "late": away if phase == "connect" else late,
+        "late": away if phase == "connect" else f"{choice} did not answer in time ({choice.host})",
         "lost": f"the answer of {choice} was cut off" if cut else away,
         "reach": _AGAIN.format(choice=choice) if cut else reach,
     }
