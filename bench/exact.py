@@ -63,6 +63,7 @@ class Corpus:
         """The thing among frequent words, a question's, some of another note, or alone."""
         common = self.chance.sample(self.prose.vocabulary[len(STOP) : len(STOP) + 200], 3)
         other = self.prose.query(self.facts[self.free[0]].text, 3).split()
+        other = [word for word in other if self.counted[word.lower()] > 1]
         told = self.chance.choice([common, "what did we say about".split(), other, []])
         at = self.chance.randint(0, len(told))
         return " ".join([*told[:at], thing, *told[at:]])

@@ -98,6 +98,10 @@ class Meaning:
         """The pieces of a text; none when too few of its words are known to mean something."""
         return self._pieces.known(text, LONGEST)
 
+    def knows(self, word: str) -> bool:
+        """Whether a word is made of pieces of some length, and not of crumbs."""
+        return len(word) >= 3 * len(self._pieces.word(word.lower()))
+
     def documents(self, texts: Sequence[str]) -> list[bytes]:
         """A vector for each text, at once; `closely` makes better ones when there is time."""
         if len(texts) < _MANY:

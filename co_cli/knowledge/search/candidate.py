@@ -9,9 +9,10 @@ from typing import TypeVar
 from co_cli.knowledge.search.lookup import Row, Scores
 
 # Meaning is the cosine, `near` the share of the question's words that stand there, by rarity.
+# `only` stands for a name or a coinage that no other note has.
 # `who`, `asks` and `reply` speak only where notes begin with a speaker's name or ask something.
 WEIGHTS = {
-    "meaning": 10.0, "near": 4.0, "month": 3.5, "day": 3.5, "expired": -1.5,
+    "meaning": 10.0, "near": 4.0, "month": 3.5, "day": 3.5, "expired": -1.5, "only": 6.0,
     "who": 3.0, "asks": -2.6, "reply": 0.5,
 }  # fmt: skip
 

@@ -7,9 +7,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import date, timedelta
-from functools import cache
+from functools import cache, cached_property
 from typing import NamedTuple
 
+from co_cli.errors import EmbedderUnavailable
+from co_cli.knowledge.meaning.encoders import built_in
 from co_cli.knowledge.search import words
 from co_cli.knowledge.search.lookup import Lookup
 from co_cli.knowledge.search.words import MONTHS
@@ -261,3 +263,17 @@ class QueryTerms:
         for term in self._rare.values():
             yield from (row for row, _ in self.lookup.matching([term]))
         yield from (row for rows in self.within.values() for row in rows)
+
+    @cached_property
+    def special(self) -> set[str]:
+        """The stems of names and coinages that one passage has: what is looked for, most likely."""
+        rare = self._rare.items() if self.size >= _LEAST else ()
+        return {stem for stem, term in rare if not (term.isalpha() and _is_everyday(term))}
+
+
+def _is_everyday(word: str) -> bool:
+    """Whether the model for meaning knows a word; odd names and coinages it cuts into crumbs."""
+    try:
+        return built_in().knows(word)
+    except EmbedderUnavailable:
+        return True

@@ -235,6 +235,8 @@ class Ranking:
             features["expired"] = 1.0
         if letters or len(found.met) == len(self.terms.weight) or len(query.needle) < 3:
             found.exact = self._exact(found)
+        if not found.exact and not self.terms.special.isdisjoint(said):
+            features["only"] = 1.0
         near = sum(self.terms.weight[word] * share for word, share in found.met.items())
         features["near"] = near / (self.terms.whole or 1.0)
         found.score = sum(WEIGHTS[name] * value for name, value in features.items())
