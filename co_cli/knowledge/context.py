@@ -105,28 +105,35 @@ def read_context(
 ) -> Receipt:
     """Read the context files into one text of at most SIZE_LIMIT bytes; silent, never raises.
 
-    `project_data` is what the project's file holds, for a caller who has looked at it.
+    `project_data` is what the project's file holds, for a caller who has looked at it. Room is
+    given to that file first, and once some of it must go, nothing of the person's own stays.
     """
-    sources: list[tuple[ContextFile, str]] = []
+    whole: list[tuple[str, str]] = []
+    texts: list[tuple[str, str]] = []
+    files: list[ContextFile] = []
     skipped: list[Problem] = []
     for title, path, budget, data in (
-        ("Global Context", user_file, GLOBAL_BUDGET, None),
         ("Project Context", project_file, PROJECT_BUDGET, project_data),
+        ("Global Context", user_file, GLOBAL_BUDGET, None),
     ):
+        if path is None:
+            continue
         try:
-            if path is not None:
-                raw = disk.read_signed(os.fspath(path))[0] if data is None else data
-                body = _body(raw)
-                over = _size(body) > budget
-                file = ContextFile(title, path, len(raw), _size(body), 0, budget, over)
-                sources.append((file, body))
+            raw = disk.read_signed(os.fspath(path))[0] if data is None else data
+            body = _body(raw)
         except FileNotFoundError:
             continue
         except CoError as error:
-            skipped.append(Problem(str(path), str(error), getattr(error, "line", 0)))
-    size = _size(_join([(file.title, body) for file, body in sources if body]))
-    texts, files = _fit(sources)
-    return Receipt(files, tuple(skipped), size, _join(texts) or None)
+            skipped.insert(0, Problem(str(path), str(error), getattr(error, "line", 0)))
+            continue
+        size, room = _size(body), SIZE_LIMIT - _size(_join([(title, ""), *texts]))
+        starved = any(file.bytes_cut for file in files)
+        text, loaded = _fit(body, room, escape(str(path), keep=""), starved)
+        whole[:0] = [(title, body)] if body else []
+        texts[:0] = [(title, text)] if text else []
+        over = size > budget
+        files.insert(0, ContextFile(title, path, len(raw), loaded, size - loaded, budget, over))
+    return Receipt(tuple(files), tuple(skipped), _size(_join(whole)), _join(texts) or None)
 
 
 def load_internal_knowledge() -> str | None:
@@ -163,30 +170,12 @@ def _size(text: str) -> int:
     return len(text.encode())
 
 
-def _fit(
-    sources: list[tuple[ContextFile, str]],
-) -> tuple[list[tuple[str, str]], tuple[ContextFile, ...]]:
-    """Titles and texts that fit together, in order, and what was used of each file.
-
-    Room is given from the last file to the first: the project's text survives, and once some of
-    it must go, nothing of the person's own file stays.
-    """
-    texts: list[tuple[str, str]] = []
-    used: list[ContextFile] = []
-    for file, body in reversed(sources):
-        name, size = escape(str(file.path), keep=""), _size(body)
-        room = SIZE_LIMIT - _size(_join([(file.title, ""), *texts]))
-        starved = any(other.bytes_cut for other in used)
-        text, loaded = body, size
-        if size > room or starved:
-            room -= _size(_notice(name, size)) + 1
-            text, loaded = (
-                cut(body, 0 if starved else room, name) if size and room >= 0 else ("", 0)
-            )
-        if text:
-            texts.insert(0, (file.title, text))
-        used.insert(0, file._replace(bytes_loaded=loaded, bytes_cut=size - loaded))
-    return texts, tuple(used)
+def _fit(body: str, room: int, name: str, starved: bool) -> tuple[str, int]:
+    """What is used of a text, and its bytes; nothing where there is no room for a notice."""
+    if _size(body) <= room and not starved:
+        return body, _size(body)
+    room -= _size(_notice(name, _size(body))) + 1
+    return cut(body, 0 if starved else room, name) if body and room >= 0 else ("", 0)
 
 
 def cut(text: str, room: int, name: str) -> tuple[str, int]:
