@@ -3,8 +3,6 @@
 Knows neither the terminal nor the agent framework: a surface asks, this prepares and decides.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -4,8 +4,6 @@
 told whom to ask, every write is refused.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Callable

@@ -5,8 +5,6 @@ terminal nor files, and not who asks. No message that is given is changed, and w
 change comes back equal, so that providers' caches hold.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 Text from a model or a note stands behind a bar, so that none of it can pass for Co's own words.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

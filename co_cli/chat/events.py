@@ -1,7 +1,5 @@
 """What a surface is told while a model answers; plain values, so that nothing heavy is loaded."""
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple
 
 from co_cli.providers.trouble import Trouble

@@ -1,7 +1,5 @@
 """Which conversations hold a note: by what they record, by what was typed, by its words."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """A record without what looks like a secret, also where it is escaped. Knows no files."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

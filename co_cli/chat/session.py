@@ -3,8 +3,6 @@
 Knows no terminal: a surface is given small events, and a way to ask the person.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field

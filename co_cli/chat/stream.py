@@ -3,8 +3,6 @@
 Stored text passes through here, so nothing in it drives the terminal.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Self
 

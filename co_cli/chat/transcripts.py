@@ -4,8 +4,6 @@ Knows lines of plain values, not what a message means: who runs an agent turns m
 and back. A file only grows, a complete line at a time, until it is removed whole.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

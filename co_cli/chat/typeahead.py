@@ -3,8 +3,6 @@
 Knows the terminal as a file, and nothing of who asks or what.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import select

@@ -3,8 +3,6 @@
 Knows nothing of trust or of the prompt's envelope; the text is what the files hold.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from contextlib import suppress

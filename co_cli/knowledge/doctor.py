@@ -1,7 +1,5 @@
 """What is wrong with a notebook, file by file, in words. Looks, and changes nothing."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Export: every note as JSON Lines, which `co knowledge import` reads back."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What should happen to notes: collisions, merging, decay, expiry. Touches no file."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress

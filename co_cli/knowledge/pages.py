@@ -3,8 +3,6 @@
 A file that has not changed since it was read is not read again.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterable, Mapping

@@ -5,8 +5,6 @@ whoever copies a file copies its uid; it only tells that a file was renamed by h
 that had become free was given to another note.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections import defaultdict

@@ -6,8 +6,6 @@ too, and words that tell of a change. What counts how much was chosen on pairs t
 not seen, and measured on others (tests/test_replacement.py).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The notebooks visible from a working folder, the project's first, as one value."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import partial

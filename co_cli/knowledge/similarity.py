@@ -7,8 +7,6 @@ ordinary word. A text with anything else in it (a flag, a pattern, code, bracket
 the letter. A missed *same* costs a question; a wrong one costs a fact.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from typing import NamedTuple

@@ -4,8 +4,6 @@ An utterance is cut into sentences, each is freed of its wrapping ("btw", "no wa
 rule of a table that fits a sentence decides. Every repetition in a pattern is bounded.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial

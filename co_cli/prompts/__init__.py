@@ -4,8 +4,6 @@ Knows files and their order. Whom to trust is decided elsewhere and handed in, a
 only its provider's name is known.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Container, Iterator, Mapping

@@ -1,7 +1,5 @@
 """The prompt by its old name, for no provider in particular."""
 
-from __future__ import annotations
-
 from co_cli.prompts import get_system_prompt
 
 

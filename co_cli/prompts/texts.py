@@ -4,8 +4,6 @@
 person's it is just text. Knows nothing of the prompt they end up in.
 """
 
-from __future__ import annotations
-
 import os
 import re
 

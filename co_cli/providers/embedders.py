@@ -3,8 +3,6 @@
 Nothing heavy is loaded before one is chosen. Knows no index; the built-in embedder is in the core.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 from array import array

@@ -4,8 +4,6 @@ What it does comes from the person's own words of this turn and from nothing els
 nor a tool's answer nor a summary can make it call a tool.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 Knows the agent framework's kinds of error. Shows no key, and nothing that was said.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from co_cli.errors import GaveUp

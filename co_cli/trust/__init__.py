@@ -3,8 +3,6 @@
 Knows what was trusted and what is there now; asking the person and printing are done elsewhere.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping

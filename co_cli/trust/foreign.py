@@ -4,8 +4,6 @@ The list lies in the state folder, where no repository reaches. Git is asked onl
 not in it.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress

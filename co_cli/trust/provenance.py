@@ -4,8 +4,6 @@ Nothing that a repository can set up is run: no hook, filter, pager or fetch. Wh
 counts as brought.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -5,8 +5,6 @@ scanner; anything richer is composed by PyYAML. Neither lets YAML decide types:
 scalars are resolved here, so `no` stays text in a tag list, `010` is ten and a date is a string.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """JSON that somebody else may have written. Knows no files and no schema."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

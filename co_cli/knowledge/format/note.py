@@ -1,7 +1,5 @@
 """One markdown file as a note: its header, its text, and what they say."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping

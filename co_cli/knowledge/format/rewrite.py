@@ -1,7 +1,5 @@
 """Notes as bytes: a new file, and how to change one field of an old one and nothing else."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ A file that cannot be read is reported and left alone. What may be stored, and w
 already, is for the notebook to say.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import stat

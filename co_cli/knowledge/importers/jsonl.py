@@ -1,7 +1,5 @@
 """Notes from JSON Lines, a note a line; what `co knowledge export` writes is read back."""
 
-from __future__ import annotations
-
 import os
 import stat
 

@@ -1,7 +1,5 @@
 """The old JSON layout: its memories become notes, its context becomes lines of context.md."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

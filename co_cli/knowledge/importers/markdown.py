@@ -1,7 +1,5 @@
 """Notes from markdown files, Co's own and other programs'."""
 
-from __future__ import annotations
-
 import os
 
 from co_cli.knowledge.format.frontmatter import parse_frontmatter

@@ -1,7 +1,5 @@
 """Text cut into the pieces that the encoders know: BERT's uncased WordPiece. Knows no vectors."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator

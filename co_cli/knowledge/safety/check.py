@@ -1,7 +1,5 @@
 """What Co will not store: nothing at all, too much, hidden characters, secrets. Knows no files."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable

@@ -3,8 +3,6 @@
 Terminals disagree about how wide a character is, so rows are cut for the widest any of them draws.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Judges of secrets: is a match one, or a word, a name, a path or code?"""
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Callable

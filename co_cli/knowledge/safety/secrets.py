@@ -4,8 +4,6 @@ A pattern is tried only where one of its hints is in the text, and every repetit
 bounded, so that a scan is linear in the text. How keys look is what their makers publish.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

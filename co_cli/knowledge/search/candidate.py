@@ -1,7 +1,5 @@
 """A passage that may answer: its score, its reasons, and its place among others."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """A store's notes by the names that the index knows them by. Only an article's has its folder."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 

@@ -8,8 +8,6 @@ lock on it. An index that does not fit its seal was touched by somebody else, or
 and is not believed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

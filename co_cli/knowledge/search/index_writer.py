@@ -1,7 +1,5 @@
 """Writes what the files say into the tables of an index: terms, letters, vectors, the files."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 Knows the tables and changes nothing in them; `index.py` keeps them up to date.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import sys

@@ -3,8 +3,6 @@
 A passage is what a hit points to and what an embedder reads.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

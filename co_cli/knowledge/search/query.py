@@ -1,7 +1,5 @@
 """A question taken apart: its words, names and days, and its words as one index knows them."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator

@@ -4,8 +4,6 @@ The closer look is a sum of what speaks for a note. Its weights were fitted on c
 left out once, and checked on notes as Co keeps them (bench/).
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterable

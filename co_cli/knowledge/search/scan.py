@@ -1,7 +1,5 @@
 """Recall without an index: read every note and compare words. The last resort of search."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

@@ -5,8 +5,6 @@ hash, the vector, a checksum. A row that does not fit its checksum is not believ
 left half written is cut off. Made by other weights, the whole file counts for nothing.
 """
 
-from __future__ import annotations
-
 import mmap
 import os
 import struct

@@ -4,8 +4,6 @@ The kernel queues an event before the edit that caused it returns, so reading th
 edit made before. What it cannot see (another machine, a second hard link) a rescan finds.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

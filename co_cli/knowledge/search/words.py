@@ -3,8 +3,6 @@
 An identifier or path is one word and its parts; scripts without spaces go by pairs of letters.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator

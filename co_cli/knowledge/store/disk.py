@@ -1,7 +1,5 @@
 """Durable files and the lock: all that differs between systems. Knows bytes, not notes."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

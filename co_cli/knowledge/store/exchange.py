@@ -1,7 +1,5 @@
 """Swapping an old file for a new one without losing an edit made at that very moment."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

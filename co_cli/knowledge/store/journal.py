@@ -1,7 +1,5 @@
 """The journal's file: one line when a change begins, one when it ends. Knows no bytes of notes."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

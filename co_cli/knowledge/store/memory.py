@@ -1,7 +1,5 @@
 """A notebook's files in dictionaries, gone with the process: for trials, and tests of one's own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count

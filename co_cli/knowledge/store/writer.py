@@ -5,8 +5,6 @@ still what the plan read, writes an intent line, moves previous bytes into the a
 the edits, and writes a done line. A commit cut short is finished or rolled back by the next one.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from contextlib import suppress
