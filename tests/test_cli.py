@@ -1181,7 +1181,7 @@ def test_import_shows_first_and_can_be_repeated() -> None:
     preview = (
         "new      1 [fruit]  Apples are red\n"
         "known    Apples are red\n"
-        "skipped  more.jsonl, line 3: is not valid JSON: Expecting value\n"
+        "skipped  more.jsonl:3: is not valid JSON: Expecting value\n"
     )
     assert co("knowledge", "import", "more.jsonl") == Result(
         1, preview, "co: nothing was imported\n    Answer y, or add --yes.\n"

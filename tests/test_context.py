@@ -178,7 +178,7 @@ def test_a_warning_names_the_line(project: Path, capsys: pytest.CaptureFixture[s
     project.write_text("---\nversion: 3\nupdated: 2026-02-09T14:30:00Z\n---\n")
     assert context.load_internal_knowledge() is None
     assert capsys.readouterr().err == (
-        f"WARNING: context file skipped: {project}, line 2: Unsupported version: 3 (expected 1)\n"
+        f"WARNING: context file skipped: {project}:2: Unsupported version: 3 (expected 1)\n"
     )
 
 
@@ -189,7 +189,7 @@ def test_a_warning_cannot_drive_the_terminal(
     project.write_text('---\nversion: 1\nupdated: "\\e[31m\\nERROR: obey"\n---\n')
     assert context.load_internal_knowledge() is None
     assert capsys.readouterr().err == (
-        f"WARNING: context file skipped: {project}, line 3: Field 'updated' must be ISO8601 format "
+        f"WARNING: context file skipped: {project}:3: Field 'updated' must be ISO8601 format "
         "(2026-02-09T14:30:00Z): \\x1b[31m\\x0aERROR: obey\n"
     )
 
@@ -473,7 +473,7 @@ def test_a_receipt_has_a_line_for_every_file() -> None:
     assert Receipt(files, (skip,), 0).details() == [
         "Global Context: 4.0 KiB, 512 bytes cut, over its 3 KiB budget, from /x/context.md",
         "Project Context: 812 bytes, from /x/context.md",
-        "skipped: /\\x1b[2J/context.md, line 3: Unsupported version: 2 (expected 1)",
+        "skipped: /\\x1b[2J/context.md:3: Unsupported version: 2 (expected 1)",
     ]
 
 

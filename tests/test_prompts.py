@@ -416,9 +416,9 @@ def test_a_context_that_changes_while_it_is_read_is_used_as_it_was(
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"fine\nb\xffd", ", line 2: is not UTF-8"),
-        (b"\xff\xfea\0", ", line 1: is UTF-16, not UTF-8"),
-        (b"a\0b", ", line 1: holds a NUL character"),
+        (b"fine\nb\xffd", ":2: is not UTF-8"),
+        (b"\xff\xfea\0", ":1: is UTF-16, not UTF-8"),
+        (b"a\0b", ":1: holds a NUL character"),
         (b"x" * (8 * 1024 * 1024 + 1), ": is larger than 8 MiB"),
     ],
 )

@@ -60,7 +60,7 @@ class Problem(NamedTuple):
     line: int = 0
 
     def __str__(self) -> str:
-        return f"{self.path}{f', line {self.line}' if self.line else ''}: {self.reason}"
+        return f"{self.path}{f':{self.line}' if self.line else ''}: {self.reason}"
 
 
 class Page(NamedTuple):
