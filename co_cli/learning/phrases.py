@@ -66,8 +66,8 @@ keep-out no \b(don't|do not|never|no need to|not to|rather not|(should|must)(n't
     (save|store|remember|record|memori[sz]e|keep|note|write|log|add|put|learn) (this|that|it|any
     |these|those|what|my|down|a (note|record))|off the record|\b(not|nothing) ([a-z]{1,12} ){0,2}
     (to (remember|save)|worth (saving|remembering))|keep (this|that|it) (out|between|private)
-    |\bforget (this|that|it|what i|everything|about|i said)\b|\bdelete (everything|what|all) you
-    |\bstrike (this|that) from|between us\b
+    |(?<!n't )\bforget (this|that|it|what i|everything|about|i said)\b
+    |\bdelete (everything|what|all) you|\bstrike (this|that) from|between us\b
 hypothetical no ^([a-z]{1,9},? )?(imagine|suppos(e|ing)\b|assum(e|ing)\b|pretend|what if|let's (say
     |pretend|assume|imagine)|say (we|i|our|the|you|an?|someone)\b|in an? (perfect |ideal )?world
     |if only)|hypothetical|for the sake of argument|^if (?!.{0,40}choice)(i|we|they|he|she|it|you

@@ -251,8 +251,10 @@ _REQUEST = _POLITE + (
     r"|(?:(?:forget|delete|remove|archive)(?: (?:my|the|your))? (?:memory|note)"
     r"(?: number| no\.?)? ?#?|(?:forget|delete|remove|archive) #|forget )"
     r"(?P<forget>g?\d{1,9})\W*$"
-    r"|(?:remember|memori[sz]e|save|store)(?: this| the following)?(?: that |: ?)"
-    r"(?P<save>\S(?s:.*))$)"
+    r"|(?:(?:remember|memori[sz]e|save|store|note|(?:make|take) a note|(?:write|jot) (?:this )?"
+    r"down)(?: this| the following)?(?: that |[:,] ?)|don'?t (?:let me )?forget(?: that| to|[:,])? "
+    r"|(?:keep|bear) in mind(?: that|[:,])? |remember to |remember (?!when|how|what|why|where|who"
+    r"|which|if|the time|that time|me\b|us\b|it\b|this\b|everything|nothing))(?P<save>\S(?s:.*))$)"
 )
 
 

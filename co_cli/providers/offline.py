@@ -143,8 +143,8 @@ def _calls(said: str) -> list[ToolCallPart]:
     if verb == "forget":
         return [ToolCallPart("forget_memory", {"ref": what})]
     found = [(signal.text, signal.tags) for signal in signals.detect_all(said)]
-    if verb == "save" and not found:
-        found = [(what, [])]
+    if verb == "save" and len(found) < 2:  # without the word itself
+        found = [(what, found[0][1] if found else [])]
     calls = [ToolCallPart("save_memory", {"content": text, "tags": tags}) for text, tags in found]
     if question := signals.question(said):
         query = {"query": question, "max_results": _RESULTS}
