@@ -132,6 +132,8 @@ def test_a_save_without_the_weights_still_saves(
     monkeypatch.setattr(replacement, "built_in", lambda: Meaning(str(tmp_path)))
     book.remember(THURSDAY)
     assert book.remember(MONDAY).action == "created"
+    book.remember("The backend uses FastAPI")
+    assert book.remember("we've switched to Django").action == "created"
     replacement._skimmed.cache_clear()
 
 

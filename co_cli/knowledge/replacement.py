@@ -122,7 +122,10 @@ def _told_at(note: Note) -> tuple[str, int]:
 def may_replace(olds: Sequence[str], new: str) -> list[bool]:
     """Whether a new text speaks of what each old one does, and says something else of it."""
     near = {old: cosine for old in olds if (cosine := _worth_judging(old, new))}
-    judged = built_in().replaces([*near], new) if near else []
+    try:
+        judged = built_in().replaces([*near], new) if near else []
+    except EmbedderUnavailable:  # as in `_skimmed`
+        return [False] * len(olds)
     hint = _hint(new)
     told = {
         old: _JUDGED * score + _NEAR * cosine + hint + _RIVAL * (hint > 0 and _rivals(old, new))
