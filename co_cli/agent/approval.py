@@ -79,9 +79,8 @@ class Proposal:
     """One write that a model asks for, with all that a person needs to decide.
 
     `refused` says why it cannot be done, `left_out` which secret was taken out of its text,
-    `moves` which old memories leave because it crosses the limit. `approved` is what the tool is
-    told once the person agreed: what it would do is marked as `seen`, and when that changes, the
-    person is asked `again`; the plan itself holds unless the notebook's fingerprint changed.
+    `moves` which old memories leave because it crosses the limit. `seen` marks what it would do;
+    when that has changed by the time it is done, the person is asked `again`.
     """
 
     call: str
@@ -98,7 +97,7 @@ class Proposal:
     refused: str = ""
     left_out: str = ""
     again: bool = False
-    approved: Mapping[str, Any] = field(default_factory=dict)
+    seen: str = ""
 
     @property
     def collides(self) -> bool:
@@ -154,11 +153,8 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
         tags = tuple(clean_tags(proposal.tags))
         with deps.notebooks() as shelf:
             book = shelf.user if scope == "user" else shelf.project
-            fingerprint = book.pages.fingerprint()
             elsewhere, fields = echo(deps, shelf, scope, text)
-            plan = book.plan_remember(
-                text, tags, actor="agent", call=proposal.call, checked=True, fields=fields
-            )
+            plan = book.plan_remember(text, tags, actor="agent", call=proposal.call, fields=fields)
     except RefusedText as error:  # how to have a secret stored all the same is no model's business
         return replace(proposal, refused=str(error))
     except CoError as error:
@@ -179,11 +175,10 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
             Collision(book.ref(n), n.body, score, n.protected, score < least)
             for n, score in saved.similar
         ]
-    approved = {"seen": plan.seen, "plan": plan, "fingerprint": fingerprint, "fields": fields}
     return replace(
         proposal, text=text, tags=tags, scope=scope, where=saved.note.path, action=saved.action,
         ref=saved.ref, collisions=tuple(collisions), elsewhere=elsewhere, refused="",
-        left_out=left_out, moves=_moves(book, saved), approved=approved,
+        left_out=left_out, moves=_moves(book, saved), seen=plan.seen,
     )  # fmt: skip
 
 
@@ -223,7 +218,7 @@ def _forgetting(deps: CoDeps, call: str, ref: str) -> Proposal:
     refused = f"memory {ref} is protected: co knowledge unprotect {ref}" if note.protected else ""
     return Proposal(
         call, FORGET, note.body, tuple(note.tags), book.scope, note.path, "forgotten",
-        book.ref(note), refused=refused, approved={"seen": str(disk.digest(note.raw))},
+        book.ref(note), refused=refused, seen=str(disk.digest(note.raw)),
     )  # fmt: skip
 
 

@@ -170,9 +170,9 @@ def _arguments(proposal: Proposal) -> dict[str, Any]:
 
 
 def _metadata(decision: Decision) -> dict[str, Any]:
-    """What a tool is told beside its arguments; the plan that was shown would keep both."""
-    update = {"similar": "update", "plan": None} if decision.verdict == "update" else {}
-    return {**decision.proposal.approved, **update}
+    """What a tool is told beside its arguments."""
+    similar = "update" if decision.verdict == "update" else "keep"
+    return {"seen": decision.proposal.seen, "similar": similar}
 
 
 def _told(result: dict[str, Any]) -> dict[str, Any]:

@@ -34,8 +34,7 @@ def decay_command(in_user: bool, force: bool, yes: bool, as_json: bool) -> None:
         memory_table([(book, note) for note in saved.decayed])
     if not confirm("Do it?", yes, quiet=as_json):
         raise CoError("nothing decayed", hint="Answer y, or add --yes.")
-    saved = book.decay(plan)
-    into = book.ref(saved.summary) if saved.summary else None  # it may have another number by now
+    book.commit(plan)
     ids = [note.id for note in saved.decayed]
     value = {"decayed": ids, "numbers": numbers_text(ids), "into": into}
     tell(as_json, value, f"✓ {decayed_text(book, saved)}")

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from co_cli.errors import CoError, MovedOn, NotFound
@@ -213,33 +214,25 @@ class Notebook:
         allow_secret: bool = False,
         call: str = "",
         seen: str = "",
-        plan: Plan | None = None,
         fields: Mapping[str, Any] | None = None,
     ) -> Saved:
         """Save a text; `plan_remember` tells about most options.
 
         `seen` is the `Plan.seen` that a person agreed to: MovedOn if saving would do anything else
-        now. `plan` is that plan itself, which is carried out unless another change came first.
-        A `call` that arrives again is answered as before.
+        now. A `call` that arrives again is answered as before.
         """
         tags = list(tags)
         if called := mark_call(call, text, tags):
             done = [e for e in self.store.entries() if (e.call, e.state) == (called, "done")]
             if done and (repeated := self._draft(actor).repeat(done[-1], text)):
                 return repeated
+        plan = partial(
+            self.plan_remember, text, tags, actor=actor, similar=similar,
+            allow_secret=allow_secret, call=call, fields=fields,
+        )  # fmt: skip
+        return self._agree(lambda: plan().hold_to(seen), self.commit)
 
-        def next_plan() -> Plan:
-            return self.plan_remember(
-                text, tags, actor=actor, similar=similar, allow_secret=allow_secret,
-                call=call, fields=fields,
-            ).hold_to(seen)  # fmt: skip
-
-        with suppress(MovedOn):
-            if plan:
-                return self.commit(plan)
-        return self._agree(next_plan, self.commit)
-
-    def plan_remember(  # noqa: PLR0913 - the same
+    def plan_remember(
         self,
         text: str,
         tags: Iterable[str] = (),
@@ -248,22 +241,19 @@ class Notebook:
         similar: Similar = "keep",
         allow_secret: bool = False,
         call: str = "",
-        checked: bool = False,
         fields: Mapping[str, Any] | None = None,
     ) -> Plan:
         """Decide what saving this text does: same, similar or distinct, and whether notes decay.
 
         `similar` is the person's choice for a collision: `keep` both or `update` the old note.
         `fields` are further header fields, such as `decay_protected`, `expires` or `source`.
-        With `checked`, text and tags went through `safety.check` before.
         """
         from co_cli.knowledge.safety.check import check_note
 
-        if not checked:
-            text, tags = check_note(text, tags, allow_secret=allow_secret)
+        text, tags = check_note(text, tags, allow_secret=allow_secret)
         look, around = self.around(text)
         draft = self._draft(actor, look, mark_call(call, text, tags))
-        return draft.save(around, text, list(tags), similar, fields or {})
+        return draft.save(around, text, tags, similar, fields or {})
 
     def around(self, text: str) -> tuple[Look, Around]:
         """The notes a new text is compared with: all if they are few, else what the index finds."""
@@ -347,18 +337,6 @@ class Notebook:
         with suppress(NotFound):
             return self._draft(actor).decay()
         return None
-
-    def decay(self, agreed: Plan) -> Saved:
-        """Let the notes decay that a person agreed to; MovedOn when it would be others by now."""
-
-        def again(draft: Draft) -> Plan:
-            with suppress(NotFound):
-                plan = draft.decay()
-                if plan.saved.decayed == agreed.saved.decayed:
-                    return plan
-            raise MovedOn("the notebook changed meanwhile", hint="Nothing was changed; look again.")
-
-        return self._do("cli", again)
 
     def plan_import(
         self, items: Iterable[ImportItem], *, context: bytes | None = None, actor: str = "import"

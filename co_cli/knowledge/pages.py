@@ -5,7 +5,7 @@ A file that has not changed since it was read is not read again.
 
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import NamedTuple, NoReturn
 
@@ -137,10 +137,6 @@ class Pages:
         taken = max([highest, *(number_of(problem.path) for problem in problems)])
         left = [Problem(self.store.locate(JOURNAL), trouble)] if trouble else []
         return Look(notes, left + problems, tail, highest, taken)
-
-    def fingerprint(self) -> tuple[int, Mapping[str, int]]:
-        """A value that differs once a memory or the journal changed, by whomever."""
-        return self.store.tail().settled, self.store.files(MEMORIES)
 
     def missing(self, ref: Ref, look: Look, prefix: str) -> NoReturn:
         """Say that there is no such memory, and where it may have gone."""

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from os.path import dirname
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -92,16 +91,9 @@ async def save_memory(
         deps = ctx.deps
         book = shelf.user if deps.scope(scope) == "user" else shelf.project
         fresh = book.scope == "project" and trust.untouched(deps.folder())
-        plan, fields = approved.get("plan"), approved.get("fields")
-        note = plan.saved.note if plan else None
-        if not (
-            note
-            and (dirname(note.path), note.body, note.tags) == (book.memories, content, tags or [])
-            and book.pages.fingerprint() == approved["fingerprint"]
-        ):  # nobody agreed, or to something else, or to what was there before
-            plan, fields = None, echo(deps, shelf, book.scope, check_text(content))[1]
+        _, fields = echo(deps, shelf, book.scope, check_text(content))
         saved = book.remember(
-            content, tags or [], actor="agent", call=call, plan=plan, fields=fields,
+            content, tags or [], actor="agent", call=call, fields=fields,
             similar=approved.get("similar", "keep"), seen=approved.get("seen", ""),
         )  # fmt: skip
         logs.log_note("saved", saved.note)

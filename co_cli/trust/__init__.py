@@ -224,18 +224,15 @@ def _load() -> tuple[_Folders, str]:
     path = _own("trust.json")
     try:
         data = disk.read_if_any(path)
-        return ({} if data is None else _checked(read_json(decode(data)))), ""
+        found = {"version": 1, "folders": {}} if data is None else read_json(decode(data))
+        match found:
+            case {"version": 1, "folders": dict(folders)}:
+                if all(map(_is_entry, folders.values())):
+                    return folders, ""
+                raise FormatError("is damaged")
+        raise FormatError("is not a list of trusted folders that this Co can read")
     except FormatError as error:
         return {}, f"{path} {error}; no project counts as trusted"
-
-
-def _checked(found: Any) -> _Folders:
-    match found:
-        case {"version": 1, "folders": dict(folders)}:
-            if all(map(_is_entry, folders.values())):
-                return folders
-            raise FormatError("is damaged")
-    raise FormatError("is not a list of trusted folders that this Co can read")
 
 
 def _is_entry(found: Any) -> bool:

@@ -16,7 +16,6 @@ from co_cli.knowledge.store import JOURNAL, disk
 from co_cli.knowledge.store.files import FolderStore
 from co_cli.paths import AnyPath
 
-_KINDS = (MEMORIES, ARTICLES)
 _MAX_LIST = 256 * 1024 * 1024
 _GOES_BACK = ("restore", "undo")  # brings back what was there, whoever wrote it
 _MIXES = ("merge", "decay")  # makes one text of several
@@ -73,7 +72,7 @@ class ProjectOrigins:
         """Note what Co wrote; what it made from a text that nobody agreed to is like that text."""
         if op in _GOES_BACK:
             return
-        notes = [edit for edit in edits if os.path.dirname(edit[0]) in _KINDS]
+        notes = [edit for edit in edits if os.path.dirname(edit[0]) in (MEMORIES, ARTICLES)]
         where = {path: self._below(self.store.locate(path)) for path, _, _ in notes}
         foreign = self._foreign({where[path]: data for path, data, _ in notes if data is not None})
         lines = []
@@ -89,14 +88,13 @@ class ProjectOrigins:
             os.unlink(self._list())
 
     def forget_gone(self) -> None:
-        """Forget what is about no note that is there: no hash of a purged text stays."""
+        """As in `Origins`: no hash of a purged text stays."""
         own, _ = self._load()
         there = [digest(note.raw) for note in self.notes()]
         self.forget()
         self._append(("" if own[sha] else "!") + sha for sha in there if sha in own)
 
     def _foreign(self, files: Mapping[str, bytes]) -> set[str]:
-        """The same by path below the project."""
         own, _ = self._load()
         hashes = {path: digest(data) for path, data in files.items()}
         unsure = {path: data for path, data in files.items() if hashes[path] not in own}

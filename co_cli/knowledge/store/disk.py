@@ -72,9 +72,9 @@ def read_signed(path: str, limit: int = MAX_FILE) -> tuple[bytes, Signature]:
 
 
 @contextmanager
-def opened(path: str, flags: int = _READ_FLAGS) -> Iterator[int]:
-    """A file or folder open for reading; whether the system closes it gladly does not matter."""
-    fd = os.open(path, flags)
+def opened(path: str, flags: int = _READ_FLAGS, mode: int = 0o666) -> Iterator[int]:
+    """A file or folder, open; whether the system closes it gladly does not matter."""
+    fd = os.open(path, flags, mode)
     try:
         yield fd
     finally:
@@ -120,13 +120,10 @@ def temp_name(folder: str) -> str:
 def staged(folder: str, data: bytes, mode: int = 0o666) -> Iterator[str]:
     """These bytes, durably, under a temporary name in the folder, until they get another."""
     temp = temp_name(folder)
-    fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
-        try:
+        with opened(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode) as fd:
             write_all(fd, data)
             sync_file(fd)
-        finally:
-            os.close(fd)
         yield temp
     finally:
         with suppress(OSError):
@@ -260,13 +257,10 @@ def locked(path: str, patience: float | None = None) -> Iterator[None]:
     deadline = time.monotonic() + patience
     pause = 0.0005
     while True:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
-        try:
+        with opened(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW) as fd:
             if _is_taken(fd, path):
                 yield
                 return
-        finally:
-            os.close(fd)
         if time.monotonic() > deadline:
             hint = "Nothing was changed. Look for a stopped `co` process and end it."
             raise Busy(f"another Co process has held {path} for {patience:.0f} seconds", hint=hint)

@@ -76,7 +76,7 @@ class FolderStore:
         return list(filter(is_note, disk.list_names(self.locate(folder))))
 
     def files(self, folder: str) -> dict[str, int]:
-        """The notes of a folder with their signatures; a killed writer's leftovers are removed."""
+        """As in `Store`; a killed writer's leftovers are removed."""
         where, found, leftovers = self.locate(folder), {}, False
         try:  # the folder's number is quicker than its path
             with disk.opened(where, _FOLDER) as place, os.scandir(place) as entries:
@@ -121,7 +121,6 @@ class FolderStore:
         return Entry(max(numbers, default=0), "done", 0)
 
     def kept(self) -> Iterator[tuple[int, str, bytes]]:
-        """Every memory in the archive, oldest first; no link is followed."""
         for n, folder in self.kept_folders():
             memories = os.path.join(folder, "memories")
             for name in [] if self.link_to(memories) else sorted(disk.list_names(memories)):

@@ -44,7 +44,7 @@ def _line(entry: Entry) -> str:
 
 
 class JournalFile(NamedTuple):
-    """The record of the changes of one knowledge folder."""
+    """The record of the changes of one knowledge folder; `Store` says more."""
 
     path: str
 
@@ -64,7 +64,6 @@ class JournalFile(NamedTuple):
         return None
 
     def entries(self) -> list[Entry]:
-        """Every change, oldest first, with how it ended."""
         found: dict[int, Entry] = {}
         for line in self._lines():
             entry = _entry(line) if line else None
@@ -78,15 +77,14 @@ class JournalFile(NamedTuple):
         return (disk.read_if_any(self.path, MAX_JOURNAL) or b"").split(b"\n")
 
     def unreadable_lines(self) -> list[int]:
-        """The numbers of journal lines that cannot be read; the last may be torn by a crash."""
         lines = enumerate(self._lines(), 1)
         return [number for number, line in lines if line and _entry(line) is None]
 
     def append(self, entry: Entry) -> None:
         """Write down that a change begins, durably, or how it ended; a whole line or nothing."""
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        fd, begins = os.open(self.path, flags, 0o600), entry.state == "intent"
-        try:
+        begins = entry.state == "intent"
+        with disk.opened(self.path, flags, 0o600) as fd:
             size = os.fstat(fd).st_size
             torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
             os.lseek(fd, 0, os.SEEK_END)
@@ -98,12 +96,9 @@ class JournalFile(NamedTuple):
                 with suppress(OSError):
                     os.ftruncate(fd, size)
                 raise
-        finally:
-            os.close(fd)
         if begins and size == 0:
             disk.sync_folder(os.path.dirname(self.path))
 
     def rewrite(self, entries: list[Entry]) -> None:
-        """Replace the whole journal; purge uses it to drop what must not be remembered."""
         lines = [line for entry in entries for line in (entry._replace(state="intent"), entry)]
         disk.put(self.path, "".join(map(_line, lines)).encode())

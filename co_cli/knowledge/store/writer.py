@@ -26,7 +26,6 @@ class Writer:
     store: FolderStore
 
     def commit(self, change: Change) -> int:
-        """Carry the change out and return its number; MovedOn when the plan is out of date."""
         with self.store.locked():
             refuse_stale(self.store, change)
             entry = self.begin(change)
