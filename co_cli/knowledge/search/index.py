@@ -1,7 +1,7 @@
 """The derived index: one SQLite file a notebook, disposable at any moment.
 
 Holds terms, letter triples, vectors and signatures, never an answer: hits name files, and the
-files are read. Keeps up with the files; `lookup.py` asks it, `index_writer.py` fills its tables.
+files are read. Keeps up with the files and writes the rows; `lookup.py` asks for them.
 
 Its seal says what the file looked like when Co last let go of it, and every use holds the kernel's
 lock on it. An index that does not fit its seal was touched by somebody else, or is half written,
@@ -12,24 +12,30 @@ import json
 import os
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from typing import Any
 
 import apsw
 
 from co_cli import paths
 from co_cli.errors import EmbedderUnavailable, FormatError
+from co_cli.knowledge.format.note import number_of
+from co_cli.knowledge.pages import Page
+from co_cli.knowledge.search import words
 from co_cli.knowledge.search.files import NoteFiles
 from co_cli.knowledge.search.hits import Synced
-from co_cli.knowledge.search.index_writer import IndexWriter, Progress
 from co_cli.knowledge.search.lookup import Lookup
+from co_cli.knowledge.search.passages import digest, passages, reading
 from co_cli.knowledge.search.vectors import Reader
 from co_cli.knowledge.store import disk
 
 PATIENCE = 10.0  # seconds to wait for another process
 _BESIDE = ("-wal", "-shm", "-journal")  # Co leaves none of these, but SQLite would believe them
 _MANY = 9  # files that may vanish at once without a question
+_BATCH = 1000
 SCHEMA = "co 8"
+Progress = Callable[[int, int], None] | None
 
 _TABLES = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -125,13 +131,14 @@ class Index:
         return db
 
     @contextmanager
-    def _written(self) -> Iterator[apsw.Connection]:
-        """The database, to be written to; nobody believes it before that is done."""
+    def _written(self) -> Iterator[None]:
+        """While the database is written to; nobody believes it before that is done."""
         if self.path:
             with open(self._seal, "r+b") as seal:  # also after a power cut
                 seal.truncate()
                 disk.sync_file(seal.fileno())
-        yield self.lookup.db
+        with self.lookup.db:
+            yield
         if self.path:
             self._close_seal()
 
@@ -171,29 +178,23 @@ class Index:
         gone -= missing
         if not (stale or gone or missing != before) and (missing or not state):
             return Synced(missing=len(missing))
-        with self._written() as db, db:
-            writer = IndexWriter(db, self.files, self.reader)
-            writer.drop(gone)
-            added, changed = writer.take(stale, known, progress)
-            _remember(db, state, missing)
+        with self._written():
+            added, changed = self._take(stale, known, self._drop(gone), progress)
+            self._remember(state, missing)
         return Synced(added, changed, len(gone), len(missing))
-
-    def take_closely(self, vectors: Mapping[bytes, bytes]) -> None:
-        """Put the vectors of passages that were read closely in the place of the quick ones."""
-        with self._written() as db, db:
-            IndexWriter(db, self.files, self.reader).take_closely(vectors)
 
     def _rebuild(self, seen: Mapping[str, int], progress: Progress) -> None:
         """Write everything into a new file and put it in the old one's place."""
         self.close()
         if not self.path:
-            self._lookup = Lookup(self._fill(":memory:", seen, progress))
+            self._fill(":memory:", seen, progress)
             return
         new = self.path + "-new"
         for ending in ("", *_BESIDE):
             _unlink(new + ending)
         try:
-            self._fill(new, seen, progress).close()
+            self._fill(new, seen, progress)
+            self.close()
             for ending in _BESIDE:
                 _unlink(self.path + ending)
             os.replace(new, self.path)
@@ -206,22 +207,139 @@ class Index:
         self._close_seal()
         self.trusted()
 
-    def _fill(self, path: str, seen: Mapping[str, int], progress: Progress) -> apsw.Connection:
+    def _fill(self, path: str, seen: Mapping[str, int], progress: Progress) -> None:
         db = self._open(path)
         db.reserve_bytes("main", 8)  # for the checksum of each page
         db.execute(_TABLES)
         for table in ("terms", "letters"):  # so that a leaf and its checksum fit one page
             db.execute(f"INSERT INTO {table}({table}, rank) VALUES('pgsz', 4040)")
-        IndexWriter(db, self.files, self.reader).take(sorted(seen), {}, progress)
-        _remember(db, _summed(seen), set())
-        return db
+        self._lookup = Lookup(db)
+        self._take(sorted(seen), {}, {}, progress)
+        self._remember(_summed(seen), set())
+
+    def _remember(self, state: str, missing: set[str]) -> None:
+        """Keep the sum of all signatures, if each file has one and nothing is owed or missing."""
+        db = self.lookup.db
+        unsure = missing or db.execute("SELECT count(*) FROM file WHERE sign=0 OR owed").get
+        values = [("seen", "" if unsure else state), ("absent", json.dumps(sorted(missing)))]
+        db.executemany("INSERT OR REPLACE INTO meta VALUES(?, ?)", values)
+
+    # The rows
+
+    def _drop(self, names: Iterable[str]) -> dict[bytes, bytes]:
+        """Remove the rows of these files; a provider's vectors of them, by their hash."""
+        ask, freed = self.lookup.db.execute, dict[bytes, bytes]()
+        for name in names:
+            rows = ask("SELECT id, id + passages - 1 FROM file WHERE name=?", (name,)).get
+            if rows is None:
+                continue
+            query = "SELECT hash, v FROM vector WHERE id BETWEEN ? AND ?"
+            freed.update(ask(query, rows) if not self.reader.kept else ())
+            for table in ("terms", "letters", "vector", "bits"):
+                ask(f"DELETE FROM {table} WHERE rowid BETWEEN ? AND ?", rows)
+            ask("DELETE FROM file WHERE id=?", rows[:1])
+        return freed
+
+    def _take(
+        self,
+        names: Sequence[str],
+        known: Mapping[str, int],
+        freed: dict[bytes, bytes],
+        progress: Progress,
+    ) -> tuple[int, int]:
+        """Write the rows of these files, some at a time; how many are new, and how many changed.
+
+        One that says what it said keeps its rows.
+        """
+        added = changed = 0
+        for start in range(0, len(names), _BATCH):
+            some = names[start : start + _BATCH]
+            read = {name: self.files.page(name) for name in some}  # None: gone since it was listed
+            there = [(name, page) for name, page in read.items() if page]
+            with self.lookup.db:
+                same = {name for name, page in there if name in known and self._is_same(name, page)}
+                freed |= self._drop(read.keys() & known.keys() - same)
+                fresh = [(name, page) for name, page in there if name not in same]
+                self._insert(fresh, freed)
+            again = sum(name in known for name, _ in fresh)
+            added, changed = added + len(fresh) - again, changed + again
+            if progress:
+                progress(start + len(some), len(names))
+        return added, changed
+
+    def _is_same(self, name: str, page: Page) -> bool:
+        """Whether a file holds what its rows were made of; if so, they get its signature."""
+        ask = self.lookup.db.execute
+        hashed = ask("SELECT hash FROM file WHERE name=? AND NOT owed", (name,)).get
+        same: bool = hashed == digest_of(page)
+        if same:
+            ask("UPDATE file SET sign=? WHERE name=?", (page.signature, name))
+        return same
+
+    def _insert(self, fresh: list[tuple[str, Page]], freed: Mapping[bytes, bytes]) -> None:
+        query = "SELECT id + max(passages, 1) FROM file ORDER BY id DESC LIMIT 1"
+        row = self.lookup.db.execute(query).get or 1  # a file takes a row for each passage
+        files: list[tuple[Any, ...]] = []
+        terms, letters = [], []
+        readings: list[tuple[int, bytes, str]] = []
+        vocabulary: set[str] = set()
+        for name, page in fresh:
+            note, known = page.found, (row, name, page.signature, digest_of(page))
+            if isinstance(note, FormatError):
+                why = str(note), note.line
+                files.append((*known, number_of(name), "", "", "", 0, None, *why, 0, None))
+                row += 1
+                continue
+            parts = passages(note.text)
+            speaker, _ = words.spoken(note.body)
+            tags = "".join(f"\n{tag.lower()}" for tag in note.tags)
+            around = words.analysed(note.title), words.analysed(tags), words.dated(note.created)
+            lower = words.folded(f"{note.title}{tags}")
+            for at, part in enumerate(parts, row):
+                said = words.analysed(part)
+                vocabulary.update(said.split())
+                terms.append((at, said, *around))
+                letters.append((at, f"{words.folded(part)}\n{lower}"))
+                readings.append((at, *reading(part, note.tags)))
+            vocabulary.update(around[0].split(), around[1].split())
+            expires = str(note.meta.get("expires") or "")[:10]
+            head = note.id, note.created, expires, tags + "\n"
+            uid = note.meta.get("uid") or None
+            files.append((*known, *head, len(parts), speaker or None, None, 0, 0, uid))
+            row += len(parts)
+        put = self.lookup.db.executemany
+        put("INSERT INTO terms(rowid,body,title,tags,date) VALUES(?,?,?,?,?)", terms)
+        put("INSERT INTO letters(rowid,text) VALUES(?,?)", letters)
+        new = [(word,) for word in sorted(vocabulary) if 1 + word.isascii() < len(word) < 40]
+        put("INSERT OR IGNORE INTO word VALUES(?)", new)
+        found = self.reader.passages({key: text for _, key, text in readings}, freed)
+        if found is None and readings and self.reader.embedder:
+            files = [(*file[:-2], 1, file[-1]) for file in files]  # owed until it answers again
+        put("INSERT INTO file VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)", files)
+        rows = [(at, key, *found[key]) for at, key, _ in readings] if found else []
+        self._put_vectors([row for row in rows if any(row[2])])
+
+    def take_closely(self, vectors: Mapping[bytes, bytes]) -> None:
+        """Put the vectors of passages that were read closely in the place of the quick ones."""
+        query = "SELECT id FROM vector WHERE hash=? AND NOT closely"
+        with self._written():
+            for key, vector in vectors.items():
+                rows: list[Any] = self.lookup.db.execute(query, (key,)).fetchall()
+                self._put_vectors([(at, key, vector, True) for (at,) in rows])
+
+    def _put_vectors(self, rows: list[tuple[int, bytes, bytes, bool]]) -> None:
+        """Write vectors: the passage, the hash of its reading, the vector, whether read closely."""
+        put = self.lookup.db.executemany
+        put("INSERT OR REPLACE INTO vector VALUES(?,?,?,?)", rows)
+        put(
+            "INSERT OR REPLACE INTO bits VALUES(?, vec_quantize_binary(vec_int8(?)))",
+            [(at, vector) for at, _, vector, _ in rows],
+        )
 
 
-def _remember(db: apsw.Connection, state: str, missing: set[str]) -> None:
-    """Keep the sum of all signatures, if each file has one and nothing is owed or missing."""
-    unsure = missing or db.execute("SELECT count(*) FROM file WHERE sign=0 OR owed").get
-    values = [("seen", "" if unsure else state), ("absent", json.dumps(sorted(missing)))]
-    db.executemany("INSERT OR REPLACE INTO meta VALUES(?, ?)", values)
+def digest_of(page: Page) -> bytes:
+    """What tells a file from any other content, or reason why there is no note in it."""
+    return digest(page.raw or str(page.found).encode("utf-8", "replace"))
 
 
 def _summed(seen: Mapping[str, int]) -> str:

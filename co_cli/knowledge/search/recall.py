@@ -18,14 +18,12 @@ from co_cli.knowledge.meaning.encoders import Embedder, Meaning, built_in
 from co_cli.knowledge.pages import ARTICLES, Pages
 from co_cli.knowledge.replacement import newest_first
 from co_cli.knowledge.search import words
-from co_cli.knowledge.search.candidate import Candidate
 from co_cli.knowledge.search.files import FOLDERS, NoteFiles
 from co_cli.knowledge.search.hits import Around, Degraded, Filters, Hit, How, Recall, Synced
-from co_cli.knowledge.search.index import Index, vec_path
-from co_cli.knowledge.search.index_writer import Progress, digest_of
+from co_cli.knowledge.search.index import Index, Progress, digest_of, vec_path
 from co_cli.knowledge.search.passages import passages, reading
 from co_cli.knowledge.search.query import Query
-from co_cli.knowledge.search.ranking import Ranking
+from co_cli.knowledge.search.ranking import Candidate, Ranking
 from co_cli.knowledge.search.scan import scan
 from co_cli.knowledge.search.vectors import Reader, Vectors
 from co_cli.knowledge.store import disk
