@@ -9,6 +9,7 @@ not seen, and measured on others (tests/test_replacement.py).
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from itertools import compress
 from operator import mul
 from typing import TypeVar
 
@@ -65,10 +66,8 @@ _KINDS = {name: at for at, kind in enumerate(_RIVALS.split("|")) for name in kin
 
 def replaced(text: str, notes: Iterable[Note]) -> list[Note]:
     """The few notes that a new text may replace, the nearest in meaning first."""
-    near = [(cosine, note) for note in notes if (cosine := _worth_judging(note.body, text))]
-    near = sorted(near, key=lambda pair: -pair[0])[:_TRIED]
-    verdicts = may_replace([note.body for _, note in near], text)
-    return [note for (_, note), yes in zip(near, verdicts, strict=True) if yes][:_MOST]
+    near = sorted(notes, key=lambda note: -_worth_judging(note.body, text))[:_TRIED]
+    return [*compress(near, may_replace([note.body for note in near], text))][:_MOST]
 
 
 def newest_first(hits: Sequence[Hit]) -> list[Hit]:
@@ -104,18 +103,15 @@ def _replacements(notes: Sequence[Note]) -> dict[str, Note]:
     found: dict[str, Note] = {}
     left = _TRIED
     for new in sorted(notes, key=_told_at, reverse=True):
-        older = [
-            note for note in notes if _told_at(note) < _told_at(new) and note.path not in found
-        ]
+        older = (n for n in notes if _told_at(n) < _told_at(new) and n.path not in found)
         near = [note for note in older if _worth_judging(note.body, new.body)][:left]
         left -= len(near)
-        verdicts = may_replace([note.body for note in near], new.body)
-        found |= {note.path: new for note, yes in zip(near, verdicts, strict=True) if yes}
+        judged = may_replace([note.body for note in near], new.body)
+        found |= {note.path: new for note in compress(near, judged)}
     return found
 
 
 def _told_at(note: Note) -> tuple[str, int]:
-    """When a note was last said."""
     return str(note.meta.get("updated") or note.created)[:19], note.id
 
 

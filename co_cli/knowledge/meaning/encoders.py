@@ -193,10 +193,6 @@ class Layers:
         self._np = np
         self._file = weights.mapped("careful.bin")
         self._places: dict[str, Any] = weights.files["careful.bin"]["arrays"]
-        self._words = self._raw("words")
-        self._word_scales = self._raw("words.scale")
-        self._positions, self._place_scales = self._raw("positions"), self._raw("positions.scale")
-        self._start = self._raw("start.norm").reshape(2, DIM)
         self._first, self._kept = True, list[Any]()
 
     def _raw(self, name: str) -> Any:
@@ -241,9 +237,11 @@ class Layers:
         np = self._np
         chosen = [token for tokens in texts for token in tokens]
         places = [place for tokens in texts for place in range(len(tokens))]
-        rows = self._words[chosen].astype("f4") * self._word_scales[chosen, None]
-        rows += self._positions[places] * self._place_scales[places, None]
-        value = self._norm(np.ascontiguousarray(rows.T), self._start)
+        rows = sum(
+            self._raw(part)[at].astype("f4") * self._raw(f"{part}.scale")[at, None]
+            for part, at in (("words", chosen), ("positions", places))
+        )
+        value = self._norm(np.ascontiguousarray(rows.T), self._raw("start.norm").reshape(2, DIM))
         ends = list(accumulate(map(len, texts)))
         for seen, joined, wide, narrow, biases, norms in self._each():
             parts = _times(seen, value, biases[: 3 * DIM])

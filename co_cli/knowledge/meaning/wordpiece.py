@@ -82,23 +82,13 @@ def words(text: str) -> Iterator[str]:
         yield from _PLAIN.findall(text.lower())
         return
     for part in text.split():
-        yield from _split(part)
+        yield from "".join(map(_spaced, unicodedata.normalize("NFD", part.lower()))).split()
 
 
-def _split(part: str) -> Iterator[str]:
-    word = ""
-    for char in unicodedata.normalize("NFD", part.lower()):
-        kind = unicodedata.category(char)
-        if kind in ("Mn", "Cc", "Cf", "Co") or char == "\ufffd":
-            continue
-        mark = char < "\x7f" and not char.isalnum()  # BERT's: all of ASCII but letters and digits
-        if kind[0] in "PZ" or mark or re.match(_IDEOGRAPH, char):
-            if word:
-                yield word
-                word = ""
-            if kind[0] != "Z":
-                yield char
-        else:
-            word += char
-    if word:
-        yield word
+def _spaced(char: str) -> str:
+    """A letter, nothing for what is left out, and space around what is a word of its own."""
+    kind = unicodedata.category(char)
+    if kind in ("Mn", "Cc", "Cf", "Co") or char == "\ufffd":
+        return ""
+    mark = char < "\x7f" and not char.isalnum()  # BERT's: all of ASCII but letters and digits
+    return f" {char} " if kind[0] in "PZ" or mark or re.match(_IDEOGRAPH, char) else char
