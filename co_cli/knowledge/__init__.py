@@ -27,22 +27,16 @@ __all__ = [
 ]  # fmt: skip
 
 _HOMES = {
-    "format.note": ("Note",),
-    "meaning.encoders": ("Embedder",),
-    "notebook": ("Notebook",),
-    "pages": ("Look", "Problem"),
-    "plan": ("ImportItem", "Plan", "Saved"),
-    "policy": ("Policy",),
-    "search.hits": ("Filters", "Hit", "How", "Recall"),
-    "shelf": ("Shelf",),
-    "store": ("Store",),
-    "store.files": ("FolderStore",),
-    "store.memory": ("MemoryStore",),
-}
+    "Embedder": "meaning.encoders", "Filters": "search.hits", "FolderStore": "store.files",
+    "Hit": "search.hits", "How": "search.hits", "ImportItem": "plan", "Look": "pages",
+    "MemoryStore": "store.memory", "Note": "format.note", "Notebook": "notebook", "Plan": "plan",
+    "Policy": "policy", "Problem": "pages", "Recall": "search.hits", "Saved": "plan",
+    "Shelf": "shelf", "Store": "store",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = next((home for home, names in _HOMES.items() if name in names), "context")
+    home = _HOMES.get(name, "context")
     return getattr(import_module(f"{__name__}.{home}"), name)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import date, timedelta
+from itertools import accumulate
 from typing import Any
 
 from co_cli.errors import RefusedText
@@ -90,12 +91,8 @@ def pick_decay(notes: Iterable[Note], policy: Policy) -> list[Note]:
     able.sort(key=lambda note: (note.id, note.name))
     least = 2 if policy.strategy == "summarize" else 1
     count = max(least, int(policy.max_count * policy.percentage)) if policy.percentage else 0
-    picked, size = [], 0
-    for note in able[:count]:
-        size += len(note.raw)
-        if size > MAX_SUMMARY:
-            break
-        picked.append(note)
+    sizes = accumulate(len(note.raw) for note in able)
+    picked = [note for note, size in zip(able[:count], sizes, strict=False) if size <= MAX_SUMMARY]
     return picked if len(picked) >= least else []
 
 

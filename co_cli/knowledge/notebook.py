@@ -173,9 +173,8 @@ class Notebook:
         say where in their passage the words are.
         """
         self.store.settle()
-        today = self.today()
         return self.search.recall(
-            query, max(limit, 0), filters, today, strict=strict, marked=marked
+            query, max(limit, 0), filters, self.today(), strict=strict, marked=marked
         )
 
     def sync(

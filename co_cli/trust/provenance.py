@@ -20,12 +20,11 @@ from co_cli.knowledge.store import disk
 _PATIENCE = 5.0  # seconds that git may take for one answer
 _AT_ONCE = 500  # files that are asked about together
 _COMMITTED = re.compile(r"commit(?: \((?:initial|amend|merge)\))?:")
-_IDENT = re.compile(rb"\$Id:[^$\n]*\$")
 _INDEXED = re.compile(
     rb"\d+ ([0-9a-f]+) \d\t([^\0]+)\0[^\0]*?  mtime: (\d+):(\d+)\n[^\0]*?  size: (\d+)\t"
 )
 _OTHER_HEADS = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "FETCH_HEAD", "ORIG_HEAD")
-_CHANGES_BYTES = ("filter", "working-tree-encoding")  # on the way to the working folder
+_CHANGES_BYTES = ("filter", "working-tree-encoding", "ident")  # on the way to the working folder
 
 Files = Mapping[str, bytes]  # content by path below the project
 
@@ -213,10 +212,9 @@ class _Repository:
 
 
 def _forms(data: bytes) -> set[str]:
-    """The objects that git may keep for these bytes: as they are, line ends or ident undone."""
-    plain = data.replace(b"\r\n", b"\n")
+    """The objects that git may keep for these bytes: as they are, or with its own line ends."""
     found = set()
-    for form in {data, plain, _IDENT.sub(b"$Id$", data), _IDENT.sub(b"$Id$", plain)}:
+    for form in {data, data.replace(b"\r\n", b"\n")}:
         blob = b"blob %d\0" % len(form) + form
         found |= {sha1(blob, usedforsecurity=False).hexdigest(), sha256(blob).hexdigest()}
     return found

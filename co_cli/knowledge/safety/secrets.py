@@ -6,7 +6,6 @@ bounded, so that a scan is linear in the text. How keys look is what their maker
 
 import re
 from collections.abc import Iterator
-from functools import cache
 
 from co_cli.knowledge.safety.secret_values import JUDGES, Match
 
@@ -231,11 +230,6 @@ _TAILS = {
 }
 
 
-@cache
-def _compiled(source: str) -> re.Pattern[str]:
-    return re.compile(source, re.ASCII)
-
-
 def _read_rules() -> tuple[dict[str, str], list[tuple[str, str, list[str], bool, str]]]:
     """What each rule is called; and rule, judge, hints, whether it reads lower case, pattern."""
     called: dict[str, str] = {}
@@ -263,12 +257,12 @@ def find_secrets(text: str) -> Iterator[tuple[str, int, int]]:
     for rule, judge, hints, folded, source in _PATTERNS:
         if not any(hint in lower for hint in hints):
             continue
-        for match in _compiled(source).finditer(lower if folded else text):
+        for match in re.finditer(source, lower if folded else text, re.ASCII):
             group = match.lastgroup or 0
             start, end = match.span(group)
             if JUDGES[judge](Match(text[start:end], text, start, end, group == "quoted")):
                 tail = _TAILS.get(rule, _TAILS.get(str(group), _TAILS[""]))
-                rest = _compiled(tail).match(text, end)
+                rest = re.compile(tail, re.ASCII).match(text, end)
                 yield rule, start, rest.end() if rest else end
 
 
