@@ -1033,14 +1033,10 @@ def test_a_hand_edit_during_the_planning_is_not_overwritten(tmp_path: Path) -> N
 
     class Edited(Notebook):
         def plan_import(
-            self,
-            items: Iterable[ImportItem],
-            *,
-            context: bytes | None = None,
-            actor: str = "import",
+            self, items: Iterable[ImportItem], context: bytes | None = None
         ) -> ImportPlan:
             path.write_text("# Mine\n")
-            return super().plan_import(items, context=context, actor=actor)
+            return super().plan_import(items, context)
 
     with pytest.raises(MovedOn):
         plan_import(

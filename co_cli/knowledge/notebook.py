@@ -318,14 +318,14 @@ class Notebook:
         """Protect a note from forget and decay, or stop protecting it."""
         return self._do(actor, lambda draft: draft.protect(ref, on))
 
-    def merge(self, refs: Iterable[Ref], *, keep_first: bool = False, actor: str = "cli") -> Saved:
+    def merge(self, refs: Iterable[Ref], *, keep_first: bool = False) -> Saved:
         """Merge notes into the first: their texts joined, or only the first one's wording kept."""
         refs = list(refs)
-        return self._do(actor, lambda draft: draft.merge(refs, keep_first))
+        return self._do("cli", lambda draft: draft.merge(refs, keep_first))
 
-    def replace(self, note: Note, data: bytes, *, actor: str = "cli") -> Saved:
+    def replace(self, note: Note, data: bytes) -> Saved:
         """Put a person's edited bytes in a note's place, if the file is still what they edited."""
-        return self._do(actor, lambda draft: draft.replace(note, data))
+        return self._do("cli", lambda draft: draft.replace(note, data))
 
     def restore(self, ref: Ref, *, actor: str = "cli") -> Saved:
         """Bring an archived note back as it was."""
@@ -337,11 +337,9 @@ class Notebook:
             return self._draft(actor).decay()
         return None
 
-    def plan_import(
-        self, items: Iterable[ImportItem], *, context: bytes | None = None, actor: str = "import"
-    ) -> ImportPlan:
+    def plan_import(self, items: Iterable[ImportItem], context: bytes | None = None) -> ImportPlan:
         """Plan notes for texts from elsewhere, and what context.md will hold if they add to it."""
-        return self._draft(actor).bring_in(items, context)
+        return self._draft("import").bring_in(items, context)
 
     def undo(self, n: int = 0, *, actor: str = "cli") -> Entry:
         """Take change `n` back, or the last one that stands; refused when a file has moved on."""

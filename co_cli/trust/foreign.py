@@ -40,24 +40,10 @@ class ProjectOrigins:
         return {found[path].path for path in self._foreign(files)}
 
     def new(self) -> list[Note]:
-        """All such notes, by name; what did not change since the last look is not read again."""
-        if paths.repository(self.project) is None:
-            return []
-        _, looked = self._load()
-        found: dict[Note, int] = {}
-        newest, pages = looked, Pages(self.store)
-        for path in self._files():
-            with suppress(OSError):
-                changed = os.lstat(self.store.locate(path)).st_ctime_ns  # which nobody can set
-                newest = max(newest, changed)
-                if changed >= looked and (note := pages.note(path)):
-                    found[note] = changed
-        foreign = self.foreign(found)
-        left = [note for note in found if note.path in foreign]
-        newest = min((found[note] for note in left), default=newest)
-        if newest != looked:
-            self._append([f"@{newest}"])
-        return sorted(left, key=lambda note: note.path)
+        """All such notes, by name."""
+        notes = [] if paths.repository(self.project) is None else self.notes()
+        foreign = self.foreign(notes)
+        return sorted((note for note in notes if note.path in foreign), key=lambda note: note.path)
 
     def agree(self, hashes: Iterable[str]) -> None:
         """Take these texts for the person's own from now on."""
@@ -65,7 +51,7 @@ class ProjectOrigins:
 
     def agreed(self, files: Mapping[str, bytes]) -> set[str]:
         """Those of these files, by path, whose text is the person's by the list alone."""
-        own, _ = self._load()
+        own = self._load()
         return {path for path, data in files.items() if own.get(digest(data))}
 
     def wrote(self, op: str, edits: Edits) -> None:
@@ -89,13 +75,13 @@ class ProjectOrigins:
 
     def forget_gone(self) -> None:
         """As in `Origins`: no hash of a purged text stays."""
-        own, _ = self._load()
+        own = self._load()
         there = [digest(note.raw) for note in self.notes()]
         self.forget()
         self._append(("" if own[sha] else "!") + sha for sha in there if sha in own)
 
     def _foreign(self, files: Mapping[str, bytes]) -> set[str]:
-        own, _ = self._load()
+        own = self._load()
         hashes = {path: digest(data) for path, data in files.items()}
         unsure = {path: data for path, data in files.items() if hashes[path] not in own}
         brought = made_elsewhere(self.project, unsure)
@@ -125,34 +111,24 @@ class ProjectOrigins:
     def _below(self, path: str) -> str:
         return os.path.relpath(os.path.realpath(path), self.project)  # as git knows it
 
-    def _files(self) -> list[str]:
-        return [
-            f"{kind}/{name}" for kind in (MEMORIES, ARTICLES) for name in self.store.names(kind)
-        ]
-
     def notes(self) -> list[Note]:
         """Every note that can be read, memories and articles."""
-        return [note for note in map(Pages(self.store).note, self._files()) if note]
+        files = [(kind, name) for kind in (MEMORIES, ARTICLES) for name in self.store.names(kind)]
+        found = map(Pages(self.store).note, (f"{kind}/{name}" for kind, name in files))
+        return [note for note in found if note]
 
     # The list
 
     def _list(self) -> str:
         return os.path.join(paths.state_folder(), "known", digest(os.fsencode(self.project)))
 
-    def _load(self) -> tuple[dict[str, bool], int]:
-        """Whether each hash is the person's, and up to when the files were looked through."""
-        try:
-            data = disk.read_if_any(self._list(), _MAX_LIST) or b""
-        except CoError:
-            data = b""
-        own: dict[str, bool] = {}
-        looked = 0
-        for line in data.decode("ascii", "replace").splitlines():
-            if line[:1] == "@":
-                looked = int(line[1:]) if line[1:].isdecimal() and len(line) < 22 else 0
-            else:
-                own[line.removeprefix("!")] = line[:1] != "!"
-        return own, looked
+    def _load(self) -> dict[str, bool]:
+        """Whether each hash that is known is the person's."""
+        data = None
+        with suppress(CoError):
+            data = disk.read_if_any(self._list(), _MAX_LIST)
+        lines = (data or b"").decode("ascii", "replace").splitlines()
+        return {line.removeprefix("!"): line[:1] != "!" for line in lines}
 
     def _append(self, lines: Iterable[str], *, quietly: bool = True) -> None:
         """Add lines; one that is lost, or torn by a crash, costs a question."""

@@ -26,11 +26,6 @@ class Note:
     from several older notes. Links hold the `uid`: random, or the number of a note written by hand.
     """
 
-    __slots__ = (
-        "body", "consolidated", "created", "external", "id", "meta", "path", "pinned", "protected",
-        "raw", "tags", "uid",
-    )  # fmt: skip
-
     def __init__(self, path: str, raw: bytes, meta: dict[str, Any], body: str) -> None:
         self.path, self.raw, self.meta, self.body = path, raw, meta, body
         self.id: int = meta["id"]

@@ -117,9 +117,5 @@ def _does_something(char: str, before: str, after: str) -> bool:
         return False
     virama = unicodedata.combining(before) == 9
     pictures = char == _ZWJ and is_picture(after) and (before == "\ufe0f" or is_picture(before))
-    letters = _is_text(before) and _is_text(after) and re.search(_JOINING, before + after)
-    return virama or pictures or bool(letters)
-
-
-def _is_text(char: str) -> bool:
-    return char != "" and unicodedata.category(char)[0] in "LMN"
+    letters = after and all(unicodedata.category(one)[0] in "LMN" for one in before + after)
+    return virama or pictures or bool(letters and re.search(_JOINING, before + after))

@@ -177,11 +177,8 @@ def _encoded(match: Match) -> bool:
     return plain.isprintable() and ":" in plain
 
 
-# By the name that a rule gives.
 JUDGES: dict[str, Callable[[Match], bool]] = {
-    judge.__name__[1:]: judge
-    for judge in (
-        *(_any, _sure, _loose, _beside, _named, _strict),
-        *(_random, _codes, _seed, _card, _pin, _encoded),
-    )
-}
+    "any": _any, "sure": _sure, "loose": _loose, "beside": _beside, "named": _named,
+    "strict": _strict, "random": _random, "codes": _codes, "seed": _seed, "card": _card,
+    "pin": _pin, "encoded": _encoded,
+}  # fmt: skip
