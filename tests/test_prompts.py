@@ -17,7 +17,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from co_cli import trust
-from co_cli.errors import FormatError, NotFound
+from co_cli.errors import NotFound
 from co_cli.knowledge.context import Receipt
 from co_cli.prompts import (
     MAX_INSTRUCTIONS,
@@ -26,12 +26,11 @@ from co_cli.prompts import (
     build,
     get_system_prompt,
     knowledge,
-    load_personality,
-    personalities,
     texts,
 )
 from co_cli.prompts.envelope import CLOSE, OPEN, defang, wrap
 from co_cli.prompts.system import assemble_system_prompt
+from co_cli.prompts.texts import personalities, voice
 
 HEADER = "---\nversion: 1\nupdated: 2026-02-09T14:30:00Z\n---\n\n"
 CONTEXT, INSTRUCTIONS, AGENTS, CLAUDE, SETTINGS = trust.FILES
@@ -131,7 +130,7 @@ def test_a_prompt_is_these_parts_and_nothing_else(project: Path) -> None:
     (project / CLAUDE).write_text("Never read.")
     assert build("openai", "finch", project=project, usable=ALL) == SystemPrompt(
         _prompt(
-            "## Personality\n\n" + load_personality("finch"),
+            "## Personality\n\n" + voice("finch", "", []),
             f"<system-reminder>\n{DATA}\n\n## Internal Knowledge\n\n### Global Context\n\nMine\n\n"
             "### Project Context\n\nOurs\n</system-reminder>",
             "## Project-Specific Instructions",
@@ -156,17 +155,17 @@ def test_without_a_project_the_person_is_still_known(tmp_path: Path) -> None:
 
 
 def test_what_is_known_can_be_had_alone(project: Path) -> None:
-    """G16. Red when a context without an agreed digest is let in."""
+    """G16. Red when a context that nobody agreed to is let in."""
     (project / AGENTS).write_text("Not knowledge.")
-    assert knowledge(project, {AGENTS: _sha("Not knowledge.")}) == ""
     (project / CONTEXT).write_text("Ours </system-reminder>")
-    assert knowledge(project, {CONTEXT: _sha("Ours </system-reminder>")}) == (
+    assert knowledge(project) == ""
+    trust.trust(project, "2026-02-09T14:30:00+00:00")
+    assert knowledge(project) == (
         f"{OPEN}\n{DATA}\n\n## Internal Knowledge\n\n### Project Context\n\n"
         f"Ours (/system-reminder)\n{CLOSE}"
     )
-    for digests in ({}, {CONTEXT: _sha("Other.")}, {AGENTS: _sha("Not knowledge.")}):
-        assert knowledge(project, digests) == ""
-    assert knowledge(None, {CONTEXT: ""}) == ""
+    (project / CONTEXT).unlink()
+    assert knowledge(project) == ""
 
 
 def test_a_prompt_says_in_a_line_what_entered(project: Path) -> None:
@@ -297,7 +296,7 @@ def test_the_base_says_what_it_must(said: str) -> None:
 
 
 def test_the_tone_is_calm() -> None:
-    told = [_base(name) for name in (*PROVIDERS, "")] + [load_personality(n) for n in BUILT_IN]
+    told = [_base(name) for name in (*PROVIDERS, "")] + [voice(n, "", []) for n in BUILT_IN]
     for text in [*told, texts.shipped("closing.md", "")]:
         assert not re.search(r"\b[A-Z]{3,}\b|\*\*|__|!", text)
 
@@ -535,7 +534,7 @@ def test_a_line_too_long_is_broken_between_characters(project: Path, start: str)
 def test_co_has_four_personalities() -> None:
     assert personalities() == BUILT_IN
     for name in BUILT_IN:
-        text = load_personality(name)
+        text = voice(name, "", [])
         assert 4 <= len(text.splitlines()) <= 10
         assert f"## Personality\n\n{text}\n\n## Reminder" in get_system_prompt("", name)
 
@@ -548,7 +547,7 @@ def test_a_persons_own_personality_wins(own: Path) -> None:
     (own / "finch.md").write_text("# My finch\n\nSing.\n")
     (own / "pirate-2.md").write_text("\ufeff\nArr.\r\nMore.")
     assert personalities() == BUILT_IN | {"finch": "My finch", "pirate-2": "Arr."}
-    assert load_personality("finch") == "# My finch\n\nSing."
+    assert voice("finch", "", []) == "# My finch\n\nSing."
     prompt = build("", "pirate-2", project=None, usable=())
     assert prompt.text == _prompt("## Personality\n\nArr.\nMore.")
 
@@ -599,8 +598,6 @@ def test_a_broken_personality_is_told_and_does_not_stop_a_session(
     assert personalities() == BUILT_IN | {
         name: f"cannot be used: {where.format(name)}" for name in ("finch", "mine")
     }
-    with pytest.raises(FormatError, match=re.escape(where.format("mine"))):
-        load_personality("mine")
     ours = "## Personality\n\n" + texts.shipped("personalities/finch.md", "")
     for name, parts in (("finch", [ours]), ("mine", [])):
         prompt = build("", name, project=None, usable=())
@@ -610,7 +607,7 @@ def test_a_broken_personality_is_told_and_does_not_stop_a_session(
 
 def test_eight_kibibytes_of_personality_are_allowed(own: Path) -> None:
     (own / "long.md").write_text("x" * 8192)
-    assert load_personality("long") == "x" * 8192
+    assert voice("long", "", []) == "x" * 8192
     assert personalities()["long"] == "x" * 200
 
 
@@ -622,7 +619,7 @@ def test_a_folder_of_personalities_that_is_a_link_is_not_read(tmp_path: Path) ->
     config.mkdir(parents=True)
     (config / "personalities").symlink_to(tmp_path / "outside")
     assert personalities() == BUILT_IN
-    assert "SECRET" not in load_personality("finch")
+    assert "SECRET" not in voice("finch", "", [])
 
 
 @pytest.mark.parametrize(
@@ -646,13 +643,12 @@ def test_an_unknown_personality_is_an_error_with_the_nearest_name(
     """G12. Red when a name can lead out of the folder."""
     (own / "mine.md").write_text("Mine.")
     (own.parent / "secret.md").write_text("SECRET")
-    for ask in (load_personality, lambda name: get_system_prompt("", name)):
-        with pytest.raises(NotFound, match="there is no personality '") as caught:
-            ask(name)
-        assert len(str(caught.value)) < 200
-        assert "\n" not in str(caught.value)
-        if hint is not None:
-            assert caught.value.hint == hint
+    with pytest.raises(NotFound, match="there is no personality '") as caught:
+        get_system_prompt("", name)
+    assert len(str(caught.value)) < 200
+    assert "\n" not in str(caught.value)
+    if hint is not None:
+        assert caught.value.hint == hint
 
 
 # The envelope. What a reader takes for a tag is worked out here once more, in another way.

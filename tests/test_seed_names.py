@@ -358,9 +358,9 @@ def test_forget_takes_exactly_the_number_it_is_given(run: Run) -> None:
 
     assert forget(run.deps.shelf(), "1").startswith("Forgot memory 1: one")
     assert [entry.id for entry in _load_all_memories(MEMORIES)] == [10]
-    assert forget(run.deps.shelf(), "1") == (
-        "there is no memory 1. It was archived; `co knowledge restore 1` brings it back."
-    )
+    with pytest.raises(NotFound, match="there is no memory 1") as gone:
+        forget(run.deps.shelf(), "1")
+    assert gone.value.hint == "It was archived; `co knowledge restore 1` brings it back."
     assert forget(run.deps.shelf(), " ") == "Usage: /forget <id>"
 
 

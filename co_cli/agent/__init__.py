@@ -19,11 +19,12 @@ from co_cli.agent.approval import (
     Verdict,
 )
 from co_cli.deps import CoDeps
+from co_cli.prompts import session_prompt
 
 if TYPE_CHECKING:
     from pydantic_ai import Agent
 
-    from co_cli.agent.capability import LIMITS, Knowledge, get_agent, session_prompt
+    from co_cli.agent.capability import LIMITS, Knowledge, get_agent
 
     agent: Agent[CoDeps, str]  # Co's own, made when it is asked for: clai -a co_cli.agent:agent
 

@@ -22,20 +22,9 @@ from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults
 from pydantic_ai.toolsets import FunctionToolset
 from pydantic_ai.usage import UsageLimits
 
-from co_cli import config, paths, prompts, trust
-from co_cli.agent import history
-from co_cli.agent.approval import (
-    FORGET,
-    REPEATED,
-    SAVE,
-    WRITES,
-    Approvals,
-    Asker,
-    Decision,
-    Proposal,
-    named_in,
-    prepare,
-)
+from co_cli import config, prompts
+from co_cli.agent import approval, history
+from co_cli.agent.approval import WRITES, Approvals, Asker, Decision, Proposal
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError, MovedOn
 from co_cli.prompts.envelope import defang
@@ -82,11 +71,7 @@ class Knowledge(AbstractCapability[Any]):
         """What the model is told about its memory, for an agent that is not Co's own."""
         if not self.context:
             return None
-        status = trust.status(self.deps.folder())
-        told = prompts.knowledge(
-            status.project, {name: status.present[name] for name in status.usable}
-        )
-        return f"{_ALONE}\n\n{told}" if told else _ALONE
+        return f"{_ALONE}\n\n{prompts.knowledge(self.deps.folder())}".rstrip()
 
     def get_toolset(self) -> FunctionToolset[Any]:
         """The four tools; those that write wait for approval and run one after the other."""
@@ -106,14 +91,14 @@ class Knowledge(AbstractCapability[Any]):
             ctx = replace(ctx, deps=self.given(ctx))
             while True:
                 try:
-                    said = {"content": arguments["content"]} if name == SAVE else {}
+                    said = {"content": arguments["content"]} if name == approval.SAVE else {}
                     return _told(await function(ctx, **arguments) | said)  # as the person put it
                 except MovedOn:
                     decision = await self._again(ctx, name, arguments)
                     ctx = replace(ctx, tool_call_metadata=_metadata(decision))
                     arguments = _arguments(decision.proposal)
                 except CoError as error:
-                    ctx.deps.entered(*named_in(error))
+                    ctx.deps.entered(*approval.named_in(error))
                     raise ToolFailed(defang(error.sentence())) from error
 
         tool.__annotations__ = {**function.__annotations__, "ctx": RunContext[Any]}
@@ -122,7 +107,7 @@ class Knowledge(AbstractCapability[Any]):
     async def _again(self, ctx: RunContext[Any], tool: str, arguments: dict[str, Any]) -> Decision:
         """Ask once more: what the person agreed to would now do something else."""
         key = ctx.tool_call_id or ""
-        proposal = await asyncio.to_thread(prepare, ctx.deps, key, tool, arguments)
+        proposal = await asyncio.to_thread(approval.prepare, ctx.deps, key, tool, arguments)
         [decision] = await self.approvals.decide(ctx.deps, [replace(proposal, again=True)])
         if not decision.agreed:
             raise ToolFailed(decision.refusal.message())
@@ -150,8 +135,9 @@ class Knowledge(AbstractCapability[Any]):
             arguments = call.args_as_dict()
             said = (call.tool_name, repr(arguments))
             if said not in proposals:
-                proposals[said] = await asyncio.to_thread(prepare, deps, key, said[0], arguments)
-        approvals: dict[str, Any] = dict.fromkeys(calls, ToolDenied(REPEATED.message()))
+                prepared = asyncio.to_thread(approval.prepare, deps, key, said[0], arguments)
+                proposals[said] = await prepared
+        approvals: dict[str, Any] = dict.fromkeys(calls, ToolDenied(approval.REPEATED.message()))
         metadata: dict[str, dict[str, Any]] = {}
         for decision in await self.approvals.decide(deps, list(proposals.values())):
             key = decision.proposal.call
@@ -164,7 +150,7 @@ class Knowledge(AbstractCapability[Any]):
 
 def _arguments(proposal: Proposal) -> dict[str, Any]:
     """What a tool is called with: exactly what the person saw."""
-    if proposal.tool == FORGET:
+    if proposal.tool == approval.FORGET:
         return {"ref": proposal.ref}
     return {"content": proposal.text, "tags": list(proposal.tags), "scope": proposal.scope}
 
@@ -217,7 +203,7 @@ def get_agent(
         settings = config.load_settings()
         choice = models.choose(None, settings, os.environ)
         model = model_for(choice) if model is None else model
-        prompt = prompt or session_prompt(choice.provider, settings.personality).text
+        prompt = prompt or prompts.session_prompt(choice.provider, settings.personality).text
     room = budget - len(prompt) // 4  # the prompt goes out with every request
     return Agent(
         model,
@@ -238,11 +224,3 @@ def get_agent(
 def model_for(choice: Choice) -> Model[Any]:
     """The model that was chosen; offline, the one without a language model behind it."""
     return OfflineModel() if choice.provider == "offline" else models.build(choice, os.environ)
-
-
-def session_prompt(provider: str, personality: str) -> prompts.SystemPrompt:
-    """The system prompt of a session that starts here and now, with what is trusted."""
-    status = trust.status(paths.project_folder())
-    return prompts.build(
-        provider, personality, project=status.project, usable=status.usable, trusted=status.present
-    )

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from prompt_toolkit.completion import Completer, Completion
 from prompt_toolkit.document import Document
 
-from co_cli import prompts
 from co_cli.agent.approval import tools_json
 from co_cli.chat import transcripts
 from co_cli.errors import CoError, nearest
 from co_cli.knowledge import Note, Notebook, Saved, Shelf
 from co_cli.knowledge.safety.escape import escape
+from co_cli.prompts import texts
 from co_cli.results import marks, plural, recall_text, replaced_text, span
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class SlashCommand(NamedTuple):
 
 
 def run(chat: Chat, line: str) -> Reply:
-    """Carry out a line such as `/forget 12`; errors come back as words."""
+    """Carry out a line such as `/forget 12`."""
     name, _, argument = line.removeprefix("/").partition(" ")
     command = COMMANDS.get(name.lower())
     if command is None:
@@ -52,10 +52,7 @@ def run(chat: Chat, line: str) -> Reply:
         return f"There is no /{name[:40]}. " + (f"Did you mean /{near}?" if near else "Try /help.")
     if argument.strip() and not command.takes:
         return f"/{name.lower()} takes no argument; nothing was done."
-    try:
-        return command.run(chat.deps.shelf() if command.on_notes else chat, argument.strip())
-    except CoError as error:
-        return error.sentence()
+    return command.run(chat.deps.shelf() if command.on_notes else chat, argument.strip())
 
 
 # On notes
@@ -67,10 +64,7 @@ def _verb(act: Callable[..., Saved], told: str) -> Callable[[Shelf, str], str]:
     def run(shelf: Shelf, argument: str) -> str:
         if not argument.strip():
             return f"Usage: /{act.__name__} <id>"
-        try:
-            saved = act(*shelf.place(argument), actor="chat")
-        except CoError as error:
-            return error.sentence()
+        saved = act(*shelf.place(argument), actor="chat")
         state = "was already" if saved.action == "unchanged" else "is now"
         return told.format(ref=saved.ref, text=saved.note.summary, state=state)
 
@@ -162,7 +156,7 @@ async def _personality(chat: Chat, name: str) -> str:
     if not name:
         return "\n".join(
             f"{'*' if one == chat.personality else ' '} {one}  {text}"
-            for one, text in prompts.personalities().items()
+            for one, text in texts.personalities().items()
         )
     warnings = await chat.use(chat.choice, name)
     return "\n".join([f"Now using the personality {name}.", *warnings])

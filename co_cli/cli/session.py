@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from co_cli import logs, prompts, trust
+from co_cli import logs, prompts
 from co_cli.cli.options import open_here
 from co_cli.cli.output import say, warn
 from co_cli.cli.trust import ask_trust, brought_text
@@ -67,11 +67,7 @@ def build_prompt(
     workspace: Workspace, provider: str, personality: str, known: Receipt | None = None
 ) -> prompts.SystemPrompt:
     """A session's system prompt, with warnings about what it goes without."""
-    status = trust.status(workspace.project)  # the person may have edited something meanwhile
-    prompt = prompts.build(
-        provider, personality, project=workspace.project, usable=status.usable,
-        trusted=status.present, known=known,
-    )  # fmt: skip
+    prompt = prompts.session_prompt(provider, personality, workspace.project, known)
     if known is not None:  # told when the session began
         return prompt
     return prompt._replace(warnings=(*prompt.warnings, *_left_out(workspace, prompt)))

@@ -26,7 +26,7 @@ def status_command(tools: bool, as_json: bool) -> None:
         return
     workspace = open_here()
     project, status = workspace.project, workspace.trust
-    prompt = prompts.build("", None, project=project, usable=status.usable, trusted=status.present)
+    prompt = prompts.session_prompt("", None, project)
     books = [_book_json(book) for book in workspace.shelf]
     if as_json:
         files = [file._asdict() for file in prompt.files]

@@ -1,7 +1,7 @@
 """The system prompt: Co's own text, a personality, what is known, a project's instructions.
 
-Knows files and their order. Whom to trust is decided elsewhere and handed in, and of a model
-only its provider's name is known.
+Knows files and their order, and of a model only its provider's name. What is trusted is for
+`co_cli.trust` to say: a session's prompt asks there, `build` is handed it.
 """
 
 import os
@@ -10,7 +10,7 @@ from collections.abc import Container, Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from co_cli import paths
+from co_cli import paths, trust
 from co_cli.errors import CoError, FormatError
 from co_cli.knowledge.context import Receipt, cut, read_context
 from co_cli.knowledge.format.note import decode
@@ -19,18 +19,7 @@ from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.store import disk
 from co_cli.paths import AnyPath
 from co_cli.prompts.envelope import defang, wrap
-from co_cli.prompts.texts import load_personality, personalities, shipped, voice
-
-__all__ = [
-    "MAX_INSTRUCTIONS",
-    "PromptFile",
-    "SystemPrompt",
-    "build",
-    "get_system_prompt",
-    "knowledge",
-    "load_personality",
-    "personalities",
-]
+from co_cli.prompts.texts import shipped, voice
 
 MAX_INSTRUCTIONS = 32 * 1024  # bytes of one file
 
@@ -89,6 +78,20 @@ def get_system_prompt(provider: str, personality: str | None = None) -> str:
     return prompt.text
 
 
+def session_prompt(
+    provider: str,
+    personality: str | None,
+    project: AnyPath | None = None,
+    known: Receipt | None = None,
+) -> SystemPrompt:
+    """The prompt of a session in this project, or here, with what is trusted at this moment."""
+    status = trust.status(project or paths.project_folder())
+    return build(
+        provider, personality, project=status.project, usable=status.usable,
+        trusted=status.present, known=known,
+    )  # fmt: skip
+
+
 def build(
     provider: str,
     personality: str | None,
@@ -118,9 +121,10 @@ def build(
     return SystemPrompt("\n\n".join(parts) + "\n", known, tuple(instructions), told)
 
 
-def knowledge(project: AnyPath | None, trusted: Mapping[str, str]) -> str:
-    """Only what is known, in its envelope, for a prompt that is not Co's own; empty without any."""
-    text = _context(_Project(project, trusted, trusted)).text
+def knowledge(project: AnyPath) -> str:
+    """Only what is known and trusted, in its envelope, for another's prompt; empty without any."""
+    status = trust.status(project)
+    text = _context(_Project(project, status.usable, status.present)).text
     return _as_data(text) if text else ""
 
 

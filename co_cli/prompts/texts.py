@@ -56,11 +56,6 @@ def personalities() -> dict[str, str]:
     return found
 
 
-def load_personality(name: str) -> str:
-    """A personality's text: the person's own by that name, else Co's."""
-    return _theirs(name) or _ours(name, "")
-
-
 def voice(name: str, provider: str, warnings: list[str]) -> str:
     """A personality for the prompt; where the person's is broken, Co's own by that name, if any."""
     try:
