@@ -1,15 +1,8 @@
 """The header functions under the name the design documents gave them."""
 
-from co_cli.knowledge.format.frontmatter import (
-    parse_frontmatter,
-    strip_frontmatter,
-    validate_context_frontmatter,
-    validate_memory_frontmatter,
-)
+from co_cli.knowledge.format import frontmatter
 
-__all__ = [
-    "parse_frontmatter",
-    "strip_frontmatter",
-    "validate_context_frontmatter",
-    "validate_memory_frontmatter",
-]
+parse_frontmatter = frontmatter.parse_frontmatter
+strip_frontmatter = frontmatter.strip_frontmatter
+validate_context_frontmatter = frontmatter.validate_context_frontmatter
+validate_memory_frontmatter = frontmatter.validate_memory_frontmatter

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 from co_cli import paths, trust
 from co_cli.config import Settings
 from co_cli.errors import CoError, NotFound
-from co_cli.knowledge import Note, Notebook, Shelf
+from co_cli.knowledge import How, Note, Notebook, Shelf
 from co_cli.knowledge.pages import pick
 from co_cli.knowledge.policy import Scope
-from co_cli.knowledge.search.hits import How
 from co_cli.paths import AnyPath
 from co_cli.workspace import Workspace
 

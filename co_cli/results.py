@@ -7,10 +7,8 @@ from datetime import date
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from co_cli.knowledge.format.note import Note
-from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge import Hit, Note, Notebook, Recall
 from co_cli.knowledge.safety.escape import escape
-from co_cli.knowledge.search.hits import Hit, Recall
 
 if TYPE_CHECKING:  # what only read something never loads what writes
     from co_cli.knowledge.plan import Saved

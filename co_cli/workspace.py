@@ -11,11 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from co_cli import config, paths, trust
 from co_cli.errors import SettingsError
-from co_cli.knowledge.format.note import Note
-from co_cli.knowledge.notebook import Notebook
-from co_cli.knowledge.policy import Policy
-from co_cli.knowledge.search.hits import How
-from co_cli.knowledge.shelf import Shelf
+from co_cli.knowledge import How, Note, Notebook, Policy, Shelf
 from co_cli.paths import AnyPath
 from co_cli.trust.foreign import ProjectOrigins
 

@@ -10,9 +10,8 @@ from typing import Any, Literal, NamedTuple
 
 from co_cli.deps import CoDeps
 from co_cli.errors import Ambiguous, CoError, RefusedText
-from co_cli.knowledge import Notebook
-from co_cli.knowledge.format.note import Note, parse
-from co_cli.knowledge.plan import Saved
+from co_cli.knowledge import Note, Notebook, Saved
+from co_cli.knowledge.format.note import parse
 from co_cli.knowledge.safety.check import check_text, clean_tags, without_secret
 from co_cli.knowledge.store import disk
 from co_cli.prompts.envelope import defang

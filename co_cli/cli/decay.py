@@ -4,8 +4,7 @@ import click
 
 from co_cli.cli.list import memory_table
 from co_cli.cli.options import as_json, assume_yes, in_user, open_here
-from co_cli.cli.output import say, tell
-from co_cli.cli.questions import confirm
+from co_cli.cli.output import confirm, say, tell
 from co_cli.errors import CoError
 from co_cli.results import decayed_text, numbers_text, plural
 

@@ -8,12 +8,10 @@ from collections.abc import Iterable
 import click
 
 from co_cli import paths
-from co_cli.cli.options import as_json, in_user, on_ref, open_here
-from co_cli.cli.output import notice, on_terminal, say, to_json, warn
-from co_cli.cli.questions import act_on, confirm
+from co_cli.cli.options import act_on, as_json, in_user, on_ref, open_here
+from co_cli.cli.output import confirm, notice, on_terminal, say, to_json, warn
 from co_cli.errors import CoError, FormatError, MovedOn
-from co_cli.knowledge.format.note import Note
-from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge import Note, Notebook
 from co_cli.knowledge.store import disk
 from co_cli.results import note_json, undo_hint
 

@@ -10,17 +10,15 @@ import click
 from co_cli import logs
 from co_cli.chat import mentions, transcripts
 from co_cli.cli.edit import drop_drafts
-from co_cli.cli.options import as_json, assume_yes, complete_ref, in_user, open_here
-from co_cli.cli.output import on_terminal, say_line, tell, warn
-from co_cli.cli.questions import act_on, confirm
+from co_cli.cli.options import act_on, as_json, assume_yes, complete_ref, in_user, open_here
+from co_cli.cli.output import confirm, on_terminal, say_line, tell, warn
 from co_cli.errors import Ambiguous, CoError, DiskTrouble, NotFound
+from co_cli.knowledge import Notebook, Shelf
 from co_cli.knowledge import purge as purging
 from co_cli.knowledge.format.note import number_of
-from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.pages import Ref, named
 from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.search.scan import holds
-from co_cli.knowledge.shelf import Shelf
 from co_cli.results import forgotten_json, plural
 
 _REF = r"#?g?\d{1,9}(-[a-z0-9-]+)?(\.md)?|a:.+"  # names a note rather than describing it

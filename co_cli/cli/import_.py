@@ -6,12 +6,10 @@ import click
 
 from co_cli import paths, trust
 from co_cli.cli.options import as_json, assume_yes, claiming, in_user, open_here
-from co_cli.cli.output import notice, progress, quote, say, say_line, to_json
-from co_cli.cli.questions import confirm
+from co_cli.cli.output import confirm, notice, progress, quote, say, say_line, to_json
 from co_cli.errors import CoError
+from co_cli.knowledge import Notebook, Problem
 from co_cli.knowledge.importers.collect import collect, plan_import
-from co_cli.knowledge.notebook import Notebook
-from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.plan import ImportPlan
 from co_cli.knowledge.safety.escape import difference
 from co_cli.results import marks, plural, undo_hint

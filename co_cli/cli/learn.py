@@ -9,12 +9,10 @@ import click
 
 from co_cli import paths
 from co_cli.cli.options import as_json, claiming, in_user, open_here
-from co_cli.cli.output import notice, on_terminal, quote, say, tell, warn
-from co_cli.cli.questions import ask, typed
+from co_cli.cli.output import ask, notice, on_terminal, quote, say, tell, typed, warn
 from co_cli.errors import CoError, MovedOn, RefusedText
+from co_cli.knowledge import Notebook, Saved
 from co_cli.knowledge.lifecycle import parse_expiry
-from co_cli.knowledge.notebook import Notebook
-from co_cli.knowledge.plan import Saved
 from co_cli.knowledge.policy import Similar
 from co_cli.knowledge.safety.check import without_secret
 from co_cli.knowledge.safety.escape import difference

@@ -4,8 +4,7 @@ import click
 
 from co_cli.cli.options import as_json, in_user, open_here
 from co_cli.cli.output import notice, notice_unread, table, to_json
-from co_cli.knowledge.format.note import Note
-from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge import Note, Notebook
 from co_cli.results import marks, note_json, span
 
 

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from co_cli import trust
-from co_cli.cli.output import warn
-from co_cli.errors import CoError
+from co_cli.cli.output import ask, on_terminal, say, say_line, warn
+from co_cli.errors import Ambiguous, CoError
+from co_cli.knowledge import Note, Notebook, Shelf
 from co_cli.knowledge.format.note import now, timestamp
-from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.pages import Ref
 from co_cli.knowledge.safety.escape import escape
 from co_cli.results import aside_text
 from co_cli.workspace import Workspace
 
 if TYPE_CHECKING:
     import click.shell_completion
+
+_T = TypeVar("_T")
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 in_user = click.option(
@@ -62,3 +65,21 @@ def complete_ref(
 
 
 on_ref = click.argument("ref", metavar="REF", shell_complete=complete_ref)
+
+
+def act_on(
+    shelf: Shelf, ref: str, in_user: bool, act: Callable[[Notebook, Ref], _T]
+) -> tuple[Notebook, _T]:
+    """Act on the note a person means; when two answer to the name, ask which."""
+    book, text = shelf.place(ref, in_user=in_user)
+    try:
+        return book, act(book, text)
+    except Ambiguous as error:
+        notes = [note for note in error.choices if isinstance(note, Note)]
+        if not on_terminal() or not notes:
+            raise
+        say(f"{error}:")
+        for number, note in enumerate(notes, 1):
+            say_line(f"  {number}  {book.prefix}{note.name[:-3]}  {note.summary}")
+        picked = ask("Which one", [str(number + 1) for number in range(len(notes))])
+        return book, act(book, notes[int(picked) - 1])

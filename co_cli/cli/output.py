@@ -1,15 +1,19 @@
-"""How results look: JSON, plain lines in a pipe, a table and colour on a terminal."""
+"""How results look, and how a person is asked.
+
+JSON for a program, plain lines in a pipe, a table, colour and questions on a terminal.
+"""
 
 import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import click
 
+from co_cli.chat import typeahead
 from co_cli.knowledge.safety.escape import BAR, HIDDEN, drawn, escape, hanging, rows, widest
 from co_cli.results import plural
 
@@ -140,6 +144,31 @@ def _clipped(cell: str) -> str:
     """A cell cut to size; one that is not ASCII may take twice the columns."""
     most = _CELL if cell.isascii() else _CELL // 2
     return cell if drawn(cell) <= _CELL else cell[: most - 1] + "…"
+
+
+def typed(question: str) -> str:
+    """What a person types once the question is there; what came before it is told and dropped."""
+    shown = "\n".join(hanging(question, columns(), keep=""))
+    if early := " ".join(typeahead.set_aside().split()):
+        warn(f"ignored, because it was typed before the question: {early}")
+    return str(click.prompt(shown, default="", show_default=False)).strip()
+
+
+def ask(question: str, answers: Container[str]) -> str:
+    """One of these answers, typed after the question was there; asked until it is one."""
+    while True:
+        said = typed(question).lower()
+        if said in answers:
+            return said
+        notice(f"{said!r} is not one of the answers.")
+
+
+def confirm(question: str, yes: bool, *, quiet: bool = False, default: bool = False) -> bool:
+    """Ask a person; with nobody there the answer is no, unless it was given beforehand."""
+    if yes or quiet or not on_terminal():
+        return yes
+    said = ask(f"{question} [{'Y/n' if default else 'y/N'}]", ("y", "yes", "n", "no", ""))
+    return said[0] == "y" if said else default
 
 
 @contextmanager

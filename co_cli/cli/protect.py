@@ -2,9 +2,8 @@
 
 import click
 
-from co_cli.cli.options import as_json, in_user, on_ref, open_here
+from co_cli.cli.options import act_on, as_json, in_user, on_ref, open_here
 from co_cli.cli.output import tell
-from co_cli.cli.questions import act_on
 from co_cli.results import note_json
 
 

@@ -11,9 +11,8 @@ import click
 
 from co_cli.cli.options import as_json, in_user, open_here
 from co_cli.cli.output import has_colour, notice, notice_unread, paint, say, styled, to_json, warn
+from co_cli.knowledge import Filters, Hit, Notebook, Recall
 from co_cli.knowledge.format.note import now, timestamp
-from co_cli.knowledge.notebook import Notebook
-from co_cli.knowledge.search.hits import Filters, Hit, Recall
 from co_cli.results import age, hit_json, marks, plural, replaced_text, span
 
 _Found = Sequence[tuple[Notebook, Hit]]

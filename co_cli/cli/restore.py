@@ -2,9 +2,8 @@
 
 import click
 
-from co_cli.cli.options import as_json, complete_ref, in_user, open_here
+from co_cli.cli.options import act_on, as_json, complete_ref, in_user, open_here
 from co_cli.cli.output import notice, table, tell, to_json
-from co_cli.cli.questions import act_on
 from co_cli.knowledge.notebook import Notebook
 
 

@@ -2,9 +2,8 @@
 
 import click
 
-from co_cli.cli.options import as_json, in_user, on_ref, open_here
+from co_cli.cli.options import act_on, as_json, in_user, on_ref, open_here
 from co_cli.cli.output import notice, say, to_json
-from co_cli.cli.questions import act_on
 from co_cli.errors import NotFound
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.pages import as_number

@@ -7,8 +7,7 @@ import click
 
 from co_cli import trust as trusting
 from co_cli.cli.options import as_json, assume_yes, open_here
-from co_cli.cli.output import notice, quote, say, say_line, to_json, warn
-from co_cli.cli.questions import confirm
+from co_cli.cli.output import confirm, notice, quote, say, say_line, to_json, warn
 from co_cli.errors import CoError
 from co_cli.knowledge.format.note import Note, now, timestamp
 from co_cli.knowledge.safety.check import find_hidden
