@@ -12,7 +12,6 @@ from co_cli.knowledge.format.json_reader import read_json
 from co_cli.knowledge.format.note import decode
 from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.store import disk
-from co_cli.paths import AnyPath
 
 MOST_WARNINGS = 10
 _ENV_PREFIX = "CO_CLI_MEMORY_"
@@ -124,8 +123,8 @@ TABLE = (
 
 def load_settings(
     *,
-    user_file: AnyPath | None = None,
-    project_file: AnyPath | None = None,
+    user_file: paths.AnyPath | None = None,
+    project_file: paths.AnyPath | None = None,
     env: Mapping[str, str] | None = None,
 ) -> Settings:
     """The settings in force: variables over a trusted project's file over the person's own."""
@@ -138,7 +137,7 @@ def load_settings(
     return Settings(**found, warnings=tuple(warnings))
 
 
-def _from_file(path: AnyPath, of_project: bool, warnings: list[str]) -> dict[str, Any]:
+def _from_file(path: paths.AnyPath, of_project: bool, warnings: list[str]) -> dict[str, Any]:
     shown = escape(paths.short(path), keep="")
     rows = {row.name: row for row in TABLE}
     found: dict[str, Any] = {}
@@ -180,7 +179,7 @@ def _accepted(value: int | float | str | None, where: str, row: Setting, given: 
     return value
 
 
-def _read(path: AnyPath, shown: str) -> dict[str, Any]:
+def _read(path: paths.AnyPath, shown: str) -> dict[str, Any]:
     """A settings file as it is written; nothing when there is none."""
     try:
         data = disk.read_if_any(os.fspath(path))

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from co_cli import paths, trust
 from co_cli.config import Settings
-from co_cli.errors import CoError, NotFound
+from co_cli.errors import Ambiguous, CoError, NotFound
 from co_cli.knowledge import How, Note, Notebook, Shelf
 from co_cli.knowledge.pages import pick
 from co_cli.knowledge.policy import Scope
-from co_cli.paths import AnyPath
 from co_cli.workspace import Workspace
 
 
@@ -30,7 +29,7 @@ class CoDeps:
     memory_dedup_threshold: int = None  # type: ignore[assignment]
     memory_decay_strategy: str = None  # type: ignore[assignment]
     memory_decay_percentage: float = None  # type: ignore[assignment]
-    project: AnyPath | None = None
+    project: paths.AnyPath | None = None
     how: How | None = None
     workspace: Workspace | None = None
     gated: bool = False
@@ -87,9 +86,11 @@ class CoDeps:
         self.scope(book.scope)  # before anything is looked up: even a name may come from outside
         notes = book.notes()
         own = self.tellable(book, notes)
-        if len(own) == len(notes):
-            return book, book.find(name)
-        note = pick(name, own, book.prefix)
+        try:
+            note = book.find(name) if own == notes else pick(name, own, book.prefix)
+        except Ambiguous as error:  # it tells their names
+            self.entered(*(one.mark for one in error.choices if isinstance(one, Note)))
+            raise
         if note is None:
             raise NotFound(f"there is no memory {ref.strip()[:60]} that you wrote or approved")
         return book, note

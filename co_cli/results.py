@@ -199,9 +199,9 @@ def recall_text(query: str, found: Recall[tuple[Notebook, Hit]]) -> str:
     lines = [f"Found {plural(len(found), 'memory')} matching '{query}':", ""]
     for book, hit in found:
         note = hit.note
-        told = [f"created {note.created[:10]}", "weak match" if hit.weak else ""]
-        told = [*filter(None, [*told, replaced_text(book, hit)])]
-        lines.append(f"**Memory {book.ref(note)}** ({', '.join(told)})")
+        weak, replaced = "weak match" if hit.weak else "", replaced_text(book, hit)
+        told = ", ".join(filter(None, [f"created {note.created[:10]}", weak, replaced]))
+        lines.append(f"**Memory {book.ref(note)}** ({told})")
         if note.tags:
             lines.append(f"Tags: {', '.join(note.tags)}")
         lines += [note.body, ""]

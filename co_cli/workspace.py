@@ -3,20 +3,14 @@
 Every surface builds them here: the command line, the chat, and an agent's tools.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from co_cli import config, paths, trust
 from co_cli.errors import SettingsError
-from co_cli.knowledge import How, Note, Notebook, Policy, Shelf
-from co_cli.paths import AnyPath
+from co_cli.knowledge import Embedder, How, Note, Notebook, Policy, Shelf
 from co_cli.trust.foreign import ProjectOrigins
-
-if TYPE_CHECKING:
-    from co_cli.knowledge.meaning.encoders import Embedder
 
 
 class Workspace:
@@ -26,7 +20,7 @@ class Workspace:
     With `lenient`, settings that cannot be used are not obeyed, and `trouble` says why.
     """
 
-    def __init__(self, project: AnyPath | None = None, *, lenient: bool = False) -> None:
+    def __init__(self, project: paths.AnyPath | None = None, *, lenient: bool = False) -> None:
         self.project = str(project or paths.project_folder())
         self.trust = trust.status(self.project)
         self.trouble: SettingsError | None = None

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from co_cli.deps import CoDeps
-from co_cli.errors import Ambiguous, CoError, RefusedText
-from co_cli.knowledge import Note, Notebook, Saved
+from co_cli.errors import CoError, RefusedText
+from co_cli.knowledge import Notebook, Saved
 from co_cli.knowledge.format.note import parse
 from co_cli.knowledge.safety.check import check_text, clean_tags, without_secret
 from co_cli.knowledge.store import disk
@@ -211,7 +211,6 @@ def _forgetting(deps: CoDeps, call: str, ref: str) -> Proposal:
         with deps.notebooks() as shelf:
             book, note = deps.find(shelf, ref)
     except CoError as error:
-        deps.entered(*named_in(error))
         return Proposal(call, FORGET, "", ref=ref, refused=error.sentence())
     deps.entered(note.mark)
     refused = f"memory {ref} is protected: co knowledge unprotect {ref}" if note.protected else ""
@@ -219,12 +218,6 @@ def _forgetting(deps: CoDeps, call: str, ref: str) -> Proposal:
         call, FORGET, note.body, tuple(note.tags), book.scope, note.path, "forgotten",
         book.ref(note), refused=refused, seen=str(disk.digest(note.raw)),
     )  # fmt: skip
-
-
-def named_in(error: CoError) -> list[str]:
-    """The marks of memories whose file names, and so words, an error tells."""
-    found = error.choices if isinstance(error, Ambiguous) else ()
-    return [one.mark for one in found if isinstance(one, Note)]
 
 
 @dataclass

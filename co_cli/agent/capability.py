@@ -98,7 +98,6 @@ class Knowledge(AbstractCapability[Any]):
                     ctx = replace(ctx, tool_call_metadata=_metadata(decision))
                     arguments = _arguments(decision.proposal)
                 except CoError as error:
-                    ctx.deps.entered(*approval.named_in(error))
                     raise ToolFailed(defang(error.sentence())) from error
 
         tool.__annotations__ = {**function.__annotations__, "ctx": RunContext[Any]}

@@ -252,14 +252,13 @@ def _is_blank(message: ModelMessage) -> bool:
     )
 
 
-def _cut(part: ModelRequestPart) -> ModelRequestPart:
+def _cut(part: Any) -> Any:
     """A long answer as a remark; one that the framework itself reads later stays as it is."""
     if not isinstance(part, ToolReturnPart) or part.tool_kind:
         return part
     many, answer = _length(part.content), f"{part.tool_name}'s answer"
     remark = f"[{many} characters of {answer} trimmed; ask again if needed]"
-    whole: ToolReturnPart[Any] = part
-    return replace(whole, content=remark) if many > _LONGEST else part
+    return replace(part, content=remark) if many > _LONGEST else part
 
 
 def _length(value: Any) -> int:

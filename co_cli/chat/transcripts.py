@@ -20,7 +20,6 @@ from co_cli.chat.redact import parsed, without_secrets
 from co_cli.errors import Ambiguous, CoError, DiskTrouble, FormatError, NotFound
 from co_cli.knowledge.format.note import timestamp
 from co_cli.knowledge.store import disk
-from co_cli.paths import AnyPath
 
 MAX_FILE = 64 * 1024 * 1024
 MAX_LINE = 16 * 1024 * 1024
@@ -55,7 +54,7 @@ class Transcript:
     What the disk refuses comes as DiskTrouble, and is not kept; the conversation can go on.
     """
 
-    project: AnyPath
+    project: folders.AnyPath
     clock: Callable[[], datetime]
     path: str = ""
     _ended: bool = False
@@ -93,8 +92,8 @@ class Transcript:
         flags = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         started = timestamp(self.clock())
         path = self.path or os.path.join(_private_folder(), _name(started))
-        fd = os.open(path, flags | (0 if self.path else os.O_CREAT | os.O_EXCL), 0o600)
-        try:
+        flags |= 0 if self.path else os.O_CREAT | os.O_EXCL
+        with disk.opened(path, flags, 0o600) as fd:
             try:
                 info = os.fstat(fd)
                 if not stat.S_ISREG(info.st_mode):
@@ -108,15 +107,13 @@ class Transcript:
                 torn = info.st_size and os.pread(fd, 1, info.st_size - 1) != b"\n"  # a crash, say
                 disk.write_all(fd, b"\n" + line if torn else line)
                 disk.sync_file(fd)
-            finally:
-                os.close(fd)
-            if not self.path:
-                disk.sync_folder(_folder())
-        except BaseException:
-            if not self.path:
-                with suppress(OSError):
-                    os.unlink(path)
-            raise
+                if not self.path:
+                    disk.sync_folder(_folder())
+            except BaseException:
+                if not self.path:
+                    with suppress(OSError):
+                        os.unlink(path)
+                raise
         self.path = path
 
 
@@ -142,12 +139,12 @@ def load(path: str) -> Conversation:
     return talk
 
 
-def recent(project: AnyPath, limit: int) -> list[Conversation]:
+def recent(project: folders.AnyPath, limit: int) -> list[Conversation]:
     """This project's conversations that can go on, the one last spoken in first."""
     return list(islice(_talks(_of(project)), limit))
 
 
-def find(project: AnyPath, prefix: str) -> Conversation:
+def find(project: folders.AnyPath, prefix: str) -> Conversation:
     """The one conversation here whose id, or the four letters it ends with, begins like this.
 
     The `latest` is the one that was last spoken in.
@@ -169,7 +166,7 @@ def find(project: AnyPath, prefix: str) -> Conversation:
     raise NotFound(f"there is no conversation '{prefix}' in this project", hint=hint)
 
 
-def said_before(project: AnyPath, limit: int = 500) -> list[str]:
+def said_before(project: folders.AnyPath, limit: int = 500) -> list[str]:
     """What the person typed in this project, newest first, each text once."""
     found: dict[str, None] = {}
     seen = 0
@@ -244,7 +241,7 @@ def files() -> list[tuple[str, float]]:
     return sorted(found, key=lambda one: (one[1], one[0]), reverse=True)
 
 
-def _of(project: AnyPath) -> Iterator[str]:
+def _of(project: folders.AnyPath) -> Iterator[str]:
     """This project's transcripts, newest first."""
     real = os.path.realpath(project)
     return (path for path, _ in files() if _project(path) == real)

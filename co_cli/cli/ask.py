@@ -1,19 +1,18 @@
 """co ask: one question, for scripts."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys
+from collections.abc import AsyncIterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from co_cli import prompts
 from co_cli.agent import approval
 from co_cli.agent.approval import Decision, Proposal, Review, Reviewed
-from co_cli.chat.events import Notice, TextDelta, ToolFinished
+from co_cli.chat.events import Notice, TextDelta, ToolFinished, TurnEvent
 from co_cli.cli.output import notice, warn
 from co_cli.cli.session import build_prompt, enter, with_log, with_model
 from co_cli.deps import CoDeps
@@ -21,9 +20,6 @@ from co_cli.errors import CoError
 from co_cli.knowledge.safety.escape import escape
 from co_cli.providers import models
 from co_cli.providers.trouble import Trouble
-
-if TYPE_CHECKING:
-    from co_cli.chat.session import Session
 
 _MOST_INPUT = 256 * 1024
 OUTSIDE = "This conversation contains text from outside, so --yes does not apply."
@@ -57,7 +53,8 @@ def ask_command(question: tuple[str, ...], model: str, yes: bool, **log: Any) ->
     from co_cli.chat.session import Session
 
     session = Session(deps, choice, prompt, None, partial(_by_rule, yes))
-    if not asyncio.run(_answer(session, text, piped)):
+    attached = prompts.envelope.wrap(piped) if piped else ""
+    if not asyncio.run(_answer(session.turn(text, attached))):
         raise click.exceptions.Exit(1)
 
 
@@ -88,11 +85,10 @@ def _agreed(proposal: Proposal) -> Decision:
     return Decision(proposal, "keep" if proposal.collides else "yes")
 
 
-async def _answer(session: Session, text: str, piped: str) -> bool:
+async def _answer(events: AsyncIterator[TurnEvent]) -> bool:
     """Print the answer as it comes; whether there was one."""
-    attached = prompts.envelope.wrap(piped) if piped else ""
     said = False
-    async for event in session.turn(text, attached):
+    async for event in events:
         match event:
             case TextDelta():
                 click.echo(escape(event.text), nl=False)

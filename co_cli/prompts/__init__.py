@@ -17,7 +17,6 @@ from co_cli.knowledge.format.note import decode
 from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.store import disk
-from co_cli.paths import AnyPath
 from co_cli.prompts.envelope import defang, wrap
 from co_cli.prompts.texts import shipped, voice
 
@@ -81,7 +80,7 @@ def get_system_prompt(provider: str, personality: str | None = None) -> str:
 def session_prompt(
     provider: str,
     personality: str | None,
-    project: AnyPath | None = None,
+    project: paths.AnyPath = "",
     known: Receipt | None = None,
 ) -> SystemPrompt:
     """The prompt of a session in this project, or here, with what is trusted at this moment."""
@@ -96,7 +95,7 @@ def build(
     provider: str,
     personality: str | None,
     *,
-    project: AnyPath | None,
+    project: paths.AnyPath | None,
     usable: Container[str],
     trusted: Mapping[str, str] | None = None,
     known: Receipt | None = None,
@@ -121,7 +120,7 @@ def build(
     return SystemPrompt("\n\n".join(parts) + "\n", known, tuple(instructions), told)
 
 
-def knowledge(project: AnyPath) -> str:
+def knowledge(project: paths.AnyPath) -> str:
     """Only what is known and trusted, in its envelope, for another's prompt; empty without any."""
     status = trust.status(project)
     text = _context(_Project(project, status.usable, status.present)).text
@@ -135,7 +134,7 @@ def _as_data(text: str) -> str:
 class _Project(NamedTuple):
     """A project's files, as far as they may be used."""
 
-    folder: AnyPath | None
+    folder: paths.AnyPath | None
     usable: Container[str]
     trusted: Mapping[str, str] | None
 

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from math import isfinite
-from threading import Lock
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -60,7 +59,8 @@ class _Provided:
             self._provider, self._client = provider, Client(model)
         self._host = urlsplit(model.base_url or "").netloc.rpartition("@")[2]
         self.name = f"{choice}@{self._host}" if self._host else str(choice)
-        self._choice, self._one_at_a_time, self._dim = choice, Lock(), 0
+        self._choice, self._dim = choice, 0
+        self._thread = ThreadPoolExecutor(1)  # the caller's own may have a running loop
 
     @property
     def dim(self) -> int:
@@ -77,12 +77,8 @@ class _Provided:
 
     def _vectors(self, texts: Sequence[str], purpose: Purpose) -> list[bytes]:
         asked = [text for text in texts if text.strip()]
-        with _told_plainly(self._choice), self._one_at_a_time:
-            pool = ThreadPoolExecutor(1)  # the caller's own thread may have a running loop
-            try:
-                found = pool.submit(lambda: asyncio.run(self._ask(asked, purpose))).result()
-            finally:
-                pool.shutdown(wait=False)
+        with _told_plainly(self._choice):
+            found = self._thread.submit(lambda: asyncio.run(self._ask(asked, purpose))).result()
             vectors = iter([self._checked(values) for values in found])
         return [next(vectors) if text.strip() else bytes(self.dim) for text in texts]
 
