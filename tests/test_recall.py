@@ -445,21 +445,11 @@ def test_a_hit_says_where_in_its_passage_the_words_stand(tmp_path: Path) -> None
     book.remember("Backups of Staging run at night; the backup host is vega")
 
     def marked(query: str) -> list[str]:
-        [hit] = book.recall(query, marked=True)
+        [hit] = book.recall(query)
         return [hit.passage[start:end] for start, end in hit.marks]
 
     assert marked("staging  run") == ["Staging run"]
     assert marked("which host is the backup on") == ["Backups", "backup", "host"]
-    [hit] = book.recall("staging")
-    assert hit.marks == ()
-
-
-def test_a_shelf_marks_words_only_when_asked(tmp_path: Path) -> None:
-    """Red when every recall pays for the places of the words."""
-    shelf = Shelf(Notebook.open(tmp_path / "k"), Notebook.open(tmp_path / "own"))
-    shelf.project.remember("Backups run at night")
-    assert [hit.marks for _, hit in shelf.recall("backups")] == [()]
-    assert [hit.marks for _, hit in shelf.recall("backups", marked=True)] == [[(0, 7)]]
 
 
 def test_in_other_languages_letters_by_threes_stand_for_meaning(tmp_path: Path) -> None:

@@ -375,7 +375,7 @@ def test_deps_made_before_the_folder_changes_see_the_new_one(
 
 def test_articles_are_not_there_yet(run: Run) -> None:
     with pytest.raises(NotFound, match="there is no article python-asyncio"):
-        run.deps.shelf().find("a:python-asyncio")
+        run.deps.shelf().place("a:python-asyncio")
 
 
 def test_the_five_settings_have_their_documented_defaults() -> None:

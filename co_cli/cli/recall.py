@@ -58,7 +58,7 @@ def recall_command(query: tuple[str, ...], in_user: bool, as_json: bool, **optio
     filters = Filters(options["kind"] or "", options["tags"], options["since"], options["until"])
     scope = "user" if in_user else options["scope"].replace("all", "")
     limit = options["limit"] or _LIMIT
-    found = workspace.shelf.recall(text, limit, filters, scope=scope, marked=has_colour())
+    found = workspace.shelf.recall(text, limit, filters, scope=scope)
     untrusted = workspace.untrusted(hit.note for book, hit in found if book.scope == "project")
     degraded = sorted(trouble.reason for trouble in found.degraded)
     if as_json:
@@ -106,7 +106,7 @@ def _say_hit(book: Notebook, hit: Hit, untrusted: str, explain: bool) -> None:
     ]
     paint("  ".join(filter(None, head)))
     passage = hit.passage or note.body
-    paint(_marked(passage, hit.marks) + ("\n" if has_colour() else ""), "    ")
+    paint(_marked(passage, hit.marks) + "\n" if has_colour() else styled(passage), "    ")
     if len(passage) < len(note.body):
         where = note.path if note.kind == "article" else f"co knowledge show {book.ref(note)}"
         notice(f"    ... part of a longer note: {where}")

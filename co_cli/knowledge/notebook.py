@@ -165,17 +165,13 @@ class Notebook:
         filters: Filters = _EVERY,
         *,
         strict: bool = True,
-        marked: bool = False,
     ) -> Recall[Hit]:
         """The notes that answer, best first, and what search had to do without.
 
-        With `strict`, a question about nothing in the notebook gets no answer. With `marked`, hits
-        say where in their passage the words are.
+        With `strict`, a question about nothing in the notebook gets no answer.
         """
         self.store.settle()
-        return self.search.recall(
-            query, max(limit, 0), filters, self.today(), strict=strict, marked=marked
-        )
+        return self.search.recall(query, max(limit, 0), filters, self.today(), strict=strict)
 
     def sync(
         self, *, anew: bool = False, closely: bool = False, progress: _Progress = None

@@ -6,7 +6,6 @@ from functools import partial
 from typing import NamedTuple
 
 from co_cli.errors import NotFound
-from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.replacement import in_time, newest_first
 from co_cli.knowledge.search.hits import Filters, Hit, Recall
@@ -34,11 +33,6 @@ class Shelf(NamedTuple):
         name = re.sub(r"^g(?=\d)", "", text)
         return (self.user if in_user or name != text else self.project), name
 
-    def find(self, ref: str) -> tuple[Notebook, Note]:
-        """The note a person means by `12`, `g12` or a file's name."""
-        book, text = self.place(ref)
-        return book, book.find(text)
-
     def recall(
         self,
         query: str,
@@ -46,7 +40,6 @@ class Shelf(NamedTuple):
         filters: Filters = _EVERY,
         *,
         scope: str = "",
-        marked: bool = False,
         own: bool = False,
     ) -> Recall[tuple[Notebook, Hit]]:
         """What answers in any notebook, best first; of equals the project's comes first.
@@ -58,7 +51,7 @@ class Shelf(NamedTuple):
         recalls: list[Recall[Hit]] = []
         for book in self:
             if scope in ("", book.scope):
-                ask = partial(book.recall, query, filters=filters, marked=marked)
+                ask = partial(book.recall, query, filters=filters)
                 recalled = ask(limit)
                 hits = newest_first(_own(book, ask, recalled, limit)) if own else recalled
                 found += [(book, hit) for hit in hits]

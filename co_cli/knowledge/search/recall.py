@@ -220,7 +220,7 @@ class Search:
     # What is asked
 
     def recall(
-        self, query: str, limit: int, filters: Filters, today: str, *, strict: bool, marked: bool
+        self, query: str, limit: int, filters: Filters, today: str, *, strict: bool
     ) -> Recall[Hit]:
         """The notes that answer, best first; every file is read where the index cannot tell."""
         if not self.pages.store.exists() and not os.path.lexists(self.index_path):
@@ -230,7 +230,7 @@ class Search:
             ranking = Ranking(index, Query(query, today), filters, limit)
             found = ranking.candidates(fusion=self.how.fusion)
             told = ranking.answers(found) if strict else found
-            return self._hits(ranking, told, limit, marked)
+            return self._hits(ranking, told, limit)
 
         found, state = self._use(act)
         hits, matched = found or ([], 0)
@@ -243,9 +243,7 @@ class Search:
             degraded=state.degraded, missing=state.absent, unread=state.unread,
         )  # fmt: skip
 
-    def _hits(
-        self, ranking: Ranking, found: list[Candidate], limit: int, marked: bool
-    ) -> tuple[list[Hit], int]:
+    def _hits(self, ranking: Ranking, found: list[Candidate], limit: int) -> tuple[list[Hit], int]:
         """The notes themselves, without what says the same as a better one; how many match."""
         hits: list[Hit] = []
         matched = len(found)
@@ -263,7 +261,7 @@ class Search:
                 if same(other, note.body):
                     matched -= 1
                     continue
-            marks = ranking.marks(one.text) if marked else ()
+            marks = ranking.marks(one.text)
             hits.append(Hit(note, one.shown, one.why, one.weak, one.text, marks, one.parts))
         return hits, matched
 
