@@ -7,8 +7,6 @@ import json
 import math
 import sys
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import suppress
-from datetime import datetime
 from typing import Any, NamedTuple
 
 import apsw
@@ -235,17 +233,12 @@ class Lookup:
                    ORDER BY created DESC, number DESC, name"""
         return self._column(query, like)
 
-    def after(self, row: Row, seconds: int) -> int:
-        """The memory made right after this one, if it is that near; 0 otherwise."""
-        if not row.number:
-            return 0
-        query = "SELECT id, created FROM file WHERE number=? AND passages=1 ORDER BY created, name"
-        for id, created in self._get(query, row.number + 1):
-            with suppress(ValueError, TypeError):
-                gap = datetime.fromisoformat(created) - datetime.fromisoformat(row.created)
-                if 0 <= gap.total_seconds() <= seconds:
-                    return int(id)
-        return 0
+    def after(self, row: Row, seconds: int) -> list[int]:
+        """The memory made right after this one, if it is that near."""
+        query = """SELECT id FROM file WHERE number=? AND number > 1 AND passages=1
+                   AND unixepoch(created) - unixepoch(?) BETWEEN 0 AND ?
+                   ORDER BY created, name LIMIT 1"""
+        return self._column(query, row.number + 1, row.created, seconds)
 
     def beginning(self, prefix: str, limit: int) -> list[str]:
         """Words of the notes that begin like this."""

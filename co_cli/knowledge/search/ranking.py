@@ -343,18 +343,15 @@ class Ranking:
         """A note made right after one that asks the question is likely to answer it."""
         asking = in_order(found for found in picked.values() if "asks" in found.features)
         for asker in asking[:FEW]:
-            key = self.lookup.after(asker.row, _BREATH)
-            if not key or not list(self._may([key])):
-                continue
-            self._compare([key])
-            answer = picked.get(key) or self._look(key, self.lookup.file(key), False)
-            if answer is None:
-                continue
-            picked[key] = answer
-            core = sum(WEIGHTS[name] * asker.features[name] for name in ("meaning", "near"))
-            answer.features["reply"] = core
-            answer.score += WEIGHTS["reply"] * core
-            answer.cover = max(answer.cover, asker.cover)
+            for key in self._may(self.lookup.after(asker.row, _BREATH)):
+                self._compare([key])
+                answer = picked.get(key) or self._look(key, self.lookup.file(key), False)
+                if answer:
+                    picked[key] = answer
+                    core = sum(WEIGHTS[name] * asker.features[name] for name in ("meaning", "near"))
+                    answer.features["reply"] = core
+                    answer.score += WEIGHTS["reply"] * core
+                    answer.cover = max(answer.cover, asker.cover)
 
 
 def _asking(text: str) -> float:
