@@ -85,8 +85,8 @@ def header(project: str = "") -> bytes:
 
 def mentioning(texts: list[str], names: Iterable[str] = ()) -> list[str]:
     """The conversations that a purge of these words would offer to remove."""
-    found = mentions.about((), texts, names)
-    return sorted([*found.certain, *found.likely])
+    certain, likely = mentions.about((), texts, names)
+    return sorted([*certain, *likely])
 
 
 def files() -> list[str]:

@@ -29,23 +29,9 @@ if TYPE_CHECKING:
     agent: Agent[CoDeps, str]  # Co's own, made when it is asked for: clai -a co_cli.agent:agent
 
 __all__ = [
-    "DECLINED",
-    "LIMITS",
-    "Approvals",
-    "Asker",
-    "CoDeps",
-    "Collision",
-    "Decision",
-    "Knowledge",
-    "Proposal",
-    "Refusal",
-    "Review",
-    "Reviewed",
-    "Verdict",
-    "agent",
-    "get_agent",
-    "session_prompt",
-]
+    "DECLINED", "LIMITS", "Approvals", "Asker", "CoDeps", "Collision", "Decision", "Knowledge",
+    "Proposal", "Refusal", "Review", "Reviewed", "Verdict", "agent", "get_agent", "session_prompt",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

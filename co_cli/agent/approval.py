@@ -34,14 +34,6 @@ class Refusal(NamedTuple):
         return json.dumps({"refused": self.kind, "display": defang(self.text)}, ensure_ascii=False)
 
 
-def refusal_text(content: object) -> str:
-    """The sentence in what a tool answered, whether it was a refusal or a plain text."""
-    try:
-        return str(json.loads(str(content))["display"])
-    except (ValueError, TypeError, KeyError):
-        return str(content)
-
-
 DECLINED = Refusal("declined", "The person declined, so nothing was changed. Carry on without it.")
 STOPPED = Refusal(
     "stopped", "The person stopped the review, so nothing was changed. Carry on without it."

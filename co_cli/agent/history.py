@@ -16,7 +16,6 @@ from pydantic_ai.messages import (
     MULTI_MODAL_CONTENT_TYPES,
     ModelMessage,
     ModelRequest,
-    ModelRequestPart,
     ModelResponse,
     NativeToolReturnPart,
     RetryFeedbackPart,
@@ -117,7 +116,7 @@ def plan_summary(messages: Messages, keep_turns: int = _KEPT_TURNS) -> tuple[Mes
     cut = _recent(messages, keep_turns)
     if not cut:
         return [], messages
-    late = [part for part in _asked(messages[cut]) if isinstance(part, _LATE)]
+    late = [part for part in messages[cut].parts if isinstance(part, _LATE)]
     older = [*messages[:cut], *([ModelRequest(late)] if late else [])]
     return older, _since(messages, cut)
 
@@ -170,12 +169,7 @@ def _origins(metadata: Any) -> list[str]:
     return []
 
 
-def _asked(message: ModelMessage) -> Sequence[ModelRequestPart]:
-    """The parts of a request; a response has none."""
-    return message.parts if isinstance(message, ModelRequest) else ()
-
-
-def _summary(part: ModelRequestPart) -> TextContent | None:
+def _summary(part: object) -> TextContent | None:
     """The summary that a part holds, by a mark that nobody can type."""
     match part:
         case UserPromptPart(content=[TextContent(metadata={"summary": True}) as summary]):
@@ -187,7 +181,7 @@ def _starts(messages: Sequence[ModelMessage]) -> list[int]:
     return [
         number
         for number, message in enumerate(messages)
-        if any(isinstance(part, UserPromptPart) and not _summary(part) for part in _asked(message))
+        if any(isinstance(part, UserPromptPart) and not _summary(part) for part in message.parts)
     ]
 
 
@@ -199,9 +193,9 @@ def _recent(messages: Messages, turns: int) -> int:
 
 def _head(messages: Messages, *, summary: bool = True) -> Messages:
     """What stays before the turns when some are dropped: one request, or nothing."""
-    parts = [
+    parts: list[Any] = [
         part
-        for part in _asked(messages[0])
+        for part in messages[0].parts
         if isinstance(part, SystemPromptPart) or (summary and _summary(part))
     ]
     return [ModelRequest(parts)] if parts else []

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from co_cli.chat import transcripts
 from co_cli.chat.redact import parsed, unescaped
@@ -15,31 +15,25 @@ _PROMPT = re.compile(r'"instructions": ?"(?:[^"\\]|\\.)*(?:"|\Z)', re.DOTALL)
 _BLANKS = dict.fromkeys(map(ord, "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f\x85\u1680\u2028\u2029"), " ")
 
 
-class Holding(NamedTuple):
-    """The files that hold a note: for certain, and those in which only the words are the same.
+def about(
+    marks: Iterable[str], texts: Iterable[str], names: Iterable[str] = ()
+) -> tuple[list[str], list[str]]:
+    """The files, of any project, that hold a note for certain, and those that likely do.
 
-    Certain are those whose record says so, and those in which the person typed the words.
-    """
-
-    certain: list[str]
-    likely: list[str]
-
-
-def about(marks: Iterable[str], texts: Iterable[str], names: Iterable[str] = ()) -> Holding:
-    """The files, of any project, that hold a note, by its marks, texts and file names.
-
-    What a model was told as a system prompt never counts: it is no part of the conversation.
+    Certain are those whose record has one of its marks, and those in which the person typed one
+    of its texts or file names; likely, where these only appear. What a model was told as a system
+    prompt never counts: it is no part of the conversation.
     """
     holds, own = _holding(texts, names), set(marks)
-    found = Holding([], [])
+    certain, likely = list[str](), list[str]()
     for path in sorted(path for path, _ in transcripts.files()):
         values = _values(path)
         typed = [value["said"] for value in values if isinstance(value, dict) and "said" in value]
         if any(own & set(transcripts.marks_in(value)) for value in values) or holds(typed):
-            found.certain.append(path)
+            certain.append(path)
         elif holds(map(_spoken, values)):
-            found.likely.append(path)
-    return found
+            likely.append(path)
+    return certain, likely
 
 
 def _values(path: str) -> list[Any]:
@@ -51,15 +45,11 @@ def _values(path: str) -> list[Any]:
     except (FormatError, NotFound):  # nothing that Co wrote, or gone meanwhile
         return []
     many = data.count(b"\n") > transcripts.MOST_LINES
-    values, other = [], []
-    for found in re.finditer(rb"(?s).+" if many else rb"[^\n]+", data):
-        line = found.group().decode("utf-8", "replace")
-        value = parsed(line)
-        if value is None:
-            other.append(line)
-        else:
-            values.append(value)
-    return [*values, "\n".join(other)]
+    found = re.finditer(rb"(?s).+" if many else rb"[^\n]+", data)
+    lines = [one.group().decode("utf-8", "replace") for one in found]
+    values = [parsed(line) for line in lines]
+    other = [line for line, value in zip(lines, values, strict=True) if value is None]
+    return [*(value for value in values if value is not None), "\n".join(other)]
 
 
 def _spoken(value: Any) -> Any:

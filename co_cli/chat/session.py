@@ -28,9 +28,10 @@ from pydantic_ai.messages import (
 
 from co_cli import prompts
 from co_cli.agent import history
-from co_cli.agent.approval import Approvals, Asker, refusal_text
+from co_cli.agent.approval import Approvals, Asker
 from co_cli.agent.capability import LIMITS, get_agent, model_for
 from co_cli.chat.events import Notice, TextDelta, ToolFinished, ToolStarted, TurnEvent
+from co_cli.chat.redact import parsed
 from co_cli.chat.transcripts import Conversation, Transcript
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
@@ -224,7 +225,9 @@ def _finished(part: Any) -> ToolFinished:
     """A tool's result in a few words, for the person who watches."""
     tool, content, outcome = part.tool_name or "", part.content, getattr(part, "outcome", "")
     if outcome == "failed":
-        return ToolFinished(tool, "failed", f"{tool} failed: {refusal_text(content)}")
+        refusal = parsed(str(content))
+        why = refusal.get("display") if isinstance(refusal, dict) else content
+        return ToolFinished(tool, "failed", f"{tool} failed: {why}")
     if not isinstance(content, dict):
         return ToolFinished(tool, "refused" if outcome == "denied" else "done", "")
     text, said = (str(content.get(name, "")).partition("\n")[0] for name in ("display", "content"))

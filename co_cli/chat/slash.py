@@ -15,9 +15,8 @@ from co_cli.agent.approval import tools_json
 from co_cli.chat import transcripts
 from co_cli.errors import CoError, nearest
 from co_cli.knowledge import Note, Notebook, Saved, Shelf
-from co_cli.knowledge.safety.escape import escape
 from co_cli.prompts import texts
-from co_cli.results import marks, plural, recall_text, replaced_text, span
+from co_cli.results import marks, plural, recall_text, refs, replaced_text, span
 
 if TYPE_CHECKING:
     from co_cli.chat.app import Chat
@@ -226,9 +225,5 @@ class SlashCompleter(Completer):
                     yield Completion(word, -len(text), display_meta=command.help)
         elif text.startswith("/") and name in COMMANDS and COMMANDS[name].takes == "id":
             with suppress(CoError):
-                for book in self.shelf():
-                    archived = name == "restore"
-                    for note in [n for _, n in book.archived()] if archived else book.notes():
-                        ref, meta = book.ref(note), escape(note.summary, keep="")
-                        if ref.startswith(start):
-                            yield Completion(ref, -len(start), display_meta=meta)
+                for ref, meta in refs(self.shelf(), start, name):
+                    yield Completion(ref, -len(start), display_meta=meta)

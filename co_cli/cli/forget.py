@@ -135,11 +135,11 @@ def _conversations(book: Notebook, copies: purging.Copies, yes: bool) -> list[st
         else os.path.join(book.memories, name)
         for name in copies.names
     }
-    found = mentions.about(copies.marks, copies.texts, names)
+    certain, likely = mentions.about(copies.marks, copies.texts, names)
     same = "These conversations hold the same words, and Co did not record where they came from:"
-    sure = not found.likely or yes or not on_terminal()
-    too = sure or _remove_too(same, transcripts.described(found.likely))
-    return sorted([*found.certain, *found.likely]) if too else found.certain
+    sure = not likely or yes or not on_terminal()
+    too = sure or _remove_too(same, transcripts.described(likely))
+    return sorted([*certain, *likely]) if too else certain
 
 
 def _say_what_stays(book: Notebook, copies: purging.Copies) -> None:

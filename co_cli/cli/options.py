@@ -14,8 +14,7 @@ from co_cli.errors import Ambiguous, CoError
 from co_cli.knowledge import Note, Notebook, Shelf
 from co_cli.knowledge.format.note import now, timestamp
 from co_cli.knowledge.pages import Ref
-from co_cli.knowledge.safety.escape import escape
-from co_cli.results import aside_text
+from co_cli.results import aside_text, refs
 from co_cli.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -51,17 +50,12 @@ def claiming(project: str, book: Notebook) -> Iterator[None]:
 def complete_ref(
     ctx: click.Context, _param: click.Parameter, incomplete: str
 ) -> list[click.shell_completion.CompletionItem]:
-    """References that start like this, with what the notes say; `restore` takes archived ones."""
-    found, archived = [], ctx.command.name == "restore"
+    """What may be meant by the beginning of a reference."""
+    item = click.shell_completion.CompletionItem  # click has loaded this module to ask us
     with suppress(CoError):
-        for book in open_here().shelf:
-            notes = [n for _, n in book.archived()] if archived else book.notes()
-            found += [(book.ref(note), note.summary) for note in notes]
-    return [  # click has loaded this module to ask us
-        click.shell_completion.CompletionItem(ref, help=escape(text, keep=""))
-        for ref, text in found
-        if ref.startswith(incomplete)
-    ]
+        found = refs(open_here().shelf, incomplete, ctx.command.name or "")
+        return [item(ref, help=text) for ref, text in found]
+    return []
 
 
 on_ref = click.argument("ref", metavar="REF", shell_complete=complete_ref)

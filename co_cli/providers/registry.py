@@ -232,5 +232,4 @@ def connect(choice: Choice, env: Mapping[str, str], **more: Any) -> Connected[An
     secret = key(choice, env)
     if choice.base_url:
         more |= {"base_url": choice.base_url, "api_key": secret or "none"}
-    connected: Connected[Any] = found(**more)
-    return connected
+    return found(**more)  # type: ignore[no-any-return]
