@@ -12,19 +12,7 @@ from traceback import walk_tb
 from typing import Any
 
 from pydantic_ai import Agent
-from pydantic_ai.messages import (
-    FunctionToolCallEvent,
-    FunctionToolResultEvent,
-    ModelMessage,
-    ModelMessagesTypeAdapter,
-    ModelResponse,
-    PartDeltaEvent,
-    PartStartEvent,
-    TextContent,
-    TextPart,
-    TextPartDelta,
-    UserContent,
-)
+from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse, TextContent
 
 from co_cli import prompts
 from co_cli.agent import history
@@ -43,7 +31,7 @@ from co_cli.results import plural
 
 log = logging.getLogger("co_cli.chat.app.session")
 _plain = partial(ModelMessagesTypeAdapter.dump_python, mode="json")
-UserInput = str | list[UserContent] | None
+UserInput = str | list[str | TextContent] | None
 _SMALL = 6_000  # tokens: what a local server keeps when nobody told it more
 _FULL = 0.75  # of the budget: time to summarise
 
@@ -207,16 +195,16 @@ def _until(failed: bool, messages: list[ModelMessage]) -> list[ModelMessage]:
     return messages[:-1] if broken else messages
 
 
-def _tell(event: object) -> TurnEvent | None:
+def _tell(event: Any) -> TurnEvent | None:
     """What a surface needs to know of the framework's events."""
-    match event:
-        case PartStartEvent(part=TextPart(content=text)) if text:
-            return TextDelta(text)
-        case PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
-            return TextDelta(text)
-        case FunctionToolCallEvent():
+    match event.event_kind:
+        case "part_start" if event.part.part_kind == "text" and event.part.content:
+            return TextDelta(event.part.content)
+        case "part_delta" if event.delta.part_delta_kind == "text":
+            return TextDelta(event.delta.content_delta)
+        case "function_tool_call":
             return ToolStarted(event.part.tool_name)
-        case FunctionToolResultEvent():
+        case "function_tool_result":
             return _finished(event.part)
     return None
 

@@ -187,15 +187,13 @@ def prune(now: datetime, days: int = KEEP_DAYS) -> int:
     return remove(path for path, changed in files() if changed < oldest)
 
 
-def described(paths: Iterable[str]) -> list[str]:
+def described(paths: Iterable[str]) -> Iterator[str]:
     """A line about each of these: its id, and what was said in it first."""
-    lines = []
     for path in paths:
         said = ""
         with suppress(CoError):
             said = " ".join("".join(load(path).said[:1])[:200].split())
-        lines.append(f"{_id(path)}  {said if len(said) <= 60 else said[:57] + '...'}".rstrip())
-    return lines
+        yield f"{_id(path)}  {said if len(said) <= 60 else said[:57] + '...'}".rstrip()
 
 
 def remove(paths: Iterable[str]) -> int:

@@ -20,12 +20,8 @@ from co_cli.results import plural
 _CELL = 30  # columns of a table's cell at most, but for the last
 # Where a style begins and ends, until the rows are cut: what a text itself holds of these control
 # characters is spelled out before.
-_STYLES = {
-    "bold": ("\x0e", "\x1b[1m"),
-    "dim": ("\x10", "\x1b[2m"),
-    "ref": ("\x11", "\x1b[36m\x1b[1m"),
-}
-_PLAIN = "\x0f"
+_BEGINS, _ENDS = {"bold": "\x0e", "dim": "\x10", "ref": "\x11"}, "\x0f"
+_CODES = {0x0E: "\x1b[1m", 0x0F: "\x1b[0m", 0x10: "\x1b[2m", 0x11: "\x1b[36m\x1b[1m"}
 _LEAST = 24  # columns that the last one should have
 
 
@@ -72,19 +68,15 @@ def quote(text: str) -> None:
 def styled(text: str, style: str = "") -> str:
     """A piece of an answer for `paint`: bold, dim or ref, where there is colour."""
     shown = escape(text.replace("\r\n", "\n"))
-    return f"{_STYLES[style][0]}{shown}{_PLAIN}" if style and has_colour() else shown
+    return f"{_BEGINS[style]}{shown}{_ENDS}" if style and has_colour() else shown
 
 
 def paint(text: str, first: str = "", then: str = "    ") -> None:
     """Pieces of an answer that are `styled`, in rows that fit the screen."""
     lines = [first + line for line in text.split("\n")]
     if sys.stdout.isatty():
-        marks = "".join(mark for mark, _ in _STYLES.values())
-        lines = rows(text, columns(), first, then, keep=f"\n\t{_PLAIN}{marks}")
-    painted = "\n".join(lines).replace(_PLAIN, "\x1b[0m")
-    for mark, code in _STYLES.values():
-        painted = painted.replace(mark, code)
-    click.echo(painted)
+        lines = rows(text, columns(), first, then, keep="\n\t" + "".join(map(chr, _CODES)))
+    click.echo("\n".join(lines).translate(_CODES))
 
 
 def notice(text: str) -> None:

@@ -13,7 +13,6 @@ from co_cli.cli.output import say, warn
 from co_cli.cli.trust import ask_trust, brought_text
 from co_cli.errors import CoError
 from co_cli.knowledge.context import Receipt
-from co_cli.results import plural
 from co_cli.workspace import Workspace
 
 _MOST_READ = 1000  # memories that are looked through before a session starts
@@ -59,8 +58,7 @@ def _news(workspace: Workspace, notes: int) -> str:
         return f"This folder changed since you trusted it: {workspace.project}"
     if workspace.trust.new:
         return f"This folder has files that are new to Co: {workspace.project}"
-    are = "is" if notes == 1 else "are"
-    return f"{plural(notes, 'note')} came with git and {are} new to you: {workspace.project}"
+    return f"{brought_text(notes)}: {workspace.project}"
 
 
 def build_prompt(

@@ -112,7 +112,7 @@ def build(
         parts.append(f"## Personality\n\n{speaking}")
     known = known or _context(files)
     if known.text:
-        parts.append(_as_data(known.text))
+        parts.append(wrap(f"{_DATA}\n\n{known.text}"))
     if instructions := dict(_instructions(files, warnings)):
         parts += ["## Project-Specific Instructions", *instructions.values()]
     parts.append(shipped("closing.md", provider))
@@ -124,11 +124,7 @@ def knowledge(project: paths.AnyPath) -> str:
     """Only what is known and trusted, in its envelope, for another's prompt; empty without any."""
     status = trust.status(project)
     text = _context(_Project(project, status.usable, status.present)).text
-    return _as_data(text) if text else ""
-
-
-def _as_data(text: str) -> str:
-    return wrap(f"{_DATA}\n\n{text}")
+    return wrap(f"{_DATA}\n\n{text}") if text else ""
 
 
 class _Project(NamedTuple):
