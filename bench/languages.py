@@ -28,7 +28,7 @@ def main() -> int:
     with scratch() as folder:
         write_notebook(folder / "languages", facts(data))
         with Notebook.open(folder / "languages") as book:
-            book.sync(closely=True)
+            book.search.read_closely()
             table("by language", asked := ask(book, data, "language"))
             table("by kind", ask(book, data))
     for question, answer in zip(data["off_topic"], asked.strange, strict=True):

@@ -205,7 +205,7 @@ def main() -> int:
         for talk in talks:
             write_notebook(folder / talk.name, talk.facts)
             with Notebook.open(folder / talk.name) as book:
-                book.sync(closely=True)
+                book.search.read_closely()
         missed = quality(talks, folder, quick)
         missed += honesty(talks, folder, 100 if quick else 600)
     return 1 if missed else 0

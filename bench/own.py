@@ -145,7 +145,7 @@ def main() -> int:
             for state, pay in (
                 ("unpaid", lambda: None),
                 ("half paid", lambda: book.search.read_closely(most=half)),
-                ("paid", lambda: book.sync(closely=True)),
+                ("paid", book.search.read_closely),
             ):
                 pay()
                 states.append(ask(book, data))

@@ -229,7 +229,7 @@ def main() -> int:
         write_notebook(folder / "own", notes)
         with Notebook.open(folder / "own") as book:
             row("Co, notes only skimmed", ask(book, data))
-            book.sync(closely=True)
+            book.search.read_closely()
             row("Co", asked := ask(book, data))
         asks = [each["ask"] for each in questions] + data["off_topic"]
         job = Job(folder / "own" / "memories", notes, asks, folder)

@@ -248,7 +248,8 @@ def test_a_notebook_in_memory_writes_no_file(
     monkeypatch.chdir(here)
     with Notebook(MemoryStore()) as book:
         filled(book)
-        book.sync(anew=True, closely=True)
+        book.sync(anew=True)
+        book.search.read_closely()
         assert [hit.note.id for hit in book.recall("which fruit is red")] == [1]
         purge(book, find_copies(book, 1))
     assert os.listdir(here) == []
@@ -346,7 +347,7 @@ def _told(book: Notebook) -> tuple[object, ...]:
         [(note.name, _plain(note), note.tags, note.protected) for note in look.notes],
         problems,
         sorted(found),
-        (look.highest, look.taken, look.next_id()),
+        (look.highest, look.next_id()),
         entries,
         sorted((note.name, _plain(note)) for _, note in book.archived()),
         [(n, os.path.basename(where)) for n, where, _ in book.store.kept()],

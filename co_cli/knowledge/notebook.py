@@ -173,19 +173,12 @@ class Notebook:
         self.store.settle()
         return self.search.recall(query, max(limit, 0), filters, self.today(), strict=strict)
 
-    def sync(
-        self, *, anew: bool = False, closely: bool = False, progress: _Progress = None
-    ) -> Synced:
-        """Bring the index up to date now, or build it anew; recall does so by itself.
-
-        With `closely`, which takes time, notes that were only skimmed are read for their meaning.
-        """
+    def sync(self, *, anew: bool = False, progress: _Progress = None) -> Synced:
+        """Bring the index up to date now, or build it anew; recall does so by itself."""
         self.store.settle()
         synced = self.search.sync(anew=anew, progress=progress)
         if anew and synced.rebuilt:
             self.search.tidy_vectors()
-        if closely:
-            self.search.read_closely(progress)
         return synced
 
     # Saving
@@ -257,7 +250,7 @@ class Notebook:
             recent = self.clock() - timedelta(days=min(self.policy.window_days, 36500))
             around = self.search.around(text, timestamp(recent)[:19], _RECENT)
             if around is not None:
-                return Look([], [], tail, around.highest, around.highest), around
+                return Look([], [], tail, around.highest), around
         look = self.look()
         return look, Around(look.notes, look.notes[::-1], len(look.notes), look.highest)
 

@@ -77,12 +77,11 @@ class Look(NamedTuple):
     notes: list[Note]
     problems: list[Problem]
     tail: Entry
-    highest: int  # the highest number of a note
-    taken: int  # the same, with the names of files that cannot be read
+    highest: int  # the highest number of a note, or in the name of a file that cannot be read
 
     def next_id(self) -> int:
         """One more than any number in use or ever given out."""
-        highest = max(self.taken, self.tail.high)
+        highest = max(self.highest, self.tail.high)
         if highest >= MAX_ID:
             hint = f"A memory has a number near {MAX_ID}; give it a lower one."
             raise CoError(f"no number is left after {highest}", hint=hint)
@@ -133,10 +132,9 @@ class Pages:
             for where, error in found
             if isinstance(error, FormatError)
         )
-        highest = notes[-1].id if notes else 0
-        taken = max([highest, *(number_of(problem.path) for problem in problems)])
+        numbers = [*(note.id for note in notes), *(number_of(one.path) for one in problems)]
         left = [Problem(self.store.locate(JOURNAL), trouble)] if trouble else []
-        return Look(notes, left + problems, tail, highest, taken)
+        return Look(notes, left + problems, tail, max(numbers, default=0))
 
     def missing(self, ref: Ref, look: Look, prefix: str) -> NoReturn:
         """Say that there is no such memory, and where it may have gone."""
