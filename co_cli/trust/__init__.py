@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import count
 from typing import Any, NamedTuple
 
 from co_cli import paths
@@ -255,9 +256,7 @@ def _save(listed: _Folders, problem: str) -> str:
     """Write the list, after moving one that could not be read out of the way; say so."""
     path, notice = _own("trust.json"), ""
     if problem:
-        count = 1
-        while os.path.lexists(aside := f"{path}.broken-{count}"):
-            count += 1
+        aside = next(one for n in count(1) if not os.path.lexists(one := f"{path}.broken-{n}"))
         os.rename(path, aside)
         notice = f"{problem}; it was kept as {aside}, and a new list was started"
     data = json.dumps({"version": 1, "folders": listed}, indent=1, sort_keys=True)

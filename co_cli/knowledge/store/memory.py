@@ -6,7 +6,7 @@ from itertools import count
 from threading import RLock
 
 from co_cli.errors import MovedOn
-from co_cli.knowledge.store import Change, Entry, disk, intent, is_note, refuse_stale
+from co_cli.knowledge.store import Change, Entry, intent, is_note, refuse_stale
 
 
 class MemoryStore:
@@ -82,14 +82,10 @@ class MemoryStore:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        if not self._lock.acquire(timeout=disk.LOCK_PATIENCE):
-            raise disk.Busy(f"another thread holds {self.root}", hint="Nothing was changed.")
-        try:
+        with self._lock:
             if self.tail().state == "intent":  # a purge that failed
                 self._entries[-1] = self.tail()._replace(state="cut short")
             yield
-        finally:
-            self._lock.release()
 
     def commit(self, change: Change) -> int:
         with self.locked():
