@@ -220,7 +220,7 @@ def _intact(root: str, texts: list[str]) -> list[str]:
     bodies = [note.body for note in book.notes()]
     found = [f"lost: {text[:40]}" for text in texts if not _said(text, bodies)]
     found += [f"left over: {name}" for name in temps(root)]
-    return found + [f"unreadable: {problem.reason}" for problem in book.problems]
+    return found + [f"unreadable: {problem.reason}" for problem in book.look().problems]
 
 
 def _said(text: str, bodies: list[str]) -> bool:

@@ -144,8 +144,8 @@ class _Run:
             )
         found += [f"{name} was given out twice" for name in created if created[name] > 1]
         found += [f"left over: {name}" for name in temps(self.root)]
-        if book.problems or book.store.tail().state == "intent":
-            found.append(f"unfinished or unreadable: {book.problems}")
+        if book.look().problems or book.store.tail().state == "intent":
+            found.append(f"unfinished or unreadable: {book.look().problems}")
 
 
 class _Doom(Shim):

@@ -181,8 +181,8 @@ def _look(stage: Stage, book: Notebook, now: State, outcome: Outcome) -> Iterato
     elif acknowledged and now == stage.states[0] and not hidden:
         yield "an acknowledged change is lost"
     bodies = [note.body for note in book.notes()]
-    if book.problems:
-        yield f"an unreadable file: {book.problems[0].reason}"
+    if book.look().problems:
+        yield f"an unreadable file: {book.look().problems[0].reason}"
     if acknowledged and stage.operation.saves and stage.operation.saves not in bodies:
         yield "an acknowledged save is lost"
     kept = _kept(book)

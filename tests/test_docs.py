@@ -263,7 +263,7 @@ def test_the_examples_work_as_a_notebook(tmp_path: Path) -> None:
     shutil.copytree(EXAMPLES, tmp_path / "knowledge")
     book = Notebook(tmp_path / "knowledge")
     assert [hit.note.id for hit in book.recall("deploy")] == [1]
-    assert book.problems == []
+    assert book.look().problems == []
     receipt = read_context(None, tmp_path / "knowledge" / "context.md")
     assert (len(receipt.files), receipt.warnings()) == (1, [])
 

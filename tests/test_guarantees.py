@@ -234,7 +234,7 @@ def test_g3_reading_does_not_wait_for_a_writer(
     def before(_: int, call: Call) -> None:
         if call.name == "link" and "-deploys-" in call.about:
             for reader in (other, Notebook(book.root)):
-                waited.append((bodies(reader), reader.problems))
+                waited.append((bodies(reader), reader.look().problems))
 
     with Shim(book.root, before=before):
         book.remember("Deploys happen on Thursdays")
@@ -570,7 +570,7 @@ def test_g10_no_file_makes_reading_hang_or_eat_memory(book: Notebook) -> None:
         write_note(book, number, "filler", "tags: [\n", f"{number}-x.md")
     started = time.process_time()
     assert [note.id for note in book.notes()] == [1, 17, 18]
-    reasons = {os.path.basename(problem.path): problem.reason for problem in book.problems}
+    reasons = {os.path.basename(problem.path): problem.reason for problem in book.look().problems}
     assert len(reasons) == 1000 + 7
     assert reasons["014-long.md"] == "is larger than 8 MiB"
     assert book.recall("tea")[0].note.id == 1
@@ -742,7 +742,9 @@ def test_g12_a_note_that_is_a_link_is_named_and_not_read(book: Notebook, outside
     link.symlink_to(target)
     before = files(outside)
     assert bodies(book) == []
-    assert [(p.path, "symbolic link" in p.reason) for p in book.problems] == [(str(link), True)]
+    assert [(p.path, "symbolic link" in p.reason) for p in book.look().problems] == [
+        (str(link), True)
+    ]
     assert "A fact from outside" not in [note.body for note in _try_everything(book.root)]
     assert (files(outside), link.is_symlink()) == (before, True)
 

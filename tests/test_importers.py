@@ -1233,4 +1233,4 @@ def test_no_file_makes_an_import_fail_in_an_unexpected_way_or_changes(
     bring_in(book, batch)
     assert plan_import(book, batch).change is None
     assert book.notes() is not None
-    assert book.problems == []
+    assert book.look().problems == []

@@ -474,7 +474,7 @@ def test_a_file_without_a_note_is_known_with_its_reason_until_mended(
         assert names(book, "zebra") == ["001-note.md"]
         told = (found := book.recall("zebra")).unread
         book.notes()
-        assert (told, reasons(found)) == (tuple(map(tuple, book.problems)), "")
+        assert (told, reasons(found)) == (tuple(map(tuple, book.look().problems)), "")
         assert [one[0] for one in told] == [path]
     with opened(root) as other:
         assert tuple(other.sync().unread) == told

@@ -380,7 +380,9 @@ class Machine(RuleBasedStateMachine):
         notes = self.book.notes()
         found = {note.name: (note.body, tuple(note.tags), note.protected) for note in notes}
         assert found == self.said
-        assert sorted(os.path.basename(p.path) for p in self.book.problems) == sorted(self.broken)
+        assert sorted(os.path.basename(p.path) for p in self.book.look().problems) == sorted(
+            self.broken
+        )
         files = _read(self.root)
         assert {name: files[name] for name in self.broken} == self.broken
 

@@ -268,7 +268,7 @@ def test_a_number_is_never_given_twice(book: Notebook) -> None:
 def test_a_broken_file_keeps_its_number(book: Notebook) -> None:
     hand_write(book, "007-broken.md", "id: [")
     assert book.remember("hello there").note.id == 8
-    assert [problem.line for problem in book.problems] == [3]
+    assert [problem.line for problem in book.look().problems] == [3]
 
 
 def test_the_number_space_ends_with_an_error_that_names_the_way_out(book: Notebook) -> None:
@@ -724,10 +724,10 @@ def test_the_next_number_does_not_depend_on_what_was_read(book: Notebook) -> Non
     """Red when `next_id` tells what an earlier look found, or looking changes it."""
     book.remember("Apples are red")
     fresh = Notebook(book.root)
-    assert fresh.next_id() == 2
+    assert fresh.look().next_id() == 2
     hand_write(book, "009-by-hand.md", "id: 9\ncreated: 2026-02-09T14:30:00Z", "Pears are green")
-    assert (fresh.next_id(), len(fresh.notes()), fresh.next_id()) == (10, 2, 10)
-    assert fresh.problems == []
+    assert (fresh.look().next_id(), len(fresh.notes()), fresh.look().next_id()) == (10, 2, 10)
+    assert fresh.look().problems == []
 
 
 def test_a_text_in_full_width_letters_is_the_same_as_in_plain_ones(book: Notebook) -> None:

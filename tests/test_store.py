@@ -74,7 +74,12 @@ def filled(book: Notebook) -> list[Note]:
 
 
 def test_a_store_that_nobody_wrote_to_is_empty(book: Notebook) -> None:
-    assert (book.store.exists(), book.notes(), book.problems, book.next_id()) == (False, [], [], 1)
+    assert (book.store.exists(), book.notes(), book.look().problems, book.look().next_id()) == (
+        False,
+        [],
+        [],
+        1,
+    )
     assert (book.store.entries(), list(book.store.kept()), book.archived()) == ([], [], [])
     assert list(book.recall("apples")) == []
 
@@ -175,7 +180,7 @@ def test_a_change_by_hand_is_seen_at_once(book: Notebook) -> None:
         list(map(lambda hit: hit.note.id, book.recall(word)))
         for word in ("pears", "quails", "clocks")
     ] == [[1], [7], []]
-    assert book.next_id() == 8
+    assert book.look().next_id() == 8
 
 
 def test_a_file_that_went_right_after_it_was_read_is_gone(book: Notebook) -> None:
@@ -190,7 +195,7 @@ def test_a_file_that_cannot_be_read_is_told_and_left_alone(book: Notebook) -> No
     """G6. Red when a bad file stops a verb, or its number is given out again."""
     filled(book)
     edit(book.store, "memories/009-broken.md", b"---\nid: [\n---\n")
-    assert [os.path.basename(problem.path) for problem in book.problems] == ["009-broken.md"]
+    assert [os.path.basename(problem.path) for problem in book.look().problems] == ["009-broken.md"]
     assert book.remember("Eels swim").note.id == 10
     assert book.store.read("memories/009-broken.md") == b"---\nid: [\n---\n"
     assert [os.path.basename(problem.path) for problem in diagnose(book)] == ["009-broken.md"]
@@ -223,7 +228,7 @@ def test_a_purge_leaves_no_copy_and_no_word(book: Notebook) -> None:
     assert book.store.entries()[-1][1:4] == ("done", 5, "purge")
     with pytest.raises(NotFound):
         book.undo(1)
-    assert book.next_id() == 6
+    assert book.look().next_id() == 6
     assert diagnose(book) == []
 
 

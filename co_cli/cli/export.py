@@ -27,4 +27,4 @@ def export_command(file: Path | None, force: bool, in_user: bool) -> None:
     else:
         count = export_to(book, str(file), force=force)
         say_line(f"✓ Exported {plural(count, 'memory')} to {file}")
-    notice_unread(len(book.problems))
+    notice_unread(len(book.look().problems))

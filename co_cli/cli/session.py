@@ -79,4 +79,4 @@ def _left_out(workspace: Workspace, prompt: prompts.SystemPrompt) -> Iterator[st
     shelf = workspace.shelf
     for book in (shelf.user,) if workspace.trust.foreign else shelf:
         if len(book.store.names("memories")) <= _MOST_READ:
-            yield from (f"WARNING: memory skipped: {problem}" for problem in book.problems)
+            yield from (f"WARNING: memory skipped: {problem}" for problem in book.look().problems)

@@ -96,9 +96,8 @@ def pick_decay(notes: Iterable[Note], policy: Policy) -> list[Note]:
     return picked if len(picked) >= least else []
 
 
-def inherited(notes: Iterable[Note]) -> dict[str, Any]:
+def inherited(notes: Sequence[Note]) -> dict[str, Any]:
     """The marks that follow the words of these notes wherever they go."""
-    notes = list(notes)
     found = [note.meta.get("trust") for note in notes if note.external]
     marks: dict[str, Any] = {}
     if found:

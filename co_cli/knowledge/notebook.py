@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from co_cli.errors import CoError, MovedOn, NotFound
 from co_cli.knowledge.format.note import Note, now, sections, timestamp
-from co_cli.knowledge.pages import MEMORIES, Look, Pages, Problem, Ref, pick
+from co_cli.knowledge.pages import MEMORIES, Look, Pages, Ref, pick
 from co_cli.knowledge.policy import Origins, Policy, Scope, Similar
 from co_cli.knowledge.search.hits import Around, Filters, Hit, How, Recall, Synced
 from co_cli.knowledge.store import Change, Edit, Entry, Store, mark_call
@@ -104,15 +104,6 @@ class Notebook:
     def notes(self) -> list[Note]:
         """Every memory that can be read, by number."""
         return self.look().notes
-
-    @property
-    def problems(self) -> list[Problem]:
-        """The files that cannot be read, and what a killed process left that cannot be mended."""
-        return self.look().problems
-
-    def next_id(self) -> int:
-        """The number that the next memory gets: one more than any in use or ever given out."""
-        return self.look().next_id()
 
     def own(self, notes: list[Note]) -> list[Note]:
         """These notes without those that came from elsewhere and that nobody here agreed to."""

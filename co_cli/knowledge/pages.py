@@ -5,7 +5,7 @@ A file that has not changed since it was read is not read again.
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from typing import NamedTuple, NoReturn
 
@@ -25,20 +25,19 @@ def as_number(ref: Ref) -> int:
     return int(text) if text.isdecimal() and len(text) <= 9 else 0
 
 
-def named(ref: Ref, notes: Iterable[Note]) -> list[Note]:
+def named(ref: Ref, notes: Collection[Note]) -> list[Note]:
     """The notes that answer to a number, else to a file's name, else to a uid."""
-    known = list(notes)
     if isinstance(ref, Note):
-        return [note for note in known if note.path == ref.path]
+        return [note for note in notes if note.path == ref.path]
     text, number = str(ref).strip(), as_number(ref)
     return (
-        [note for note in known if number and note.id == number]
-        or [note for note in known if note.name[:-3] == text.removesuffix(".md")]
-        or [note for note in known if note.meta.get("uid") == text]
+        [note for note in notes if number and note.id == number]
+        or [note for note in notes if note.name[:-3] == text.removesuffix(".md")]
+        or [note for note in notes if note.meta.get("uid") == text]
     )
 
 
-def pick(ref: Ref, notes: Iterable[Note], prefix: str = "") -> Note | None:
+def pick(ref: Ref, notes: Collection[Note], prefix: str = "") -> Note | None:
     """The one among these notes that a reference means; Ambiguous when several answer to it."""
     found = named(ref, notes)
     if len(found) <= 1:

@@ -84,10 +84,9 @@ def opened(path: str, flags: int = _READ_FLAGS, mode: int = 0o666) -> Iterator[i
 
 def read_if_any(path: str, limit: int = MAX_FILE) -> bytes | None:
     """A plain file's bytes, or None when nothing is there."""
-    try:
+    with suppress(FileNotFoundError):
         return read_signed(path, limit)[0]
-    except FileNotFoundError:
-        return None
+    return None
 
 
 @contextmanager
