@@ -161,9 +161,8 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
         collisions = [Collision(saved.ref, old.body, 100.0, old.protected)]
         tags = tuple(saved.note.tags)
     else:
-        least = book.policy.threshold
         collisions = [
-            Collision(book.ref(n), n.body, score, n.protected, score < least)
+            Collision(book.ref(n), n.body, score, n.protected, score < book.policy.threshold)
             for n, score in saved.similar
         ]
     return replace(

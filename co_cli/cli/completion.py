@@ -11,5 +11,4 @@ def completion_command(ctx: click.Context, shell: str) -> None:
     """Print the completion script for a shell, to be sourced from its start-up file."""
     found = get_completion_class(shell)
     assert found is not None
-    root = ctx.find_root().command
-    click.echo(found(root, {}, "co", "_CO_COMPLETE").source())
+    click.echo(found(ctx.find_root().command, {}, "co", "_CO_COMPLETE").source())

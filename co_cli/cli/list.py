@@ -46,10 +46,8 @@ def list_command(tag: str = "", in_user: bool = False, as_json: bool = False) ->
 
 def memory_table(memories: list[tuple[Notebook, Note]]) -> None:
     """A line for each of these memories."""
-    table(
-        ("ref", "date", "", "tags", "memory"),
-        [
-            (book.ref(n), span(n), marks(n, book.today()), ", ".join(n.tags), n.summary)
-            for book, n in memories
-        ],
-    )
+    rows = [
+        (book.ref(n), span(n), marks(n, book.today()), ", ".join(n.tags), n.summary)
+        for book, n in memories
+    ]
+    table(("ref", "date", "", "tags", "memory"), rows)

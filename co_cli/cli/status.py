@@ -68,8 +68,7 @@ def _tell_tools(as_json: bool) -> None:
 
 
 def _book_json(book: Notebook) -> dict[str, Any]:
-    notes = book.notes()
-    today = book.today()
+    notes, today = book.notes(), book.today()
     return {
         "scope": book.scope,
         "path": book.root,
