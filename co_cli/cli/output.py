@@ -13,7 +13,6 @@ from typing import Any
 
 import click
 
-from co_cli.chat import typeahead
 from co_cli.knowledge.safety.escape import BAR, HIDDEN, drawn, escape, hanging, rows, widest
 from co_cli.results import plural
 
@@ -140,6 +139,8 @@ def _clipped(cell: str) -> str:
 
 def typed(question: str) -> str:
     """What a person types once the question is there; what came before it is told and dropped."""
+    from co_cli.chat import typeahead  # nobody is asked by a command that only reads
+
     shown = "\n".join(hanging(question, columns(), keep=""))
     if early := " ".join(typeahead.set_aside().split()):
         warn(f"ignored, because it was typed before the question: {early}")
