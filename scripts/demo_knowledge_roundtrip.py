@@ -14,6 +14,7 @@ from pathlib import Path
 from co_cli._frontmatter import parse_frontmatter, validate_memory_frontmatter
 from co_cli.chat import slash
 from co_cli.deps import CoDeps
+from co_cli.errors import Protected
 from co_cli.knowledge import load_internal_knowledge
 from co_cli.tools.memory import (
     _decay_memories,
@@ -94,7 +95,10 @@ async def old_age(run: Run, folder: Path) -> None:
     check("the two oldest went into one note", decayed["ids"] == [1, 2])
     found = await recall_memory(run, "unittest over pytest")
     check("recall still finds their words", found["count"] == 1)
-    show(slash.forget(run.deps.shelf(), "3"))
+    try:
+        show(slash.forget(run.deps.shelf(), "3"))
+    except Protected as error:
+        show(error.sentence())
     check("the protected one was not forgotten", 3 in [m.id for m in _load_all_memories(folder)])
 
     print("\nUndo")
