@@ -8,6 +8,7 @@ reads loads nothing that writes.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -15,11 +16,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from co_cli.errors import CoError, MovedOn, NotFound
-from co_cli.knowledge.format.note import Note, now, sections, timestamp
-from co_cli.knowledge.pages import MEMORIES, Look, Pages, Ref, pick
+from co_cli.knowledge.format.note import Note, now, number_of, parse, sections, timestamp
+from co_cli.knowledge.pages import MEMORIES, Look, Pages, Ref, called, named, pick
 from co_cli.knowledge.policy import Origins, Policy, Scope, Similar
+from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.search.hits import Around, Filters, Hit, How, Recall, Synced
-from co_cli.knowledge.store import Change, Edit, Entry, Store, mark_call
+from co_cli.knowledge.store import Change, Edit, Entry, Store, mark_call, previous
 from co_cli.knowledge.store.files import FolderStore
 
 if TYPE_CHECKING:
@@ -113,20 +115,54 @@ class Notebook:
     def find(self, ref: Ref, look: Look | None = None) -> Note:
         """The note by number, file name or uid; Ambiguous when several answer to it."""
         look = look or self.look()
-        return pick(ref, look.notes, self.prefix) or self.pages.missing(ref, look, self.prefix)
+        if note := pick(ref, look.notes, self.prefix):
+            return note
+        name = called(ref)
+        hint = "`co knowledge list` shows what there is."
+        files = [(problem.path, os.path.basename(problem.path)) for problem in look.problems]
+        broken = [path for path, file in files if name in (file[:-3], str(number_of(file) or ""))]
+        if broken:
+            hint = f"{escape(broken[0], keep='')} cannot be read: co knowledge doctor"
+        elif named(name, [note for _, note in self.archived()]):
+            hint = f"It was archived; `co knowledge restore {self.prefix}{name}` brings it back."
+        raise NotFound(f"there is no memory {self.prefix}{name[:60]}", hint=hint)
 
     def archived(self) -> list[tuple[Entry, Note]]:
         """Notes that a change removed and that are not there now, newest first."""
-        return self.pages.archived()
+        found: dict[str, tuple[Entry, Note]] = {}
+        for entry in reversed(self.store.entries()):
+            for file in entry.files if entry.state == "done" else ():
+                path = file["path"]
+                gone = file["after"] is None and path.startswith(MEMORIES) and path not in found
+                if gone and not self.store.signature(path):
+                    with suppress(CoError):
+                        raw = previous(self.store, entry.n, file)
+                        found[path] = entry, parse(self.store.locate(path), raw)
+        return list(found.values())
 
     def copies(self, notes: Iterable[Note], among: Sequence[Note] = ()) -> set[str]:
-        """The paths of notes that copied the uid of one of these; `among` is all notes, if read."""
+        """The paths of notes that copied the uid of one of these; `among` is all notes, if read.
+
+        Whoever copies a file by hand copies its uid. It belongs to the file that Co wrote first,
+        by the journal; if Co wrote none of them, to the one with the lowest number.
+        """
         uids = {str(uid) for note in notes if (uid := note.meta.get("uid"))}
         if not uids:
             return set()
         known = among or (self.search.having(uids) if self.is_large else None)
-        known = self.notes() if known is None else known
-        return self.pages.copies(note for note in known if str(note.meta.get("uid")) in uids)
+        sharing: dict[str, list[Note]] = {uid: [] for uid in uids}
+        for note in self.notes() if known is None else known:
+            if (uid := str(note.meta.get("uid"))) in sharing:
+                sharing[uid].append(note)
+        if all(len(twins) < 2 for twins in sharing.values()):
+            return set()
+        done = [entry for entry in reversed(self.store.entries()) if entry.state == "done"]
+        made = {file["path"]: e.n for e in done for file in e.files if file["before"] is None}
+
+        def age(note: Note) -> tuple[int, int, str]:
+            return made.get(f"{MEMORIES}/{note.name}", sys.maxsize), note.id, note.name
+
+        return {note.path for twins in sharing.values() for note in sorted(twins, key=age)[1:]}
 
     def inside(self, number: int) -> tuple[Note, str] | None:
         """The consolidated note that holds a decayed original, and the original's part of it."""

@@ -3,17 +3,14 @@
 A file that has not changed since it was read is not read again.
 """
 
-import os
-import sys
-from collections.abc import Collection, Iterable
-from contextlib import suppress
-from typing import NamedTuple, NoReturn
+from collections.abc import Collection
+from typing import NamedTuple
 
-from co_cli.errors import Ambiguous, CoError, FormatError, NotFound
+from co_cli.errors import Ambiguous, CoError, FormatError
 from co_cli.knowledge.format.frontmatter import MAX_ID
 from co_cli.knowledge.format.note import Note, number_of, parse, parse_article
 from co_cli.knowledge.safety.escape import escape
-from co_cli.knowledge.store import JOURNAL, Entry, Store, previous
+from co_cli.knowledge.store import JOURNAL, Entry, Store
 
 MEMORIES, ARTICLES = "memories", "articles"
 Ref = str | int | Note
@@ -135,55 +132,8 @@ class Pages:
         left = [Problem(self.store.locate(JOURNAL), trouble)] if trouble else []
         return Look(notes, left + problems, tail, max(numbers, default=0))
 
-    def missing(self, ref: Ref, look: Look, prefix: str) -> NoReturn:
-        """Say that there is no such memory, and where it may have gone."""
-        name = called(ref)
-        hint = "`co knowledge list` shows what there is."
-        files = [(problem.path, os.path.basename(problem.path)) for problem in look.problems]
-        broken = [path for path, file in files if name in (file[:-3], str(number_of(file) or ""))]
-        if broken:
-            hint = f"{escape(broken[0], keep='')} cannot be read: co knowledge doctor"
-        elif named(name, [note for _, note in self.archived()]):
-            hint = f"It was archived; `co knowledge restore {prefix}{name}` brings it back."
-        raise NotFound(f"there is no memory {prefix}{name[:60]}", hint=hint)
-
     def removed(self) -> set[str]:
         """The memories that Co itself took away, by the journal."""
         files = (file for entry in self.store.entries() for file in entry.files)
         gone = [file["path"].rpartition("/") for file in files if file["after"] is None]
         return {name for folder, _, name in gone if folder == MEMORIES}
-
-    def archived(self) -> list[tuple[Entry, Note]]:
-        """Notes that a change removed and that are not there now, newest first."""
-        found: dict[str, tuple[Entry, Note]] = {}
-        for entry in reversed(self.store.entries()):
-            for file in entry.files if entry.state == "done" else ():
-                path = file["path"]
-                gone = file["after"] is None and path.startswith(MEMORIES) and path not in found
-                if gone and not self.store.signature(path):
-                    with suppress(CoError):
-                        raw = previous(self.store, entry.n, file)
-                        found[path] = entry, parse(self.store.locate(path), raw)
-        return list(found.values())
-
-    def copies(self, notes: Iterable[Note]) -> set[str]:
-        """The paths of those of these notes whose uid is another's.
-
-        Whoever copies a file by hand copies its uid. It belongs to the file that Co wrote first,
-        by the journal; if Co wrote none of them, to the one with the lowest number.
-        """
-        sharing: dict[str, list[Note]] = {}
-        for note in notes:
-            sharing.setdefault(str(note.meta.get("uid")), []).append(note)
-        if all(len(twins) < 2 for twins in sharing.values()):
-            return set()
-        made: dict[str, int] = {}
-        for entry in self.store.entries():
-            for file in entry.files if entry.state == "done" else ():
-                if file["before"] is None:
-                    made.setdefault(file["path"], entry.n)
-
-        def age(note: Note) -> tuple[int, int, str]:
-            return made.get(f"{MEMORIES}/{note.name}", sys.maxsize), note.id, note.name
-
-        return {note.path for twins in sharing.values() for note in sorted(twins, key=age)[1:]}
