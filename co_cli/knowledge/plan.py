@@ -3,13 +3,11 @@
 A Plan is carried out by `Notebook.commit`, or refused when the notebook moved on meanwhile.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, Self
 
 from co_cli.errors import CoError, FormatError, MovedOn, NotFound, Protected, RefusedText
 from co_cli.knowledge import lifecycle, similarity
@@ -99,7 +97,7 @@ class Plan(NamedTuple):
         moved = [note.name for note in self.saved.decayed]
         return f"{seen}+{mark(moved)}" if moved else seen
 
-    def hold_to(self, seen: str) -> Plan:
+    def hold_to(self, seen: str) -> Self:
         """This plan; MovedOn when it does anything but what a person agreed to."""
         if seen and self.seen not in (seen, seen.partition("+")[0]):  # it may move none any more
             raise MovedOn("the notebook changed meanwhile", hint="Nothing was saved; ask again.")

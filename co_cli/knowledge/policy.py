@@ -1,9 +1,7 @@
 """The rules a notebook lives by, as one value. Knows no settings file and no note."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, Self
 
 from co_cli.knowledge.format.note import Note
 
@@ -34,7 +32,7 @@ class Policy(NamedTuple):
     percentage: float = 0.2
 
     @classmethod
-    def of(cls, source: Any) -> Policy:
+    def of(cls, source: Any) -> Self:
         """The rules that something with the five `memory_*` settings gives."""
         names = "max_count dedup_window_days dedup_threshold decay_strategy decay_percentage"
         return cls(*(getattr(source, f"memory_{name}") for name in names.split()))

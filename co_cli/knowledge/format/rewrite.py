@@ -49,7 +49,7 @@ def rewrite(raw: bytes, changes: dict[str, Any], body: str | None = None) -> byt
     header, newline = text[start:end], "\r\n" if text[:start].endswith("\r\n") else "\n"
     old = read_header(header)
     changed = {name: value for name, value in changes.items() if value != old.get(name)}
-    header = _edit(header, old, changed, newline)
+    header = _edit(header, old, changed, newline.removesuffix("\n"))
     try:
         holds = _filled(read_header(header)) == _filled(old | changes)
     except FormatError:
@@ -87,9 +87,8 @@ class _Field(NamedTuple):
         return max(below, self.line + 1)
 
 
-def _edit(header: str, old: dict[str, Any], changes: dict[str, Any], newline: str) -> str:
+def _edit(header: str, old: dict[str, Any], changes: dict[str, Any], ends: str) -> str:
     lines = header.split("\n")
-    ends = newline.removesuffix("\n")
     node = compose(re.sub(_OTHER_BREAKS, "?", header))
     pairs = node.value if node is not None and node.id == "mapping" else []
     fields = {key.value: _Field(key.value, key.start_mark.line, value) for key, value in pairs}

@@ -4,8 +4,6 @@
 Nothing above this room opens a notebook's files. Paths are relative: `memories/012-tea.md`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal, NamedTuple, Protocol
@@ -76,29 +74,6 @@ def intent(change: Change, tail: Entry, n: int) -> Entry:
 def is_note(name: str) -> bool:
     """Whether a file of this name is taken for a note."""
     return name[-3:] == ".md" and name[0] != "."
-
-
-def previous(store: Store, n: int, file: Mapping[str, Any]) -> bytes:
-    """The bytes of a file as change `n` found them."""
-    data = store.read(file["path"], n)
-    if data is None or digest(data) != file["before"]:
-        hint = "It was purged, or the archive was changed by hand."
-        what = f"the archive no longer holds {file['path']} as it was before change {n}"
-        raise NotFound(what, hint=hint)
-    return data
-
-
-def refuse_stale(store: Store, change: Change) -> None:
-    """MovedOn unless the notebook and every file are still as the plan found them."""
-    if store.tail().n != change.basis:
-        raise MovedOn("the notebook changed meanwhile", hint="Nothing was changed; try again.")
-    for edit in change.edits:
-        try:
-            found = store.read(edit.path)
-        except FormatError as error:
-            raise MovedOn(f"{edit.path} {error}") from error
-        if found != edit.before:
-            raise MovedOn(f"{edit.path} changed since it was read")
 
 
 def mark(*values: object) -> str:
@@ -186,3 +161,26 @@ class Store(Protocol):
 
     def rewrite(self, entries: list[Entry]) -> None:
         """Replace the whole journal."""
+
+
+def previous(store: Store, n: int, file: Mapping[str, Any]) -> bytes:
+    """The bytes of a file as change `n` found them."""
+    data = store.read(file["path"], n)
+    if data is None or digest(data) != file["before"]:
+        hint = "It was purged, or the archive was changed by hand."
+        what = f"the archive no longer holds {file['path']} as it was before change {n}"
+        raise NotFound(what, hint=hint)
+    return data
+
+
+def refuse_stale(store: Store, change: Change) -> None:
+    """MovedOn unless the notebook and every file are still as the plan found them."""
+    if store.tail().n != change.basis:
+        raise MovedOn("the notebook changed meanwhile", hint="Nothing was changed; try again.")
+    for edit in change.edits:
+        try:
+            found = store.read(edit.path)
+        except FormatError as error:
+            raise MovedOn(f"{edit.path} {error}") from error
+        if found != edit.before:
+            raise MovedOn(f"{edit.path} changed since it was read")
