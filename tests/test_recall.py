@@ -481,16 +481,17 @@ def test_filters_hold_where_letters_stand_for_meaning(tmp_path: Path) -> None:
     assert [hit.note.id for hit in found] == [1]
 
 
-@pytest.mark.parametrize("name", ["zorevode", "v3.14.15", "MeplikuError"])
+@pytest.mark.parametrize("name", ["zorevode", "notabibro", "v3.14.15", "MeplikuError"])
 def test_a_name_that_one_note_has_finds_it_whatever_words_stand_by(
     tmp_path: Path, name: str
 ) -> None:
-    """Red when what is near in meaning, or has the frequent words, comes before the only note
-    that has the name."""
+    """Red when what is near in meaning, has the frequent words, or another form of the name comes
+    before the only note that has it as it is written."""
     (tmp_path / "memories").mkdir()
     for number in range(1, 131):
         text = f"We said that the report about box {number} is ready for the customer on Friday"
         text = f"Restart {name} by hand" if number == 40 else text
+        text = f"{text}, and so are the {name}s" if number == 41 else text
         (tmp_path / "memories" / f"{number:03d}-x.md").write_text(
             f'---\nid: {number}\ncreated: "2026-01-01T10:00:00+00:00"\n---\n\n{text}\n'
         )

@@ -99,8 +99,9 @@ class Meaning:
         return self._pieces.known(text, LONGEST)
 
     def knows(self, word: str) -> bool:
-        """Whether a word is made of pieces of some length, and not of crumbs."""
-        return len(word) >= 3 * len(self._pieces.word(word.lower()))
+        """Whether a word is a piece of its own or two long ones; names and coinages are crumbs."""
+        pieces = len(self._pieces.word(word.lower()))
+        return pieces == 1 or (pieces == 2 and len(word) > 6)
 
     def documents(self, texts: Sequence[str]) -> list[bytes]:
         """A vector for each text, at once; `closely` makes better ones when there is time."""

@@ -39,6 +39,7 @@ FEW = 20  # passages that are read to see whether they hold a part of a word
 _BEGUN, _WITHIN, _SLIP = 0.8, 0.7, 0.7  # how well it meets a word to begin like it, hold it, differ
 _LEAST = 100  # of a handful of notes nothing can be said about how rare a word is
 _NAMED = 2.0
+_SELDOM = 5  # passages; of a name's forms that share a stem, the one that is written counts
 _MOST, _SLIPS = 200, 8  # words that may stand for a beginning; words looked at for slips
 
 
@@ -152,9 +153,9 @@ def _start(unit: str, day: date) -> date:
 
 
 class QueryTerms:
-    """The words that are looked for; `holds` tells whether a passage has a folded text in it."""
+    """The words that are looked for; `said` tells what a passage says, folded."""
 
-    def __init__(self, lookup: Lookup, query: Query, holds: Callable[[int, str], bool]) -> None:
+    def __init__(self, lookup: Lookup, query: Query, said: Callable[[int], str]) -> None:
         self.lookup, self.query = lookup, query
         self.size = lookup.passages()
         named = [word.casefold() for word in query.words if word[0].isupper()]
@@ -166,8 +167,8 @@ class QueryTerms:
         self.weight: dict[str, float] = {}  # of each word
         self.whole = self.lost = 0.0  # the weight of all, and of names that stand nowhere
         self._found: set[str] = set()  # the words that stand somewhere
-        self._rare: dict[str, str] = {}  # the terms that stand in one passage, by their stems
-        self._holds = holds
+        self._rare: dict[str, list[int]] = {}  # the terms that few passages have, and these
+        self._said = said
         self.has = cache(self._has)  # whether a word of a text is one that is asked for
         for word in query.words:
             self._ask(word)
@@ -212,8 +213,8 @@ class QueryTerms:
                 self.wanted[term] = None
                 self.stems[stem] = word, share
                 self._found.update([word] if count else [])
-                if count == 1 and share != _SLIP:
-                    self._rare[stem] = term
+                if 0 < count <= _SELDOM and share != _SLIP:
+                    self._rare[term] = [row for row, _ in self.lookup.matching([term])]
                 total = max(self.size, _LEAST)
                 self.idf[stem] = math.log(1 + (total - count + 0.5) / (count + 0.5))
         return count
@@ -226,7 +227,7 @@ class QueryTerms:
         if sum([self._want(word, other, _BEGUN) for other in self.lookup.beginning(low, _MOST)]):
             return True
         rows = self.lookup.holding(low) if len(low) > 3 else []
-        rows = [row for row in rows if len(rows) <= FEW and self._holds(row, low)]
+        rows = [row for row in rows if len(rows) <= FEW and low in self._said(row)]
         if rows:
             self.within[word] = set(rows)
         return bool(rows)
@@ -258,15 +259,22 @@ class QueryTerms:
 
     def alone(self) -> Iterator[int]:
         """The passages that alone have something that is asked for."""
-        for term in self._rare.values():
-            yield from (row for row, _ in self.lookup.matching([term]))
+        yield from (rows[0] for rows in self._rare.values() if len(rows) == 1)
+        yield from self.special
         yield from (row for rows in self.within.values() for row in rows)
 
+    def _says(self, row: int, term: str) -> bool:
+        return term in words.analysed(self._said(row)).split()
+
     @cached_property
-    def special(self) -> set[str]:
-        """The stems of names and coinages that one passage has: what is looked for, most likely."""
-        rare = self._rare.items() if self.size >= _LEAST else ()
-        return {stem for stem, term in rare if not (term.isalpha() and _is_everyday(term))}
+    def special(self) -> set[int]:
+        """The passages that alone have a name or a coinage as it is written: meant, most likely."""
+        found: set[int] = set()
+        for term, rows in self._rare.items() if self.size >= _LEAST else ():
+            if not (term.isalpha() and _is_everyday(term)):
+                held = rows if len(rows) == 1 else [row for row in rows if self._says(row, term)]
+                found.update(held if len(held) == 1 else ())
+        return found
 
 
 def _is_everyday(word: str) -> bool:

@@ -110,7 +110,7 @@ class Ranking:
         self.first = max(_FIRST, limit)  # candidates of each kind
         self.closer = max(_CLOSER, limit)
         self._texts: dict[str, list[str]] = {}
-        self.terms = QueryTerms(self.lookup, query, self._holds)
+        self.terms = QueryTerms(self.lookup, query, self._said)
         self.vector = b""  # the question's; empty when no embedder answers
         self._meaning: Scores = {}
 
@@ -119,7 +119,7 @@ class Ranking:
         keyword = self._by_words()
         exact = self._by_letters()
         needle = self.query.needle
-        stands = any(self._holds(row, needle) for row in exact)
+        stands = any(needle in self._said(row) for row in exact)
         if not keyword and not stands and self.terms.mend():
             keyword = self._by_words()
         # What stands there as it was asked needs no reading.
@@ -201,7 +201,7 @@ class Ranking:
         if len(rows) > self.first:
             rows = newest(rows, self.lookup.files(rows).__getitem__)
             free = self._few()
-            held = (row for row in rows if self._holds(row, needle) and free(row))
+            held = (row for row in rows if needle in self._said(row) and free(row))
             rows = list(islice(held, self.first))
         return rows
 
@@ -296,7 +296,7 @@ class Ranking:
             features["expired"] = 1.0
         if letters or len(found.met) == len(self.terms.weight) or len(query.needle) < 3:
             found.exact = self._exact(found)
-        if not found.exact and not self.terms.special.isdisjoint(said):
+        if not found.exact and key in self.terms.special:
             features["only"] = 1.0
         near = sum(self.terms.weight[word] * share for word, share in found.met.items())
         features["near"] = near / (self.terms.whole or 1.0)
@@ -322,11 +322,11 @@ class Ranking:
             near += _DAY * (found.features["month"] > 0 or found.features["day"] > 0)
         return near / whole if whole else 0.0
 
-    def _holds(self, row: int, needle: str) -> bool:
-        """Whether a passage or its tags have this in them, as the letters promise."""
+    def _said(self, row: int) -> str:
+        """A passage and its tags as a substring is looked for in them."""
         file = self.lookup.file(row)
         text = self._text(row, file)
-        return text is not None and needle in words.folded(text + file.tags)
+        return "" if text is None else words.folded(text + file.tags)
 
     def _exact(self, found: Candidate) -> int:
         """2 when the question stands there as whole words or as a tag, 1 when as part of a word."""
