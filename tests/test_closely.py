@@ -176,12 +176,10 @@ def test_once_paid_a_sync_equals_a_rebuild(
             with disk.locked(str(root / "knowledge.db-seal")):
                 index = book.search._index
                 assert index is not None
-                return sorted(
-                    (name, v, closely)
-                    for name, v, closely in index.lookup.db.execute(
-                        "SELECT name, v, closely FROM vector JOIN file USING (id)"
-                    )
+                query = (
+                    "SELECT name, v, closely FROM file JOIN vector USING (id) JOIN bits USING (id)"
                 )
+                return sorted(tuple(row) for row in index.lookup.db.execute(query))
 
         book.sync()
         before = rows()

@@ -51,7 +51,7 @@ class Note:
     @property
     def kind(self) -> str:
         """`memory` or `article`, by the folder it lies in."""
-        return "article" if os.path.basename(os.path.dirname(self.path)) == "articles" else "memory"
+        return "article" if self.path.split(os.sep)[-2:-1] == ["articles"] else "memory"
 
     @property
     def title(self) -> str:

@@ -136,8 +136,9 @@ class Meaning:
         import numpy as np
 
         table = np.frombuffer(self._table, np.uint8).reshape(-1, DIM)
-        values = table[tokens].sum(0, dtype=np.int64) - _ZERO * len(tokens)
-        length = sqrt(int(values @ values))
+        rows = table.take(np.array(tokens, int), 0)
+        values = rows.sum(0, dtype=np.uint16) - float(_ZERO * len(tokens))
+        length = sqrt(values @ values)
         scaled = np.rint(values * (LENGTH / length if length else 0.0))
         return bytes(scaled.clip(-127, 127).astype(np.int8).tobytes())
 

@@ -4,13 +4,14 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import chain, islice
 
 from co_cli.knowledge.search.words import STOP
 
 _LONGEST = 100  # letters of a word; a longer one is no word
 _ENGLISH = 0.62  # share of whole words and of small words; German, French and Spanish stay below
 _FEW, _CRUMB = 5, 2.5  # of fewer words only pieces of so many letters are asked
-_REMEMBERED = 20_000  # words whose pieces are kept
+_REMEMBERED = 50_000  # words whose pieces are kept
 _PLAIN = re.compile(r"[a-z0-9]+|[!-/:-@\[-`{-~]")
 _IDEOGRAPH = (  # compiled where there is other text than ASCII
     "[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002ceaf"
@@ -31,7 +32,7 @@ class WordPiece:
         self._numbers = {piece: number for number, piece in enumerate(vocabulary)}
         marks = ("[UNK]", "[CLS]", "[SEP]")
         self.unknown, self.first, self.last = map(self._numbers.__getitem__, marks)
-        self.word = lru_cache(_REMEMBERED)(self._cut)  # the numbers of a word's pieces
+        self._known = lru_cache(_REMEMBERED)(self._counted)
 
     def known(self, text: str, most: int) -> list[int]:
         """A text's first pieces, or none where it does not look like English.
@@ -39,28 +40,25 @@ class WordPiece:
         English is made of words that are pieces of their own, and held together by its small
         words; other languages, other scripts and hashes are cut into crumbs.
         """
-        found: list[int] = []
-        letters = whole = count = small = cut = 0
-        for word in words(text):
-            pieces = self.word(word)
-            found += pieces
-            if word.isalpha():
-                letters += len(word)
-                count += 1
-                if len(pieces) == 1 and word.isascii():
-                    whole += len(word)
-                else:
-                    cut += len(pieces) if word.isascii() else len(word)
-                small += word in STOP
-            if len(found) >= most:
-                break
-        if not letters:
+        if not (found := [*map(self._known, islice(words(text), most))]):
             return []
-        short = count < _FEW and letters - whole >= _CRUMB * cut
-        is_english = short or whole / letters + small / count >= _ENGLISH
-        return found[:most] if is_english else []
+        pieces, *counts = zip(*found, strict=True)
+        letters, whole, spelt, small, crumbs = map(sum, counts)
+        short = 0 < spelt < _FEW and letters - whole >= _CRUMB * crumbs
+        if short or (letters and whole / letters + small / spelt >= _ENGLISH):
+            return list(chain.from_iterable(pieces))[:most]
+        return []
 
-    def _cut(self, word: str) -> tuple[int, ...]:
+    def _counted(self, word: str) -> tuple[tuple[int, ...], int, int, int, int, int]:
+        """A word's pieces; its letters, those in whole words, words, small words and crumbs."""
+        pieces, letters, plain = self.word(word), len(word), word.isascii()
+        if not word.isalpha():
+            return pieces, 0, 0, 0, 0, 0
+        if len(pieces) == 1 and plain:
+            return pieces, letters, letters, 1, word in STOP, 0
+        return pieces, letters, 0, 1, 0, len(pieces) if plain else letters
+
+    def word(self, word: str) -> tuple[int, ...]:
         """The longest piece that a word begins with, then the longest that goes on from there."""
         found: list[int] = []
         start = 0
@@ -78,11 +76,13 @@ class WordPiece:
 
 def words(text: str) -> Iterator[str]:
     """Lower-case words without accents; each punctuation mark and ideograph is a word."""
-    if text.isascii() and text.isprintable():  # most are, and this is three times as quick
-        yield from _PLAIN.findall(text.lower())
-        return
-    for part in text.split():
-        yield from "".join(map(_spaced, unicodedata.normalize("NFD", part.lower()))).split()
+    parts = [text] if text.isascii() and text.isprintable() else text.split()
+    for part in parts:
+        if part.isascii() and part.isprintable():  # most are, and this is three times as quick
+            yield from _PLAIN.findall(part.lower())
+        else:
+            spaced = map(_spaced, unicodedata.normalize("NFD", part.lower()))
+            yield from "".join(spaced).split()
 
 
 def _spaced(char: str) -> str:

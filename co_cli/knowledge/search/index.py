@@ -34,7 +34,7 @@ PATIENCE = 10.0  # seconds to wait for another process
 _BESIDE = ("-wal", "-shm", "-journal")  # Co leaves none of these, but SQLite would believe them
 _MANY = 9  # files that may vanish at once without a question
 _BATCH = 1000
-SCHEMA = "co 8"
+SCHEMA = "co 9"
 Progress = Callable[[int, int], None] | None
 
 _TABLES = """
@@ -51,9 +51,8 @@ CREATE INDEX numbers ON file(number);
 CREATE INDEX uids ON file(uid) WHERE uid IS NOT NULL;
 CREATE INDEX speakers ON file(speaker) WHERE speaker IS NOT NULL;
 CREATE TABLE word(word TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE vector(id INTEGER PRIMARY KEY, hash BLOB, v BLOB, closely INTEGER);
-CREATE INDEX skimmed ON vector(id) WHERE NOT closely;
-CREATE TABLE bits(id INTEGER PRIMARY KEY, b BLOB);
+CREATE TABLE vector(id INTEGER PRIMARY KEY, v BLOB);
+CREATE TABLE bits(id INTEGER PRIMARY KEY, hash BLOB, b BLOB, closely INTEGER);
 CREATE VIRTUAL TABLE terms USING fts5(
     body, title, tags, date, content='', contentless_delete=1,
     tokenize="porter unicode61 remove_diacritics 2 tokenchars '_./#+:@-'''");
@@ -233,7 +232,7 @@ class Index:
             rows = ask("SELECT id, id + passages - 1 FROM file WHERE name=?", (name,)).get
             if rows is None:
                 continue
-            query = "SELECT hash, v FROM vector WHERE id BETWEEN ? AND ?"
+            query = "SELECT hash, v FROM vector JOIN bits USING (id) WHERE id BETWEEN ? AND ?"
             freed.update(ask(query, rows) if not self.reader.kept else ())
             for table in ("terms", "letters", "vector", "bits"):
                 ask(f"DELETE FROM {table} WHERE rowid BETWEEN ? AND ?", rows)
@@ -290,17 +289,18 @@ class Index:
                 files.append((*known, number_of(name), "", "", "", 0, None, *why, 0, None))
                 row += 1
                 continue
-            parts = passages(note.text)
+            parts, title = passages(note.text), note.title
             speaker, _ = words.spoken(note.body)
             tags = "".join(f"\n{tag.lower()}" for tag in note.tags)
-            around = words.analysed(note.title), words.analysed(tags), words.dated(note.created)
-            lower = words.folded(f"{note.title}{tags}")
+            around = words.analysed(title), words.analysed(tags), words.dated(note.created)
+            lower = words.folded(f"{title}{tags}")
             for at, part in enumerate(parts, row):
                 said = words.analysed(part)
                 vocabulary.update(said.split())
                 terms.append((at, said, *around))
                 letters.append((at, f"{words.folded(part)}\n{lower}"))
-                readings.append((at, *reading(part, note.tags)))
+                if self.reader.embedder:
+                    readings.append((at, *reading(part, note.tags)))
             vocabulary.update(around[0].split(), around[1].split())
             expires = str(note.meta.get("expires") or "")[:10]
             head = note.id, note.created, expires, tags + "\n"
@@ -313,28 +313,24 @@ class Index:
         new = [(word,) for word in sorted(vocabulary) if 1 + word.isascii() < len(word) < 40]
         put("INSERT OR IGNORE INTO word VALUES(?)", new)
         found = self.reader.passages({key: text for _, key, text in readings}, freed)
-        if found is None and readings and self.reader.embedder:
+        if found is None and readings:
             files = [(*file[:-2], 1, file[-1]) for file in files]  # owed until it answers again
         put("INSERT INTO file VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)", files)
-        rows = [(at, key, *found[key]) for at, key, _ in readings] if found else []
-        self._put_vectors([row for row in rows if any(row[2])])
+        vectors = ((at, key, *found[key]) for at, key, _ in readings) if found else ()
+        self._put_vectors([row for row in vectors if any(row[2])])
 
     def take_closely(self, vectors: Mapping[bytes, bytes]) -> None:
         """Put the vectors of passages that were read closely in the place of the quick ones."""
-        query = "SELECT id FROM vector WHERE hash=? AND NOT closely"
         with self._written():
-            for key, vector in vectors.items():
-                rows: list[Any] = self.lookup.db.execute(query, (key,)).fetchall()
-                self._put_vectors([(at, key, vector, True) for (at,) in rows])
+            waiting = self.lookup.db.execute("SELECT id, hash FROM bits WHERE NOT closely")
+            rows = [(at, key, vectors[key], True) for at, key in waiting if key in vectors]
+            self._put_vectors(rows)
 
     def _put_vectors(self, rows: list[tuple[int, bytes, bytes, bool]]) -> None:
         """Write vectors: the passage, the hash of its reading, the vector, whether read closely."""
         put = self.lookup.db.executemany
-        put("INSERT OR REPLACE INTO vector VALUES(?,?,?,?)", rows)
-        put(
-            "INSERT OR REPLACE INTO bits VALUES(?, vec_quantize_binary(vec_int8(?)))",
-            [(at, vector) for at, _, vector, _ in rows],
-        )
+        put("INSERT OR REPLACE INTO vector VALUES(?,?)", [(at, v) for at, _, v, _ in rows])
+        put("INSERT OR REPLACE INTO bits VALUES(?,?,vec_quantize_binary(vec_int8(?)),?)", rows)
 
 
 def digest_of(page: Page) -> bytes:

@@ -217,12 +217,12 @@ class Lookup:
 
     def skimmed(self, limit: int) -> list[tuple[bytes, str]]:
         """Passages that wait to be read closely, newest first: the text's hash, the file."""
-        query = "SELECT hash, id FROM vector WHERE NOT closely ORDER BY id DESC LIMIT ?"
+        query = "SELECT hash, id FROM bits WHERE NOT closely ORDER BY id DESC LIMIT ?"
         return [(key, self.file(id).name) for key, id in self._get(query, limit).fetchall()]
 
     def closely(self) -> tuple[int, int]:
         """How many files with a meaning were read closely, and how many there are."""
-        of_file = "SELECT 1 FROM vector WHERE vector.id BETWEEN file.id AND file.id + passages - 1"
+        of_file = "SELECT 1 FROM bits WHERE bits.id BETWEEN file.id AND file.id + passages - 1"
         query = f"SELECT count(*), sum(EXISTS({of_file} AND NOT closely)) FROM file"
         total, waiting = self._get(f"{query} WHERE EXISTS({of_file})").get
         return total - (waiting or 0), total

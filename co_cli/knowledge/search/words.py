@@ -63,8 +63,11 @@ def terms(word: str) -> list[str]:
 @lru_cache(100_000)
 def _found_by(piece: str) -> str:
     """The terms of what stands between two spaces."""
-    written = [piece] if piece.isascii() and piece.isalpha() else WORD.findall(piece)
-    return " ".join(term for word in written for term in dict.fromkeys(_terms(word)))
+    bare = piece.rstrip(".,;:!?")
+    low = bare.lower()
+    if bare.isascii() and bare.isalpha() and bare[1:] == low[1:]:  # nearly every one
+        return "" if low in STOP else _BASE.get(low, low)
+    return " ".join(term for word in WORD.findall(piece) for term in dict.fromkeys(_terms(word)))
 
 
 def whole_and_parts(word: str) -> tuple[list[str], list[str]]:
