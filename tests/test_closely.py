@@ -51,7 +51,7 @@ def test_a_library_call_reads_nothing_closely_unasked(tmp_path: Path) -> None:
         book.sync()
         assert (book.search.closely(), vectors(tmp_path)) == ((0, 4), b"")
         steps: list[tuple[int, int]] = []
-        book.search.read_closely(lambda done, total: steps.append((done, total)))
+        book.sync(closely=True, progress=lambda done, total: steps.append((done, total)))
         assert (book.search.closely(), steps[-1]) == ((4, 4), (4, 4))
 
 
@@ -70,7 +70,7 @@ def test_so_many_are_read_and_the_newest_first(tmp_path: Path) -> None:
 def test_no_broken_index_costs_a_reading(tmp_path: Path, how: str) -> None:
     """Red when the vectors are kept in the index alone."""
     with filled(tmp_path) as book:
-        book.search.read_closely()
+        book.sync(closely=True)
         answers = [book.recall(question)[0].score for question in PARAPHRASES.values()]
     kept = vectors(tmp_path)
     if how == "gone":
@@ -86,7 +86,7 @@ def test_no_broken_index_costs_a_reading(tmp_path: Path, how: str) -> None:
 
 def test_a_changed_note_is_owed_again_and_the_others_are_not(tmp_path: Path) -> None:
     with filled(tmp_path) as book:
-        book.search.read_closely()
+        book.sync(closely=True)
         note = book.notes()[0]
         Path(note.path).write_bytes(note.raw.replace(b"Neovim", b"Emacs"))
         assert book.search.closely() == (3, 4)
@@ -98,10 +98,10 @@ def test_a_purge_leaves_no_vector_of_what_it_purged_and_all_others() -> None:
         assert co("learn", text).code == 0
     root = Path(json.loads(co("status", "--json").out)["notebooks"][0]["path"])
     with Notebook(root) as book:
-        book.search.read_closely()
+        book.sync(closely=True)
         note = book.find(2)
         Path(note.path).write_bytes(note.raw.replace(b"after", b"before"))  # another version
-        book.search.read_closely()
+        book.sync(closely=True)
         rows = vectors(root)
     assert co("forget", "2", "--purge", "--yes").code == 0
     left = vectors(root)
@@ -132,7 +132,7 @@ def test_a_folder_that_takes_no_file_is_read_all_the_same(tmp_path: Path) -> Non
     filled(tmp_path).close()
     (tmp_path / "knowledge.db-vectors").mkdir()
     with Notebook(tmp_path) as book:
-        book.search.read_closely()
+        book.sync(closely=True)
         assert book.search.closely() == (4, 4)
 
 
@@ -144,7 +144,7 @@ def test_a_notebook_in_memory_is_read_closely_and_leaves_no_file(tmp_path: Path)
     with Notebook(MemoryStore()) as book:
         for text in PARAPHRASES:
             book.remember(text)
-        book.search.read_closely()
+        book.sync(closely=True)
         assert (book.search.closely(), os.listdir(here)) == ((4, 4), [])
 
 
@@ -170,7 +170,7 @@ def test_once_paid_a_sync_equals_a_rebuild(
                 book.search.read_closely(most=two + 1)
             else:
                 book.sync()
-        book.search.read_closely()
+        book.sync(closely=True)
 
         def rows() -> object:
             with disk.locked(str(root / "knowledge.db-seal")):

@@ -253,8 +253,7 @@ def test_a_notebook_in_memory_writes_no_file(
     monkeypatch.chdir(here)
     with Notebook(MemoryStore()) as book:
         filled(book)
-        book.sync(anew=True)
-        book.search.read_closely()
+        book.sync(anew=True, closely=True)
         assert [hit.note.id for hit in book.recall("which fruit is red")] == [1]
         purge(book, find_copies(book, 1))
     assert os.listdir(here) == []

@@ -182,15 +182,18 @@ class Calls:
 
 
 OPENED = Notebook.__init__.__qualname__
+ONCE = ("Notebook.plan_remember", "check_text", "clean_tags")
 
 
-def test_a_save_by_co_ask_opens_each_notebook_once() -> None:
-    """Red when the tool that carries out what was approved opens anything anew."""
-    with Calls(OPENED, "Notebook.plan_remember") as counts:
+def test_a_save_by_co_ask_plans_once_opens_once_and_checks_once() -> None:
+    """Red when the tool plans again what was approved, or opens or checks anything anew."""
+    with Calls(*ONCE, OPENED, "Notebook.around", "find_secret") as counts:
         done = co("ask", "--yes", "Remember that the harbour crane needs whale oil")
     assert (done.code, "harbour crane" in done.out + done.err) == (0, True)
     assert len(Notebook(NOTES).notes()) == 1
-    assert counts == {OPENED: 2, "Notebook.plan_remember": 2}  # shown to the person, then done
+    twice = {OPENED: 2, "Notebook.around": 2}  # the project's notebook and the person's
+    twice["find_secret"] = 2  # in the text and in its tag
+    assert counts == dict.fromkeys(ONCE, 1) | twice
 
 
 @pytest.mark.parametrize("by", ["co", "hand"])

@@ -12,11 +12,12 @@ from co_cli.deps import CoDeps
 from co_cli.errors import CoError, RefusedText
 from co_cli.knowledge import Notebook, Saved
 from co_cli.knowledge.format.note import parse
+from co_cli.knowledge.pages import MEMORIES
 from co_cli.knowledge.safety.check import check_text, clean_tags, without_secret
 from co_cli.knowledge.store import disk
 from co_cli.prompts.envelope import defang
 from co_cli.results import numbers_text, plural
-from co_cli.tools.memory import TOOLS, echo
+from co_cli.tools.memory import TOOLS, Shown, echo
 
 SAVE, FORGET = "save_memory", "forget_memory"
 WRITES = (SAVE, FORGET)
@@ -71,7 +72,8 @@ class Proposal:
 
     `refused` says why it cannot be done, `left_out` which secret was taken out of its text,
     `moves` which old memories leave because it crosses the limit. `seen` marks what it would do;
-    when that has changed by the time it is done, the person is asked `again`.
+    when that has changed by the time it is done, the person is asked `again`. The plan that was
+    `shown` is carried out unless the text or the notebook changed.
     """
 
     call: str
@@ -89,6 +91,7 @@ class Proposal:
     left_out: str = ""
     again: bool = False
     seen: str = ""
+    shown: Shown | None = None
 
     @property
     def collides(self) -> bool:
@@ -144,8 +147,11 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
         tags = tuple(clean_tags(proposal.tags))
         with deps.notebooks() as shelf:
             book = shelf.user if scope == "user" else shelf.project
+            files = book.store.files(MEMORIES)
             elsewhere, fields = echo(deps, shelf, scope, text)
-            plan = book.plan_remember(text, tags, actor="agent", call=proposal.call, fields=fields)
+            plan = book.plan_remember(
+                text, tags, actor="agent", call=proposal.call, checked=True, fields=fields
+            )
     except RefusedText as error:  # how to have a secret stored all the same is no model's business
         return replace(proposal, refused=str(error))
     except CoError as error:
@@ -169,6 +175,7 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
         proposal, text=text, tags=tags, scope=scope, where=saved.note.path, action=saved.action,
         ref=saved.ref, collisions=tuple(collisions), elsewhere=elsewhere, refused="",
         left_out=left_out, moves=_moves(book, saved), seen=plan.seen,
+        shown=Shown(plan, fields, files),
     )  # fmt: skip
 
 

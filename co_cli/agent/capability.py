@@ -156,8 +156,9 @@ def _arguments(proposal: Proposal) -> dict[str, Any]:
 
 def _metadata(decision: Decision) -> dict[str, Any]:
     """What a tool is told beside its arguments."""
-    similar = "update" if decision.verdict == "update" else "keep"
-    return {"seen": decision.proposal.seen, "similar": similar}
+    if decision.verdict == "update":  # what was planned keeps both
+        return {"seen": decision.proposal.seen, "similar": "update"}
+    return {"seen": decision.proposal.seen, "shown": decision.proposal.shown}
 
 
 def _told(result: dict[str, Any]) -> dict[str, Any]:

@@ -200,12 +200,19 @@ class Notebook:
         self.store.settle()
         return self.search.recall(query, max(limit, 0), filters, self.today(), strict=strict)
 
-    def sync(self, *, anew: bool = False, progress: _Progress = None) -> Synced:
-        """Bring the index up to date now, or build it anew; recall does so by itself."""
+    def sync(
+        self, *, anew: bool = False, closely: bool = False, progress: _Progress = None
+    ) -> Synced:
+        """Bring the index up to date now, or build it anew; recall does so by itself.
+
+        With `closely`, which takes time, notes that were only skimmed are read for their meaning.
+        """
         self.store.settle()
         synced = self.search.sync(anew=anew, progress=progress)
         if anew and synced.rebuilt:
             self.search.tidy_vectors()
+        if closely:
+            self.search.read_closely(progress)
         return synced
 
     # Saving
@@ -229,25 +236,30 @@ class Notebook:
         allow_secret: bool = False,
         call: str = "",
         seen: str = "",
+        agreed: Plan | None = None,
         fields: Mapping[str, Any] | None = None,
     ) -> Saved:
         """Save a text; `plan_remember` tells about most options.
 
         `seen` is the `Plan.seen` that a person agreed to: MovedOn if saving would do anything else
-        now. A `call` that arrives again is answered as before.
+        now. `agreed` is that plan itself, carried out unless another change came first.
+        A `call` that arrives again is answered as before.
         """
         tags = list(tags)
         if called := mark_call(call, text, tags):
             done = [e for e in self.store.entries() if (e.call, e.state) == (called, "done")]
             if done and (repeated := self._draft(actor).repeat(done[-1], text)):
                 return repeated
+        with suppress(MovedOn):
+            if agreed:
+                return self.commit(agreed)
         plan = partial(
             self.plan_remember, text, tags, actor=actor, similar=similar,
             allow_secret=allow_secret, call=call, fields=fields,
         )  # fmt: skip
         return self._agree(lambda: plan().hold_to(seen), self.commit)
 
-    def plan_remember(
+    def plan_remember(  # noqa: PLR0913 - the same
         self,
         text: str,
         tags: Iterable[str] = (),
@@ -256,16 +268,20 @@ class Notebook:
         similar: Similar = "keep",
         allow_secret: bool = False,
         call: str = "",
+        checked: bool = False,
         fields: Mapping[str, Any] | None = None,
     ) -> Plan:
         """Decide what saving this text does: same, similar or distinct, and whether notes decay.
 
         `similar` is the person's choice for a collision: `keep` both or `update` the old note.
         `fields` are further header fields, such as `decay_protected`, `expires` or `source`.
+        With `checked`, text and tags went through `safety.check` before.
         """
         from co_cli.knowledge.safety.check import check_note
 
-        text, tags = check_note(text, tags, allow_secret=allow_secret)
+        tags = list(tags)
+        if not checked:
+            text, tags = check_note(text, tags, allow_secret=allow_secret)
         look, around = self.around(text)
         draft = self._draft(actor, look, mark_call(call, text, tags))
         return draft.save(around, text, tags, similar, fields or {})

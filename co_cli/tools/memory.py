@@ -1,15 +1,17 @@
 """The memory tools, and the names of the design documents over the core. Holds no rules."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from os.path import dirname
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from co_cli import logs, paths, results, trust
 from co_cli.deps import CoDeps
-from co_cli.knowledge import Note, Notebook, Shelf, lifecycle
+from co_cli.knowledge import Note, Notebook, Plan, Shelf, lifecycle
 from co_cli.knowledge.format.note import marks, now, slugify, timestamp
+from co_cli.knowledge.pages import MEMORIES
 from co_cli.knowledge.policy import Scope
 from co_cli.knowledge.safety.check import check_text
 from co_cli.knowledge.similarity import same
@@ -24,6 +26,20 @@ class Context(Protocol):
     """All that a tool needs of an agent's run."""
 
     deps: CoDeps
+
+
+class Shown(NamedTuple):
+    """A save as a person was shown it, and the files it was planned from."""
+
+    plan: Plan
+    fields: Mapping[str, Any]
+    files: Mapping[str, int]
+
+    def fits(self, book: Notebook, text: str, tags: list[str]) -> bool:
+        """Whether it is this save, and no file was changed since."""
+        note = self.plan.saved.note
+        agreed = (dirname(note.path), note.body, note.tags) == (book.memories, text, tags)
+        return agreed and book.store.files(MEMORIES) == self.files
 
 
 @dataclass
@@ -91,9 +107,13 @@ async def save_memory(
         deps = ctx.deps
         book = shelf.user if deps.scope(scope) == "user" else shelf.project
         fresh = book.scope == "project" and trust.untouched(deps.folder())
-        _, fields = echo(deps, shelf, book.scope, check_text(content))
+        shown = approved.get("shown")
+        if shown and shown.fits(book, content, tags or []):
+            plan, fields = shown.plan, shown.fields
+        else:
+            plan, (_, fields) = None, echo(deps, shelf, book.scope, check_text(content))
         saved = book.remember(
-            content, tags or [], actor="agent", call=call, fields=fields,
+            content, tags or [], actor="agent", call=call, fields=fields, agreed=plan,
             similar=approved.get("similar", "keep"), seen=approved.get("seen", ""),
         )  # fmt: skip
         logs.log_note("saved", saved.note)
