@@ -107,6 +107,10 @@ class Notebook:
         """Every memory that can be read, by number."""
         return self.look().notes
 
+    def next_id(self) -> int:
+        """The number that the next memory gets: one more than any in use or ever given out."""
+        return self.look().next_id()
+
     def own(self, notes: list[Note]) -> list[Note]:
         """These notes without those that came from elsewhere and that nobody here agreed to."""
         foreign = self.origins.foreign(notes) if self.origins and notes else ()

@@ -266,7 +266,7 @@ def _load_all_memories(memory_dir: Path) -> list[MemoryEntry]:
 
 
 def _next_memory_id(memory_dir: Path | None = None) -> int:
-    return _book(memory_dir).look().next_id()
+    return _book(memory_dir).next_id()
 
 
 def _search_memories(query: str, memory_dir: Path, max_results: int = 5) -> list[dict[str, Any]]:
