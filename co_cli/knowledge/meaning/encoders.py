@@ -10,11 +10,12 @@ import json
 import mmap
 import os
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property, lru_cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from math import exp, log, prod, sqrt
+from operator import mul
 from typing import Any, Protocol
 
 from co_cli.errors import EmbedderUnavailable
@@ -27,6 +28,7 @@ LONGEST = 254  # pieces of a text that are read; what follows is for another pas
 _HEADS = 12
 _MANY = 400  # texts at once from which on numpy is worth its import
 _LAYERS = 6
+_ROWS = 256  # of a matrix that are made floats at once
 LENGTH = 500.0  # of a vector in bytes: a value of a fourth of it would be the first to be cut
 _ZERO = 128  # a row's bytes are its values plus this, so that lanes never borrow
 
@@ -129,7 +131,9 @@ class Meaning:
         for at, lanes in enumerate((low, high)):
             summed = struct.unpack(f"<{DIM // 2}H", lanes.to_bytes(DIM, "little"))
             values[at::2] = [one - shift for one in summed]
-        return signed_bytes(values)
+        length = sqrt(sum(map(mul, values, values)))
+        scale = LENGTH / length if length else 0.0
+        return struct.pack(f"{DIM}b", *(max(-127, min(127, round(v * scale))) for v in values))
 
     def _summed(self, tokens: Sequence[int]) -> bytes:
         """The same as `quickly`, to the byte, by numpy."""
@@ -137,10 +141,7 @@ class Meaning:
 
         table = np.frombuffer(self._table, np.uint8).reshape(-1, DIM)
         rows = table.take(np.array(tokens, int), 0)
-        values = rows.sum(0, dtype=np.uint16) - float(_ZERO * len(tokens))
-        length = sqrt(values @ values)
-        scaled = np.rint(values * (LENGTH / length if length else 0.0))
-        return bytes(scaled.clip(-127, 127).astype(np.int8).tobytes())
+        return _rounded(rows.sum(0, dtype=np.uint16) - float(_ZERO * len(tokens)))
 
     def closely(self, text: str) -> bytes:
         """By the careful encoder."""
@@ -148,7 +149,7 @@ class Meaning:
         if not tokens:
             return bytes(DIM)
         [mean] = self._layers.read([ends.first, *tokens, ends.last])
-        return signed_bytes(mean.tolist())
+        return _rounded(mean.astype("f8"))
 
     def replaces(self, old: Sequence[str], new: str) -> list[float]:
         """How much likelier it is that a text replaces each old one than not, by logarithm."""
@@ -157,11 +158,11 @@ class Meaning:
         return self._layers.judge(*([cut.first, *cut.known(text, half), *last] for text in old))
 
 
-def signed_bytes(values: Sequence[float]) -> bytes:
+def _rounded(values: Any) -> bytes:
     """A vector in signed bytes of one length, so that a product of two is their cosine."""
-    length = sqrt(sum(value * value for value in values))
-    scale = LENGTH / length if length else 0.0
-    return struct.pack(f"{len(values)}b", *(max(-127, min(127, round(v * scale))) for v in values))
+    length = sqrt(values @ values)
+    scaled = (values * (LENGTH / length if length else 0.0)).round().clip(-127, 127)
+    return bytes(scaled.astype("i1").tobytes())
 
 
 def broken_weights(folder: str = WEIGHTS) -> list[tuple[str, str]]:
@@ -195,37 +196,29 @@ class Layers:
         self._np = np
         self._file = weights.mapped("careful.bin")
         self._places: dict[str, Any] = weights.files["careful.bin"]["arrays"]
-        self._first, self._kept = True, list[Any]()
 
     def _raw(self, name: str) -> Any:
         kind, shape, offset = self._places[name]
         return self._np.frombuffer(self._file, kind, prod(shape), offset).reshape(shape)
 
-    def _each(self) -> Iterable[Any]:
-        """The layers, kept from the second reading on.
+    def _times(self, name: str, value: Any, bias: Any) -> Any:
+        """A matrix of whole numbers, with a scale for each row, times a value.
 
-        Most commands read once. Then each layer is made in the place of the one before, which is
-        still in the processor's cache: half the time of making all of them first.
+        Some rows at a time become floats, which are still in the processor's cache when they are
+        used: quicker than to keep them, and a quarter of the memory.
         """
-        if self._first:
-            self._first, place = False, dict[str, Any]()
-            return (self._layer(number, place) for number in range(_LAYERS))
-        self._kept = self._kept or [self._layer(number, {}) for number in range(_LAYERS)]
-        return self._kept
-
-    def _layer(self, number: int, place: dict[str, Any]) -> Any:
-        """Matrices of whole numbers as floats, with the scale of each row; biases and norms."""
-        found = []
-        for part in ("seen", "joined", "wide", "narrow"):
-            rows, scale = (self._raw(f"{number}.{part}{what}") for what in ("", ".scale"))
-            floats = place.setdefault(part, self._np.empty(rows.shape, "f4"))
-            floats[...] = rows
-            found.append((floats, scale[:, None]))
-        return *found, self._raw(f"{number}.biases"), self._raw(f"{number}.norms")
+        np, rows = self._np, self._raw(name)
+        found = np.empty((len(rows), value.shape[1]), "f4")
+        for at in range(0, len(rows), _ROWS):
+            np.matmul(rows[at : at + _ROWS].astype("f4"), value, out=found[at : at + _ROWS])
+        found *= self._raw(f"{name}.scale")[:, None]
+        found += bias[:, None]
+        return found
 
     def _norm(self, value: Any, norm: Any) -> Any:
-        value = value - value.mean(0)
-        value /= self._np.sqrt((value * value).mean(0) + 1e-12)
+        np = self._np
+        value = value - value.sum(0) / DIM
+        value /= np.sqrt(np.einsum("ij,ij->j", value, value) / DIM + 1e-12)
         value *= norm[0, :, None]
         value += norm[1, :, None]
         return value
@@ -244,16 +237,20 @@ class Layers:
             for part, at in (("words", chosen), ("positions", places))
         )
         value = self._norm(np.ascontiguousarray(rows.T), self._raw("start.norm").reshape(2, DIM))
-        ends = list(accumulate(map(len, texts)))
-        for seen, joined, wide, narrow, biases, norms in self._each():
-            parts = _times(seen, value, biases[: 3 * DIM])
-            told = np.concatenate([self._heeded(one) for one in np.split(parts, ends[:-1], 1)], 1)
-            value = self._norm(_times(joined, told, biases[3 * DIM : 4 * DIM]) + value, norms[:2])
-            inner = _times(wide, value, biases[4 * DIM : 8 * DIM])
+        ends = list(accumulate(map(len, texts), initial=0))
+        for layer in range(_LAYERS):
+            biases, norms = self._raw(f"{layer}.biases"), self._raw(f"{layer}.norms")
+            parts = self._times(f"{layer}.seen", value, biases[: 3 * DIM])
+            told = [self._heeded(parts[:, first:last]) for first, last in pairwise(ends)]
+            told = told[0] if len(told) == 1 else np.concatenate(told, 1)
+            joined = self._times(f"{layer}.joined", told, biases[3 * DIM : 4 * DIM])
+            value = self._norm(joined + value, norms[:2])
+            inner = self._times(f"{layer}.wide", value, biases[4 * DIM : 8 * DIM])
             inner *= 1 + np.tanh(0.7978845608 * (inner + 0.044715 * inner * inner * inner))
             inner *= 0.5
-            value = self._norm(_times(narrow, inner, biases[8 * DIM :]) + value, norms[2:])
-        return [one.mean(1) for one in np.split(value, ends[:-1], 1)]
+            narrow = self._times(f"{layer}.narrow", inner, biases[8 * DIM :])
+            value = self._norm(narrow + value, norms[2:])
+        return [value[:, first:last].mean(1) for first, last in pairwise(ends)]
 
     def _heeded(self, parts: Any) -> Any:
         """What the tokens of one text take from each other."""
@@ -272,11 +269,3 @@ class Layers:
             yes, *no = (self._raw("judge.weight") @ whole + self._raw("judge.bias")).tolist()
             found.append(float(yes - log(sum(map(exp, no)))))
         return found
-
-
-def _times(matrix: tuple[Any, Any], value: Any, bias: Any) -> Any:
-    rows, scale = matrix
-    found = rows @ value
-    found *= scale
-    found += bias[:, None]
-    return found
