@@ -40,8 +40,11 @@ class ProjectOrigins:
         return {found[path].path for path in self._foreign(files)}
 
     def new(self) -> list[Note]:
-        """All such notes, by name."""
-        notes = [] if paths.repository(self.project) is None else self.notes()
+        """All such notes, by name; what is the person's by the list is not asked about again."""
+        if paths.repository(self.project) is None:
+            return []
+        own = self._load()
+        notes = [note for note in self.notes() if not own.get(digest(note.raw))]
         foreign = self.foreign(notes)
         return sorted((note for note in notes if note.path in foreign), key=lambda note: note.path)
 
