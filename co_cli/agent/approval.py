@@ -72,8 +72,7 @@ class Proposal:
 
     `refused` says why it cannot be done, `left_out` which secret was taken out of its text,
     `moves` which old memories leave because it crosses the limit. `seen` marks what it would do;
-    when that has changed by the time it is done, the person is asked `again`. The plan that was
-    `shown` is carried out unless the text or the notebook changed.
+    when that has changed by the time it is done, the person is asked `again`.
     """
 
     call: str
@@ -91,7 +90,7 @@ class Proposal:
     left_out: str = ""
     again: bool = False
     seen: str = ""
-    shown: Shown | None = None
+    shown: Shown | None = None  # this plan is carried out unless the text or a file changed
 
     @property
     def collides(self) -> bool:
