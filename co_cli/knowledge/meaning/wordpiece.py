@@ -3,10 +3,9 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from itertools import chain, islice
 
-from co_cli.knowledge.search.words import STOP
+from co_cli.knowledge.search.words import STOP, Remembered
 
 _LONGEST = 100  # letters of a word; a longer one is no word
 _ENGLISH = 0.62  # share of whole words and of small words; German, French and Spanish stay below
@@ -32,7 +31,7 @@ class WordPiece:
         self._numbers = {piece: number for number, piece in enumerate(vocabulary)}
         marks = ("[UNK]", "[CLS]", "[SEP]")
         self.unknown, self.first, self.last = map(self._numbers.__getitem__, marks)
-        self._known = lru_cache(_REMEMBERED)(self._counted)
+        self._known = Remembered(self._counted, _REMEMBERED)
 
     def known(self, text: str, most: int) -> list[int]:
         """A text's first pieces, or none where it does not look like English.
@@ -40,7 +39,7 @@ class WordPiece:
         English is made of words that are pieces of their own, and held together by its small
         words; other languages, other scripts and hashes are cut into crumbs.
         """
-        if not (found := [*map(self._known, islice(words(text), most))]):
+        if not (found := [*map(self._known.__getitem__, islice(words(text), most))]):
             return []
         pieces, *counts = zip(*found, strict=True)
         letters, whole, spelt, small, crumbs = map(sum, counts)

@@ -251,6 +251,7 @@ class Index:
         One that says what it said keeps its rows.
         """
         added = changed = 0
+        vocabulary: set[str] = set()
         for start in range(0, len(names), _BATCH):
             some = names[start : start + _BATCH]
             read = {name: self.files.page(name) for name in some}  # None: gone since it was listed
@@ -259,7 +260,7 @@ class Index:
                 same = {name for name, page in there if name in known and self._is_same(name, page)}
                 freed |= self._drop(read.keys() & known.keys() - same)
                 fresh = [(name, page) for name, page in there if name not in same]
-                self._insert(fresh, freed)
+                self._insert(fresh, freed, vocabulary)
             again = sum(name in known for name, _ in fresh)
             added, changed = added + len(fresh) - again, changed + again
             if progress:
@@ -275,43 +276,44 @@ class Index:
             ask("UPDATE file SET sign=? WHERE name=?", (page.signature, name))
         return same
 
-    def _insert(self, fresh: list[tuple[str, Page]], freed: Mapping[bytes, bytes]) -> None:
+    def _insert(
+        self, fresh: list[tuple[str, Page]], freed: Mapping[bytes, bytes], vocabulary: set[str]
+    ) -> None:
+        """Write the rows of new files; `vocabulary` is what was written down just before."""
         query = "SELECT id + max(passages, 1) FROM file ORDER BY id DESC LIMIT 1"
         row = self.lookup.db.execute(query).get or 1  # a file takes a row for each passage
         files: list[tuple[Any, ...]] = []
-        terms, letters = [], []
+        terms: list[tuple[int, str, str, str, str]] = []
+        letters: list[tuple[int, str]] = []
         readings: list[tuple[int, bytes, str]] = []
-        vocabulary: set[str] = set()
         for name, page in fresh:
             note, known = page.found, (row, name, page.signature, digest_of(page))
             if isinstance(note, FormatError):
-                why = str(note), note.line
-                files.append((*known, number_of(name), "", "", "", 0, None, *why, 0, None))
+                head = number_of(name), "", "", "", 0
+                files.append((*known, *head, None, str(note), note.line, 0, None))
                 row += 1
                 continue
             parts, title = passages(note.text), note.title
-            speaker, _ = words.spoken(note.body)
             tags = "".join(f"\n{tag.lower()}" for tag in note.tags)
             around = words.analysed(title), words.analysed(tags), words.dated(note.created)
             lower = words.folded(f"{title}{tags}")
             for at, part in enumerate(parts, row):
-                said = words.analysed(part)
-                vocabulary.update(said.split())
-                terms.append((at, said, *around))
+                terms.append((at, words.analysed(part), *around))
                 letters.append((at, f"{words.folded(part)}\n{lower}"))
                 if self.reader.embedder:
                     readings.append((at, *reading(part, note.tags)))
-            vocabulary.update(around[0].split(), around[1].split())
             expires = str(note.meta.get("expires") or "")[:10]
-            head = note.id, note.created, expires, tags + "\n"
-            uid = note.meta.get("uid") or None
-            files.append((*known, *head, len(parts), speaker or None, None, 0, 0, uid))
+            head = note.id, note.created, expires, tags + "\n", len(parts)
+            speaker, uid = words.spoken(note.body)[0] or None, note.meta.get("uid") or None
+            files.append((*known, *head, speaker, None, 0, 0, uid))
             row += len(parts)
         put = self.lookup.db.executemany
         put("INSERT INTO terms(rowid,body,title,tags,date) VALUES(?,?,?,?,?)", terms)
         put("INSERT INTO letters(rowid,text) VALUES(?,?)", letters)
-        new = [(word,) for word in sorted(vocabulary) if 1 + word.isascii() < len(word) < 40]
-        put("INSERT OR IGNORE INTO word VALUES(?)", new)
+        heard = set[str]().union(*(text.split() for row in terms for text in row[1:4]))
+        new = (word for word in heard - vocabulary if 1 + word.isascii() < len(word) < 40)
+        put("INSERT OR IGNORE INTO word VALUES(?)", [(word,) for word in sorted(new)])
+        vocabulary |= heard
         found = self.reader.passages({key: text for _, key, text in readings}, freed)
         if found is None and readings:
             files = [(*file[:-2], 1, file[-1]) for file in files]  # owed until it answers again
