@@ -84,6 +84,27 @@ def test_no_broken_index_costs_a_reading(tmp_path: Path, how: str) -> None:
     assert vectors(tmp_path) == kept
 
 
+@pytest.mark.parametrize(("how", "left"), [("gone", 0), ("broken", 3)])
+def test_a_vector_lies_in_one_place_and_when_it_is_lost_its_note_is_owed_again(
+    tmp_path: Path, how: str, left: int
+) -> None:
+    """Red when the index holds a second copy, or recall fails for want of the first."""
+    with filled(tmp_path) as book:
+        book.sync(closely=True)
+        assert book.search._index.lookup.db.execute("SELECT count(*) FROM vector").get == 0
+    path = tmp_path / "knowledge.db-vectors"
+    raw = bytearray(path.read_bytes())
+    raw[500] ^= 1
+    path.write_bytes(raw)
+    if how == "gone":
+        os.unlink(path)
+    with Notebook(tmp_path) as book:
+        for text, question in PARAPHRASES.items():
+            found = book.recall(question)
+            assert (found[0].note.body, found.degraded) == (text, ())
+        assert book.search.closely() == (left, 4)
+
+
 def test_a_changed_note_is_owed_again_and_the_others_are_not(tmp_path: Path) -> None:
     with filled(tmp_path) as book:
         book.sync(closely=True)
@@ -176,9 +197,8 @@ def test_once_paid_a_sync_equals_a_rebuild(
             with disk.locked(str(root / "knowledge.db-seal")):
                 index = book.search._index
                 assert index is not None
-                query = (
-                    "SELECT name, v, closely FROM file JOIN vector USING (id) JOIN bits USING (id)"
-                )
+                query = """SELECT name, coalesce(v, kept(bits.hash)), closely FROM file
+                           JOIN bits USING (id) LEFT JOIN vector USING (id)"""
                 return sorted(tuple(row) for row in index.lookup.db.execute(query))
 
         book.sync()

@@ -34,7 +34,7 @@ PATIENCE = 10.0  # seconds to wait for another process
 _BESIDE = ("-wal", "-shm", "-journal")  # Co leaves none of these, but SQLite would believe them
 _MANY = 9  # files that may vanish at once without a question
 _BATCH = 1000
-SCHEMA = "co 9"
+SCHEMA = "co 10"
 Progress = Callable[[int, int], None] | None
 
 _TABLES = """
@@ -127,6 +127,7 @@ class Index:
         db.pragma("temp_store", "memory")
         if self.reader.embedder:
             _load(db, vec_path())
+            db.create_scalar_function("kept", self.reader.vector, 1)  # type: ignore[arg-type]
         return db
 
     @contextmanager
@@ -209,6 +210,7 @@ class Index:
     def _fill(self, path: str, seen: Mapping[str, int], progress: Progress) -> None:
         db = self._open(path)
         db.reserve_bytes("main", 8)  # for the checksum of each page
+        db.pragma("auto_vacuum", "incremental")
         db.execute(_TABLES)
         for table in ("terms", "letters"):  # so that a leaf and its checksum fit one page
             db.execute(f"INSERT INTO {table}({table}, rank) VALUES('pgsz', 4040)")
@@ -327,11 +329,18 @@ class Index:
             waiting = self.lookup.db.execute("SELECT id, hash FROM bits WHERE NOT closely")
             rows = [(at, key, vectors[key], True) for at, key in waiting if key in vectors]
             self._put_vectors(rows)
+            self.lookup.db.execute("PRAGMA incremental_vacuum").fetchall()
 
     def _put_vectors(self, rows: list[tuple[int, bytes, bytes, bool]]) -> None:
-        """Write vectors: the passage, the hash of its reading, the vector, whether read closely."""
+        """Write vectors: the passage, the hash of its reading, the vector, whether read closely.
+
+        One that is kept beside the index is not written into it.
+        """
         put = self.lookup.db.executemany
-        put("INSERT OR REPLACE INTO vector VALUES(?,?)", [(at, v) for at, _, v, _ in rows])
+        kept = {at for at, key, _, closely in rows if closely and self.reader.vector(key)}
+        put("DELETE FROM vector WHERE id=?", [(at,) for at in kept])
+        there = [(at, vector) for at, _, vector, _ in rows if at not in kept]
+        put("INSERT OR REPLACE INTO vector VALUES(?,?)", there)
         put("INSERT OR REPLACE INTO bits VALUES(?,?,vec_quantize_binary(vec_int8(?)),?)", rows)
 
 

@@ -17,6 +17,7 @@ from co_cli.knowledge.search.words import is_dense
 _NEEDLE = 16  # of a longer text, triples side by side tell enough
 _ROW = "id, name, sign, number, created, expires, tags"
 _NEAREST = 120
+_COSINE = "1 - vec_distance_cosine(vec_int8(coalesce(v, kept(hash))), vec_int8(?))"
 _BM25 = "bm25(1.0, 2.0, 1.0, 0.5)"  # body, title, tags, date
 _ASKED = 200  # letters, and threes of them, of a question that are looked for
 _TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2", "tokenchars", "_./#+:@-'")
@@ -202,17 +203,17 @@ class Lookup:
     def nearest(self, vector: bytes) -> list[tuple[int, float]]:
         """The passages nearest in meaning and the cosine; ties at the far end are left out."""
         bits = self._get("SELECT vec_quantize_binary(vec_int8(?))", vector).get
-        query = """SELECT id, d, 1 - vec_distance_cosine(vec_int8(v), vec_int8(?)) FROM (
-                       SELECT id, vec_distance_hamming(vec_bit(b), vec_bit(?)) AS d
-                       FROM bits ORDER BY d LIMIT ?) JOIN vector USING (id)"""
+        query = f"""SELECT id, d, {_COSINE} FROM (
+                        SELECT id, hash, vec_distance_hamming(vec_bit(b), vec_bit(?)) AS d
+                        FROM bits ORDER BY d LIMIT ?) LEFT JOIN vector USING (id)"""
         found = self._get(query, vector, bits, _NEAREST).fetchall()
         far = max((d for _, d, _ in found), default=0) if len(found) == _NEAREST else sys.maxsize
         return [(row, cosine) for row, d, cosine in found if d < far]
 
     def cosines(self, vector: bytes, rows: Iterable[int]) -> list[tuple[int, float]]:
         """How near these passages are in meaning."""
-        query = """SELECT id, 1 - vec_distance_cosine(vec_int8(v), vec_int8(?)) FROM vector
-                   WHERE id IN (SELECT value FROM json_each(?))"""
+        query = f"""SELECT id, {_COSINE} FROM bits LEFT JOIN vector USING (id)
+                    WHERE id IN (SELECT value FROM json_each(?))"""
         return list(self._get(query, vector, json.dumps(list(rows))))
 
     def skimmed(self, limit: int) -> list[tuple[bytes, str]]:

@@ -1,11 +1,11 @@
 """What reads passages for their meaning, and the vectors of those that were read closely.
 
 These are kept beside the index and outlive it, in one file of rows that only grows: the passage's
-hash, the vector, a checksum. A row that does not fit its checksum is not believed, and what a crash
-left half written is cut off. Made by other weights, the whole file counts for nothing.
+hash, the vector, a checksum; the index holds only what is not in there. A row that does not fit its
+checksum is not believed, and what a crash left half written is cut off. Made by other weights, the
+whole file counts for nothing.
 """
 
-import mmap
 import os
 import struct
 import zlib
@@ -27,14 +27,24 @@ class Vectors:
         self.path = path
         self._head = f"co vectors 1 {name}".encode()[: _HEAD - 1].ljust(_HEAD - 1) + b"\n"
         self._row = struct.Struct(f"<{KEY}s{dim}sI")
+        self._data, self._places = b"", dict[bytes, int]()  # as the file was when it was read
+        self._read: tuple[int, ...] = ()
+
+    def get(self, key: bytes) -> bytes | None:
+        """The vector of a passage, if there is one to be believed."""
+        if key not in self._places:
+            self._look()
+        if key not in self._places:
+            return None
+        vector: bytes
+        _, vector, told = self._row.unpack_from(self._data, self._places[key])
+        return vector if zlib.crc32(key + vector) == told else None
 
     def find(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
         """The vectors that there are of these passages."""
-        wanted, data = set(keys), self._mapped()
-        whole = len(data) - (len(data) - _HEAD) % self._row.size
-        rows = self._row.iter_unpack(memoryview(data)[_HEAD:whole])
-        mine = (row for row in rows if row[0] in wanted)
-        return {key: vector for key, vector, told in mine if zlib.crc32(key + vector) == told}
+        self._look()
+        there = sorted(self._places.keys() & keys, key=self._places.__getitem__)
+        return {key: vector for key in there if (vector := self.get(key)) is not None}
 
     def add(self, vectors: Mapping[bytes, bytes]) -> None:
         """Keep these as well; on the disk before it returns."""
@@ -47,6 +57,7 @@ class Vectors:
             os.lseek(fd, size, os.SEEK_SET)
             disk.write_all(fd, rows if ours else self._head + rows)
             disk.sync_file(fd)
+        self._read = ()
 
     def keep(self, keys: Iterable[bytes]) -> None:
         """Forget all but these; for a purge, and to tidy up."""
@@ -59,13 +70,23 @@ class Vectors:
         rows = (self._row.pack(key, v, zlib.crc32(key + v)) for key, v in vectors.items())
         return b"".join(rows)
 
-    def _mapped(self) -> mmap.mmap | bytes:
-        """The file's bytes; none where it is not there, no plain one, or made by other weights."""
-        with suppress(OSError, ValueError), disk.opened(self.path) as fd:
-            data = mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
-            if data[:_HEAD] == self._head:
-                return data
-        return self._head
+    def _look(self) -> None:
+        """Read the file again if it has changed; none, or one of other weights, counts as empty.
+
+        It is copied: whoever maps a file that another program cuts off is killed.
+        """
+        data, state = b"", tuple[int, ...]()
+        with suppress(OSError), disk.opened(self.path) as fd:
+            info = os.fstat(fd)
+            state = info.st_ino, info.st_size, info.st_mtime_ns
+            if state == self._read:
+                return
+            with open(fd, "rb", closefd=False) as file:
+                data = file.read()
+        ends = len(data) + 1 - self._row.size if data[:_HEAD] == self._head else 0
+        places = range(_HEAD, ends, self._row.size)
+        self._data, self._places = data, {data[at : at + KEY]: at for at in places}
+        self._read = state
 
 
 class Reader:
@@ -76,6 +97,10 @@ class Reader:
         self.trouble = ""
         self._own = own = embedder if isinstance(embedder, Meaning) else None
         self.kept = Vectors(path, own.name, own.dim) if own else None  # these outlive the index
+
+    def vector(self, key: bytes) -> bytes | None:
+        """The vector that is kept of a passage, if there is one."""
+        return self.kept.get(key) if self.kept else None
 
     def query(self, text: str, *, quick: bool = False) -> bytes:
         """A question as a vector; nothing when no embedder answers."""
