@@ -355,7 +355,7 @@ def rows(part: ToolReturnPart[Any], name: str, expected: list[str]) -> list[dict
     assert answer["count"] == len(answer[name]) == len(expected)
     assert sorted(row["ref"] for row in answer[name]) == sorted(expected)
     shapes = {
-        "results": {"ref", "kind", "scope", "content", "tags", "created", "weak"},
+        "results": {"ref", "kind", "scope", "content", "tags", "created", "weak", "replaced_by"},
         "memories": {"id", "ref", "created", "tags", "summary"},
     }
     assert [row for row in answer[name] if set(row) != shapes[name]] == []

@@ -26,7 +26,7 @@ class Bert(nn.Module):
         super().__init__()
         self.names = {name: name.replace(".", "_") for name in weights if "pooler" not in name}
         for name, plain in self.names.items():
-            self.register_parameter(plain, nn.Parameter(weights[name].float()))
+            self.register_parameter(plain, nn.Parameter(weights[name].float().clone()))
         self.layers = 1 + max(int(name.split(".")[2]) for name in weights if "layer." in name)
         self.heads = heads
 
@@ -41,6 +41,10 @@ class Bert(nn.Module):
         return functional.layer_norm(value, (SIZE,), weight, bias, 1e-12)
 
     def forward(self, batch: Batch) -> Tensor:
+        return self.states(batch)[0]
+
+    def states(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """The texts' vectors, and those of their tokens."""
         tokens, mask = batch
         wide, long = tokens.shape
         value = (
@@ -67,7 +71,7 @@ class Bert(nn.Module):
                 f"{layer}.output.LayerNorm", self._linear(f"{layer}.output.dense", inner) + value
             )
         summed = (value * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
-        return functional.normalize(summed.float(), dim=1)
+        return functional.normalize(summed.float(), dim=1), value
 
     def state(self) -> dict[str, Tensor]:
         """The weights by their published names."""

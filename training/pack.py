@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from co_cli.knowledge.meaning.turns import UPPER
+
 POSITIONS = 256
 LAYERS = 6
 Arrays = dict[str, np.ndarray[Any, Any]]
@@ -24,42 +26,67 @@ def matrix(found: Arrays, parts: list[tuple[np.ndarray, np.ndarray]], name: str)
     found[f"{name}.scale"] = np.concatenate([scale for _, scale in parts]).astype("<f4")
 
 
+class Source:
+    """Trained weights by their published names."""
+
+    def __init__(self, path: Path) -> None:
+        with np.load(path) as file:
+            self.weights = {name: file[name] for name in file.files}
+
+    def rows(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """A matrix of whole numbers, and the scales of its rows."""
+        scale = self.weights[f"{name}.weight.scale"]
+        return self.weights[f"{name}.weight.int8"], scale.reshape(-1)
+
+    def plain(self, *names: str) -> np.ndarray:
+        """Vectors, one after the other."""
+        return np.concatenate([self.weights[name] for name in names]).astype("<f4")
+
+    def layer(self, number: int) -> Arrays:
+        """One layer's arrays."""
+        found: Arrays = {}
+        at = f"encoder.layer.{number}"
+        own = [f"{at}.attention.self.{part}" for part in ("query", "key", "value")]
+        dense = [f"{at}.attention.output.dense", f"{at}.intermediate.dense", f"{at}.output.dense"]
+        norms = [f"{at}.attention.output.LayerNorm", f"{at}.output.LayerNorm"]
+        matrix(found, [self.rows(name) for name in own], f"{number}.seen")
+        for name, short in zip(dense, ("joined", "wide", "narrow"), strict=True):
+            matrix(found, [self.rows(name)], f"{number}.{short}")
+        found[f"{number}.biases"] = self.plain(*(f"{name}.bias" for name in (*own, *dense)))
+        both = [f"{name}.{part}" for name in norms for part in ("weight", "bias")]
+        found[f"{number}.norms"] = self.plain(*both).reshape(4, -1)
+        return found
+
+    def heads(self, *names: str) -> Arrays:
+        """The arrays of heads."""
+        parts = [f"{name}.{part}" for name in names for part in ("weight", "bias")]
+        return {part: self.weights[part].astype("<f4") for part in parts}
+
+
 def careful(path: Path) -> Arrays:
     """The careful encoder's arrays; token types, of which there is one, go into the positions."""
-    with np.load(path) as file:
-        weights = {name: file[name] for name in file.files}
-
-    def rows(name: str) -> tuple[np.ndarray, np.ndarray]:
-        return weights[f"{name}.weight.int8"], weights[f"{name}.weight.scale"].reshape(-1)
-
-    def plain(*names: str) -> np.ndarray:
-        return np.concatenate([weights[name] for name in names]).astype("<f4")
-
-    found: Arrays = {}
-    matrix(found, [rows("embeddings.word_embeddings")], "words")
-    whole, scale = rows("embeddings.position_embeddings")
-    kind = weights["embeddings.token_type_embeddings.weight"][0].astype(np.float32)
+    source, found = Source(path), Arrays()
+    matrix(found, [source.rows("embeddings.word_embeddings")], "words")
+    whole, scale = source.rows("embeddings.position_embeddings")
+    kind = source.weights["embeddings.token_type_embeddings.weight"][0].astype(np.float32)
     places = (
         whole[:POSITIONS].astype(np.float32) * scale[:POSITIONS, None].astype(np.float32) + kind
     )
     scale = np.abs(places).max(1) / 127
     matrix(found, [(np.round(places / scale[:, None]).astype(np.int8), scale)], "positions")
     norm = "embeddings.LayerNorm"
-    found["start.norm"] = plain(f"{norm}.weight", f"{norm}.bias")
+    found["start.norm"] = source.plain(f"{norm}.weight", f"{norm}.bias")
     for number in range(LAYERS):
-        at = f"encoder.layer.{number}"
-        own = [f"{at}.attention.self.{part}" for part in ("query", "key", "value")]
-        dense = [f"{at}.attention.output.dense", f"{at}.intermediate.dense", f"{at}.output.dense"]
-        norms = [f"{at}.attention.output.LayerNorm", f"{at}.output.LayerNorm"]
-        matrix(found, [rows(name) for name in own], f"{number}.seen")
-        for name, short in zip(dense, ("joined", "wide", "narrow"), strict=True):
-            matrix(found, [rows(name)], f"{number}.{short}")
-        found[f"{number}.biases"] = plain(*(f"{name}.bias" for name in (*own, *dense)))
-        both = [f"{name}.{part}" for name in norms for part in ("weight", "bias")]
-        found[f"{number}.norms"] = plain(*both).reshape(4, -1)
-    for name in ("judge.weight", "judge.bias"):
-        found[name] = weights[name].astype("<f4")
-    return found
+        found |= source.layer(number)
+    return found | source.heads("judge")
+
+
+def turns(path: Path) -> Arrays:
+    """The upper layers and the heads that read turns."""
+    source, found = Source(path), Arrays()
+    for number in UPPER:
+        found |= source.layer(number)
+    return found | source.heads("turn", "span")
 
 
 def fast(path: Path) -> np.ndarray:
@@ -82,13 +109,17 @@ def main() -> None:
         if arrays:
             listed[name]["arrays"] = arrays
 
-    places, data = {}, bytearray()
-    for name, array in careful(source / "careful.npz").items():
-        data += bytes(-len(data) % 64)
-        kind = {"int8": "i1", "float32": "<f4"}[array.dtype.name]
-        places[name] = [kind, list(array.shape), len(data)]
-        data += array.tobytes()
-    put("careful.bin", bytes(data), places)
+    for file, arrays in {
+        "careful.bin": careful(source / "careful.npz"),
+        "turns.bin": turns(source / "turns.npz"),
+    }.items():
+        places, data = {}, bytearray()
+        for name, array in arrays.items():
+            data += bytes(-len(data) % 64)
+            kind = {"int8": "i1", "float32": "<f4"}[array.dtype.name]
+            places[name] = [kind, list(array.shape), len(data)]
+            data += array.tobytes()
+        put(file, bytes(data), places)
     put("fast.bin", fast(source / "fast.npz").tobytes())
     put("vocab.txt", (source / "vocab.txt").read_bytes())
     (to / "weights.json").write_text(json.dumps(listed, indent=1) + "\n")

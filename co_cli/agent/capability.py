@@ -164,7 +164,7 @@ def _metadata(decision: Decision) -> dict[str, Any]:
 def _told(result: dict[str, Any]) -> dict[str, Any]:
     """A tool's result for a model: nothing twice, endless, or that ends an envelope."""
     if result.get("results"):
-        names = ("ref", "kind", "scope", "content", "tags", "created", "weak")
+        names = ("ref", "kind", "scope", "content", "tags", "created", "weak", "replaced_by")
         rows = []
         for full in result["results"]:
             row = {name: full[name] for name in names}

@@ -1,13 +1,12 @@
-"""A model without a language model behind it, which remembers and recalls by rule and admits it.
+"""A model without a language model behind it, which remembers and recalls and admits it.
 
 What it does comes from the person's own words of this turn and from nothing else: neither a note
-nor a tool's answer nor a summary can make it call a tool.
+nor a tool's answer nor a summary can make it call a tool. What to do and to say is in `replies`.
 """
 
-import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from itertools import accumulate
 from typing import Any
@@ -30,18 +29,10 @@ from pydantic_ai.models import (
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import RunContext
 
-from co_cli.learning import signals
+from co_cli.providers import replies
 
 _NAME = "offline"
-_HOW = (
-    "I am offline: no language model is connected. I can remember what you tell me and recall it, "
-    "and nothing else. To connect a model, set GEMINI_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY "
-    "and start again, or start with `co chat --model ollama:NAME`."
-)
-_BRIEFLY = "I am offline and can only remember and recall."
-_NOTHING = "I have nothing about that. Tell me, and I will offer to remember it."
-_RESULTS, _RELATED = 5, 2
-_QUOTED, _SUMMED = 1000, 1500  # characters of one note in an answer, and of a summary
+_SUMMED = 1500  # characters of a summary
 _response = partial(ModelResponse, model_name=_NAME, provider_name=_NAME)
 
 
@@ -97,14 +88,13 @@ def _answer(messages: Sequence[ModelMessage], asked: ModelRequestParameters) -> 
     returns.sort(key=lambda part: [*called, part.tool_call_id].index(part.tool_call_id))
     offered = {tool.name for tool in asked.declared_function_tools}
     if not offered and not returns:
-        return _response([TextPart(_summary(said) or _BRIEFLY)])
-    if not called and (calls := [one for one in _calls(said) if one.tool_name in offered]):
+        return _response([TextPart(_summary(said) or replies.BRIEFLY)])
+    heard = replies.hear(said, messages[:start])
+    if calls := [one for one in replies.calls(heard, returns) if one.tool_name in offered]:
         return _response(calls)
-    if told := dict.fromkeys(filter(None, map(_told, returns))):
-        return _response([TextPart("\n\n".join(told))])
     earlier = [part for message in messages[:start] for part in message.parts]
-    explained = any(isinstance(part, TextPart) and part.content == _HOW for part in earlier)
-    return _response([TextPart(_BRIEFLY if explained else _HOW)])
+    explained = any(isinstance(part, TextPart) and part.content == replies.HOW for part in earlier)
+    return _response([TextPart(replies.answer(heard, returns, explained=explained))])
 
 
 def _start(messages: Sequence[ModelMessage]) -> int:
@@ -136,85 +126,6 @@ def _said(message: ModelMessage) -> str:
     return said
 
 
-def _calls(said: str) -> list[ToolCallPart]:
-    verb, what = signals.request(said) or ("", "")
-    if verb == "list":
-        return [ToolCallPart("list_memories", {})]
-    if verb == "forget":
-        return [ToolCallPart("forget_memory", {"ref": what})]
-    found = [(signal.text, signal.tags) for signal in signals.detect_all(said)]
-    if verb == "save" and len(found) < 2:  # without the word itself
-        found = [(what, found[0][1] if found else [])]
-    calls = [ToolCallPart("save_memory", {"content": text, "tags": tags}) for text, tags in found]
-    if question := signals.question(said):
-        query = {"query": question, "max_results": _RESULTS}
-        calls.append(ToolCallPart("recall_memory", query))
-    return calls
-
-
-def _told(part: ToolReturnPart) -> str:
-    """What a tool answered, in words for the person."""
-    values = _values(part.content)
-    text = str(values.get("display") or ("" if values else part.content)).strip()
-    verb = {"save_memory": "saved", "forget_memory": "forgotten"}.get(part.tool_name, "done")
-    if values.get("refused") in ("declined", "stopped"):  # the person knows
-        return f"Not {verb}."
-    if part.outcome != "success":
-        return f"Not {verb}: {text}"
-    if part.tool_name == "save_memory" and values.get("ref"):
-        return _saved(values, text)
-    for tool, key, tell in (
-        ("recall_memory", "results", _recalled),
-        ("list_memories", "memories", _listed),
-    ):
-        if part.tool_name == tool and isinstance(values.get(key), list):
-            return tell([row for row in values[key] if isinstance(row, Mapping)])
-    return text or "Done."
-
-
-def _values(content: object) -> Mapping[str, Any]:
-    if isinstance(content, str):
-        with suppress(ValueError):
-            content = json.loads(content)
-    return content if isinstance(content, Mapping) else {}
-
-
-def _saved(values: Mapping[str, Any], display: str) -> str:
-    """What a save did, from what the tool says: the person may have changed the words."""
-    said = str(values.get("content") or "").strip()
-    head = f"Saved as [{values['ref']}]{f': {said}' if said else '.'}"
-    if values.get("action") == "consolidated":
-        head = f"[{values['ref']}] already says this."
-    path = str(values.get("path") or display)
-    more = [line for line in display.splitlines()[1:] if path not in line]
-    return "\n\n".join([head, *more])  # paragraphs: an answer is markdown
-
-
-def _recalled(hits: Sequence[Mapping[str, Any]]) -> str:
-    if not hits:
-        return _NOTHING
-    sure = [_quoted(hit) for hit in hits if not hit.get("weak")]
-    weak = [_quoted(hit) for hit in hits if hit.get("weak")][: _RELATED if sure else None]
-    found = _bullets("You told me:", sure) if sure else "I have nothing that clearly answers this."
-    return "\n\n".join([found, _bullets("This may be related:", weak)] if weak else [found])
-
-
-def _listed(rows: Sequence[Mapping[str, Any]]) -> str:
-    lines = [f"{row.get('summary')} [{row.get('ref')}]" for row in rows]
-    return _bullets("This is what I remember:", lines) if lines else "I have no memories yet."
-
-
-def _bullets(title: str, texts: Sequence[str]) -> str:
-    return "\n".join([title, "", *("- " + text.replace("\n", "\n  ") for text in texts)])
-
-
-def _quoted(hit: Mapping[str, Any]) -> str:
-    article = hit.get("kind") == "article"
-    text = str((hit.get("passage") if article else None) or hit.get("content") or "").strip()
-    text = text if len(text) <= _QUOTED else f"{text[:_QUOTED]}…"
-    return f"{text} [{hit.get('ref')}]"
-
-
 def _summary(text: str) -> str:
     """The first sentence of each thing that was said, the latest kept; of a plain text, its first.
 
@@ -222,7 +133,7 @@ def _summary(text: str) -> str:
     """
     said = []
     for line in text.splitlines():
-        values = _values(line) if line.startswith("{") else {}
+        values = replies.read(line) if line.startswith("{") else {}
         for who in ("earlier summary", "person", "assistant"):
             if isinstance(values.get(who), str):
                 said.append(f"{who}: {_first(values[who])}")

@@ -83,7 +83,8 @@ class Meaning:
         return found
 
     @cached_property
-    def _pieces(self) -> WordPiece:
+    def pieces(self) -> WordPiece:
+        """What cuts a text."""
         with self.mapped("vocab.txt") as file:
             return WordPiece(file[:].decode("utf-8").split("\n")[:-1])
 
@@ -94,15 +95,15 @@ class Meaning:
 
     @cached_property
     def _layers(self) -> Layers:
-        return Layers(self)
+        return Layers(self, "careful.bin")
 
     def tokens(self, text: str) -> list[int]:
         """The pieces of a text; none when too few of its words are known to mean something."""
-        return self._pieces.known(text, LONGEST)
+        return self.pieces.known(text, LONGEST)
 
     def knows(self, word: str) -> bool:
         """Whether a word is a piece of its own or two long ones; names and coinages are crumbs."""
-        pieces = len(self._pieces.word(word.lower()))
+        pieces = len(self.pieces.word(word.lower()))
         return pieces == 1 or (pieces == 2 and len(word) > 6)
 
     def documents(self, texts: Sequence[str]) -> list[bytes]:
@@ -145,7 +146,7 @@ class Meaning:
 
     def closely(self, text: str) -> bytes:
         """By the careful encoder."""
-        tokens, ends = self.tokens(text), self._pieces
+        tokens, ends = self.tokens(text), self.pieces
         if not tokens:
             return bytes(DIM)
         [mean] = self._layers.read([ends.first, *tokens, ends.last])
@@ -153,9 +154,14 @@ class Meaning:
 
     def replaces(self, old: Sequence[str], new: str) -> list[float]:
         """How much likelier it is that a text replaces each old one than not, by logarithm."""
-        cut, half = self._pieces, LONGEST // 2 - 1
+        cut, half = self.pieces, LONGEST // 2 - 1
         last = [cut.last, *cut.known(new, half), cut.last]
-        return self._layers.judge(*([cut.first, *cut.known(text, half), *last] for text in old))
+        pairs = ([cut.first, *cut.known(text, half), *last] for text in old)
+        found = []
+        for mean in self._layers.read(*pairs):
+            yes, *no = self._layers.head("judge", mean)
+            found.append(yes - log(sum(map(exp, no))))
+        return found
 
 
 def _rounded(values: Any) -> bytes:
@@ -188,18 +194,21 @@ def built_in() -> Meaning:
 
 
 class Layers:
-    """The careful encoder: six layers, the mean over the tokens."""
+    """Six layers and the heads on them; where files hold the same array, the last one counts."""
 
-    def __init__(self, weights: Meaning) -> None:
+    def __init__(self, weights: Meaning, *files: str) -> None:
         import numpy as np
 
         self._np = np
-        self._file = weights.mapped("careful.bin")
-        self._places: dict[str, Any] = weights.files["careful.bin"]["arrays"]
+        self._places: dict[str, Any] = {}
+        for name in files:
+            file, arrays = weights.mapped(name), weights.files[name]["arrays"]
+            self._places |= {array: (file, *place) for array, place in arrays.items()}
 
-    def _raw(self, name: str) -> Any:
-        kind, shape, offset = self._places[name]
-        return self._np.frombuffer(self._file, kind, prod(shape), offset).reshape(shape)
+    def raw(self, name: str) -> Any:
+        """One array, as it lies in its file."""
+        file, kind, shape, offset = self._places[name]
+        return self._np.frombuffer(file, kind, prod(shape), offset).reshape(shape)
 
     def _times(self, name: str, value: Any, bias: Any) -> Any:
         """A matrix of whole numbers, with a scale for each row, times a value.
@@ -207,11 +216,11 @@ class Layers:
         Some rows at a time become floats, which are still in the processor's cache when they are
         used: quicker than to keep them, and a quarter of the memory.
         """
-        np, rows = self._np, self._raw(name)
+        np, rows = self._np, self.raw(name)
         found = np.empty((len(rows), value.shape[1]), "f4")
         for at in range(0, len(rows), _ROWS):
             np.matmul(rows[at : at + _ROWS].astype("f4"), value, out=found[at : at + _ROWS])
-        found *= self._raw(f"{name}.scale")[:, None]
+        found *= self.raw(f"{name}.scale")[:, None]
         found += bias[:, None]
         return found
 
@@ -223,8 +232,12 @@ class Layers:
         value += norm[1, :, None]
         return value
 
-    def read(self, *texts: Sequence[int]) -> Any:
-        """The vectors of texts, each given by its tokens.
+    def read(self, *texts: Sequence[int]) -> list[Any]:
+        """The vectors of texts, each given by its tokens: the mean of theirs."""
+        return [states.mean(1) for states in self.states(*texts)]
+
+    def states(self, *texts: Sequence[int]) -> list[Any]:
+        """The vectors of the tokens of each text, in columns.
 
         All tokens stand in columns, which is nearly twice as quick, and texts beside each other,
         which is quicker still; the last bit of a vector may depend on its neighbours.
@@ -233,13 +246,13 @@ class Layers:
         chosen = [token for tokens in texts for token in tokens]
         places = [place for tokens in texts for place in range(len(tokens))]
         rows = sum(
-            self._raw(part)[at].astype("f4") * self._raw(f"{part}.scale")[at, None]
+            self.raw(part)[at].astype("f4") * self.raw(f"{part}.scale")[at, None]
             for part, at in (("words", chosen), ("positions", places))
         )
-        value = self._norm(np.ascontiguousarray(rows.T), self._raw("start.norm").reshape(2, DIM))
+        value = self._norm(np.ascontiguousarray(rows.T), self.raw("start.norm").reshape(2, DIM))
         ends = list(accumulate(map(len, texts), initial=0))
         for layer in range(_LAYERS):
-            biases, norms = self._raw(f"{layer}.biases"), self._raw(f"{layer}.norms")
+            biases, norms = self.raw(f"{layer}.biases"), self.raw(f"{layer}.norms")
             parts = self._times(f"{layer}.seen", value, biases[: 3 * DIM])
             told = [self._heeded(parts[:, first:last]) for first, last in pairwise(ends)]
             told = told[0] if len(told) == 1 else np.concatenate(told, 1)
@@ -250,7 +263,7 @@ class Layers:
             inner *= 0.5
             narrow = self._times(f"{layer}.narrow", inner, biases[8 * DIM :])
             value = self._norm(narrow + value, norms[2:])
-        return [value[:, first:last].mean(1) for first, last in pairwise(ends)]
+        return [value[:, first:last] for first, last in pairwise(ends)]
 
     def _heeded(self, parts: Any) -> Any:
         """What the tokens of one text take from each other."""
@@ -261,11 +274,8 @@ class Layers:
         heed /= heed.sum(2, keepdims=True)
         return (tells @ heed.transpose(0, 2, 1)).reshape(DIM, long)
 
-    def judge(self, *pairs: Sequence[int]) -> list[float]:
-        """What the head makes of two texts in one: *replaces* against both other answers."""
-        found = []
-        for mean in self.read(*pairs):
-            whole = mean * (sqrt(DIM) / sqrt(mean @ mean))
-            yes, *no = (self._raw("judge.weight") @ whole + self._raw("judge.bias")).tolist()
-            found.append(float(yes - log(sum(map(exp, no)))))
-        return found
+    def head(self, name: str, mean: Any) -> list[float]:
+        """The scores that a head gives to a text's vector, which it wants of one length."""
+        whole = mean * (sqrt(DIM) / sqrt(mean @ mean))
+        scores = self.raw(f"{name}.weight") @ whole + self.raw(f"{name}.bias")
+        return [float(score) for score in scores]

@@ -84,6 +84,13 @@ def words(text: str) -> Iterator[str]:
             yield from "".join(spaced).split()
 
 
+def spelled(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    """The words of a text with the places they have in it."""
+    for found in re.finditer(r"\w+|[^\w\s]", text):
+        for word in words(found[0]):
+            yield word, found.span()
+
+
 def _spaced(char: str) -> str:
     """A letter, nothing for what is left out, and space around what is a word of its own."""
     kind = unicodedata.category(char)

@@ -1,0 +1,148 @@
+"""What a person wants with a turn of the conversation; knows no model of language and no notebook.
+
+A turn is cut into sentences, and each is read by Co's own encoder (`meaning/turns.py`). What only
+looks like speech (code, logs, long texts) is left alone, and what must not be kept is never kept.
+"""
+
+import re
+from typing import NamedTuple
+
+from co_cli.knowledge.meaning.turns import STATEMENTS, hear
+from co_cli.learning.voice import third_person
+
+MOST = 2000  # characters of a turn that is read
+_SENTENCES, _TURNS = 40, 5  # of one turn
+_MINE = 8.0  # what a sentence that does not name the person must score to be about them
+_SURE = 0.8  # how likely a statement must be one
+_CODE = (
+    r"(?i)(?:(?:def|class|import|from|return|func|fn|const|let|var|public|private|package|using"
+    r"|#include|if|for|while|select|insert|create|update)\b.*[:;{)]|[})\]];?|\$ .*|.*[;{])$"
+)
+_LOG = (
+    r"(?i)\[?(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|(?:error|warn(?:ing)?|info|debug|fatal)\b)"
+    r"|at [\w.$<>]+\(|file \"[^\"]{1,200}\", line \d|traceback \(|caused by:|>{1,3} "
+)
+_PRIVATE = (  # what a person wants to be kept out, in so many words
+    r"(?i)\b(?:do ?n'?t|do not|never|no need to|not to|rather not|(?:should|must)(?:n'?t| not)) "
+    r"(?:ever )?(?:save|store|remember|record|memori[sz]e|keep|note|write|log|learn) "
+    r"(?:this|that|it|any|these|those|what|down|a (?:note|record))\b|\boff the record\b"
+    r"|\bkeep (?:this|that|it) (?:out|between|private)|\bbetween us\b"
+)
+_CUT = (  # between sentences, not after an abbreviation
+    r"(?<=[.!?…])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<!cf\.)(?<!Dr\.)(?<!Mr\.)(?<!Ms\.)(?<!Mrs\.)"
+    r"(?<!St\.)(?<!No\.)\s+|\n+|,? and also,? (?=\S)"
+)
+_FOLLOWS = (
+    r"(?i)(?:it|that|they|he|she|which|because|except|otherwise|these(?! days)|those"
+    r"|this(?= (?:is|was|means)))\b"
+)
+_TAGGED = (
+    r"(?i)[,;.]? (?:and |please )?tag(?:ged|s)?(?: it| this| that)?(?: with| as|:) "
+    r"([\w#, -]{1,80})$"
+)
+_ASKED_TO_KEEP = (  # nothing that follows these words is left out
+    r"(?i)(?:(?:please|pls|hey co|co|ok|also|and|can you|could you)[, ]{1,2}){0,3}"
+    r"(?:remember|(?:keep|bear) in mind|don'?t forget)(?: that)? ?[:,-]? {0,2}(?:to )?(?=\S)"
+)
+_ASKS = (
+    r"(?i)(?:what|which|who|whose|where|when|why|how|do|does|did|is|are|am|was|were|can|has|have)"
+    r"(?:'s)? .*|.*\?$"
+)
+_TAKES_BACK = (  # how a sentence begins that only says what is wrong
+    r"(?i)(?:no|nope|nah|wait|sorry|oops|whoops|ups|actually|wrong|scratch|scrap|strike|i meant"
+    r"|make that|not|hm+|er+|my bad|my mistake|correction|typo)\b"
+)
+KEPT = ("keep", *STATEMENTS, "correct", "amend")  # wants that may become a note
+
+
+class Turn(NamedTuple):
+    """What is wanted, and the words it is about: what to keep, what to look for, the new value.
+
+    `sure` is a statement that surely is worth keeping; another is only offered. `mine` says that
+    it is about the person rather than their work. `whole` is what a new value was said in, where
+    that makes sense alone ("we've switched to Django").
+    """
+
+    want: str
+    text: str = ""
+    tags: tuple[str, ...] = ()
+    mine: bool = False
+    sure: bool = True
+    whole: str = ""
+
+
+def understand(said: str) -> list[Turn]:
+    """What each sentence wants, in order; nothing where a text is no speech."""
+    said = said.strip().replace("’", "'")
+    if not said or _pasted(said) or re.search(_PRIVATE, said):
+        return []
+    tagged = re.search(_TAGGED, said)
+    asked = re.split(r"[#, ]+(?:and )?", tagged[1].strip()) if tagged else []
+    said = said[: tagged.start()] if tagged else said
+    found: list[Turn] = []
+    last = ""
+    for sentence in filter(None, map(str.strip, re.split(_CUT, said, maxsplit=_SENTENCES))):
+        turn = _read(sentence, asked)
+        follows = found and re.match(_FOLLOWS, sentence) and turn.want in (*STATEMENTS, "nothing")
+        if follows and last in KEPT:
+            found[-1] = found[-1]._replace(text=f"{found[-1].text}. {sentence.rstrip('.!')}")
+            continue
+        if last in ("correct", "amend") and turn.want in STATEMENTS:
+            found[-1] = turn._replace(want="correct")  # it only said that something was wrong
+        elif turn.want != "nothing" or re.match(_ASKS, sentence):
+            found.append(turn)
+        last = turn.want
+    if said.endswith("?"):  # what leads up to a question
+        found = [turn for turn in found if turn.want != "context"]
+    return list({(turn.want, turn.text.casefold()): turn for turn in found}.values())[:_TURNS]
+
+
+def _pasted(said: str) -> bool:
+    """Whether a text is code, a log, or too long to be something said."""
+    lines = [line.strip() for line in said[:MOST].splitlines()]
+    many = (sum(re.match(kind, line) is not None for line in lines) > 1 for kind in (_CODE, _LOG))
+    return len(said) > MOST or "```" in said or "~~~" in said or any(many)
+
+
+def _read(sentence: str, asked: list[str]) -> Turn:
+    heard = hear(sentence)
+    if heard.want == "keep" and sentence.endswith("?"):  # "remember that?"
+        return Turn("recall", heard.meant)
+    if heard.want not in KEPT:
+        named = heard.want in ("forget", "recall", "nothing")
+        return Turn(heard.want, heard.meant if named else sentence)
+    kind = heard.want if heard.want in STATEMENTS else heard.kind
+    kind = "correction" if heard.want in ("correct", "amend") else kind
+    words = re.findall(r"[a-z0-9_]+", re.sub(r"\w+://\S+", " ", heard.meant.lower()))
+    domains = dict.fromkeys(_DOMAINS[word] for word in words if word in _DOMAINS)
+    tags = dict.fromkeys([kind, *list(domains)[:2], *asked])
+    meant, at = heard.meant, sentence.rfind(heard.meant)
+    if heard.want == "keep" and (lead := re.match(_ASKED_TO_KEEP, sentence)):
+        left_out = sentence[lead.end() : at]
+        meant = meant if ":" in left_out else left_out + meant
+    sure = heard.want not in STATEMENTS or heard.likely >= _SURE
+    alone = heard.want == "amend" and not re.match(_TAKES_BACK, sentence)
+    whole = third_person(sentence) if alone else ""
+    text = meant if heard.want == "amend" else third_person(meant)
+    mine = heard.mine > (0 if re.search(r"(?i)\b(?:i|me|my|mine)\b", meant) else _MINE)
+    return Turn(heard.want, text, tuple(filter(None, tags)), mine, sure, whole)
+
+
+_DOMAINS = {word: tag for tag, *words in map(str.split, """
+python python pytest pip poetry uv ruff mypy django flask fastapi pandas numpy pydantic
+javascript javascript typescript js ts node npm pnpm yarn react vue svelte vite eslint deno bun
+rust rust cargo clippy
+go golang goroutines gofmt
+java java kotlin gradle maven spring
+concurrency async await asyncio callbacks threads coroutines concurrency
+testing test tests testing pytest jest vitest mocks mock coverage fixtures tdd
+database database databases db postgres postgresql mysql mariadb sqlite mongodb sql orm redis
+deployment deploy deploys deployment kubernetes k8s docker terraform aws gcp azure prod staging
+deployment ci pipeline pipelines jenkins release releases
+editor editor vim neovim emacs vscode helix jetbrains ide
+git git commit commits branch branches rebase squash merge pr prs github gitlab
+style tabs spaces indent formatting formatter naming snake_case camelcase lint linter style
+security security secret secrets password passwords token tokens auth vault
+documentation docs documentation readme docstring docstrings changelog comments
+team team sprint standup retro manager colleagues
+""".strip().splitlines()) for word in words}  # fmt: skip

@@ -1,0 +1,92 @@
+"""What people say of themselves as it is stored and as it is told, in the third and second person.
+
+I prefer tabs, User prefers tabs, you prefer tabs. Knows no notebook.
+"""
+
+import re
+
+_QUOTED = r"(\"[^\"]{1,300}\"|“[^”]{1,300}”|`[^`]{1,300}`|(?<!\w)'[^']{3,300}'(?!\w))"
+_FIRST = (
+    r"(?i)(?<![\w/.'-])(?:(?P<i>I)(?:'?(?P<tail>m|ve|ll|d(?= rather| prefer))\b|'(?P<had>d)\b)?"
+    r"(?P<adverbs>(?: (?:also|really|always|usually|often|still|much|just|only|never|now|even|quite"
+    r"|rarely|[a-z]{3,12}ly)){0,3})(?: (?P<verb>[a-z]+(?:'t)?))?|(?P<my>my|mine)|me"
+    r"|(?P<self>myself))(?![\w/-]|\.\w)"
+)
+_ALSO = r"(?<=User )([^.;]{1,200} (?:and|but) )(prefer|love|hate|dislike)\b"
+_TAILS = {"m": "is", "ve": "has", "ll": "will", "d": "would"}
+_VERBS = {"am": "is", "have": "has", "haven't": "hasn't", "do": "does", "don't": "doesn't"}
+_FIXED = frozenset(
+    "can can't cannot could couldn't will won't would wouldn't should shouldn't may might must was "
+    "wasn't were had hadn't did didn't went got made took saw ran found came gave told said left "
+    "sent built kept thought knew wrote brought broke lost met paid forgot meant chose felt began "
+    "grew spent bought taught stuck and or in of to as at is for with the a not who".split()
+)
+_CAPITAL = (
+    r"(?:we|we're|we've|our|the|this|that|there|all|every|each|any|no|never|always|when|whenever"
+    r"|for|in|on|if|it|it's|not|don't|keep|use|after|before|as|a|an)\b"
+)
+
+
+def third_person(said: str) -> str:
+    """The person's own words, about "User": I prefer tabs -> User prefers tabs."""
+    pieces = re.split(_QUOTED, said)
+    pieces[::2] = [re.sub(_FIRST, _renamed, piece) for piece in pieces[::2]]
+    text = re.sub(r"[\s.,;:!]+$", "", "".join(pieces))
+    text = re.sub(_ALSO, lambda also: also[1] + _conjugated(also[2]), text)
+    return text[:1].upper() + text[1:] if re.match(_CAPITAL, text) else text
+
+
+def _renamed(match: re.Match[str]) -> str:
+    if not match["i"]:
+        return "User's" if match["my"] else "themselves" if match["self"] else "User"
+    adverbs, verb, tail = match["adverbs"], match["verb"] or "", match["tail"] or match["had"]
+    if tail:
+        return f"User {_TAILS[tail.lower()]}{adverbs} {verb}".rstrip()
+    if match["i"] == "i" and verb in ("", "in", "is", "and", "or", "as", "to", "of"):
+        return match[0]  # a variable of that name
+    return f"User{adverbs} {_conjugated(verb)}".rstrip()
+
+
+def _conjugated(verb: str) -> str:
+    low = re.sub(r"^(do|have)nt$", r"\1n't", verb.lower())
+    if low in _VERBS:
+        return _VERBS[low]
+    past = low.endswith("ed") and not low.endswith(("eed", "mbed"))
+    if past or low in _FIXED or not low.isalpha():
+        return verb
+    if re.search(r"[^aeiou]y$", low):
+        return f"{verb[:-1]}ies"
+    return f"{verb}es" if re.search(r"(?:[sxzo]|ch|sh)$", low) else f"{verb}s"
+
+
+_USER = (
+    r"(?P<start>^|[.!?] )?\bUser(?:(?P<own>'s)\b"
+    r"|(?P<adverbs>(?: (?:also|really|always|usually|often|still|just|only|never|now|even|quite"
+    r"|rarely|[a-z]{3,12}ly)){0,3})(?: (?P<verb>[a-z]+(?:'t)?))?)"
+)
+_YOURS = {"is": "are", "isn't": "aren't", "has": "have", "hasn't": "haven't", "does": "do",
+          "doesn't": "don't", "was": "were", "wasn't": "weren't"}  # fmt: skip
+
+
+def second_person(stored: str) -> str:
+    """A stored text, told to the person whom it is about."""
+    pieces = re.split(_QUOTED, stored)
+    pieces[::2] = [re.sub(_USER, _addressed, piece) for piece in pieces[::2]]
+    return re.sub(r"(?i)(\byou\b[^.;]{1,80}) themselves\b", r"\1 yourself", "".join(pieces))
+
+
+def _addressed(match: re.Match[str]) -> str:
+    you = f"{match['start'] or ''}{'You' if match['start'] is not None else 'you'}"
+    if match["own"]:
+        return f"{you}r"
+    verb = match["verb"] or ""
+    return f"{you}{match['adverbs'] or ''} {_YOURS.get(verb) or _plural(verb)}".rstrip()
+
+
+def _plural(verb: str) -> str:
+    """What "User" does, done by "you": prefers -> prefer."""
+    if verb in _FIXED or not verb.endswith("s") or verb.endswith("ss"):
+        return verb
+    if verb.endswith("ies") and len(verb) > 4:
+        return f"{verb[:-3]}y"
+    return verb[:-2] if re.search(r"(?:[sxzo]|ch|sh)es$", verb) else verb[:-1]

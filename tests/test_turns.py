@@ -1,0 +1,340 @@
+"""What a person wants with a turn: how often it is understood, and what is kept of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from co_cli.knowledge import Notebook, Shelf
+from co_cli.knowledge.meaning import turns as reader
+from co_cli.knowledge.meaning.turns import STATEMENTS
+from co_cli.learning.amend import amended
+from co_cli.learning.turns import KEPT, MOST, Turn, understand
+from co_cli.learning.voice import second_person, third_person
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = ROOT / "tests" / "data"
+KINDS = {"preference", "correction", "decision", "context", "pattern"}
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    return [json.loads(line) for line in (DATA / name).read_text("utf-8").splitlines()]
+
+
+def _kept(said: str, *, sure: bool = True) -> list[Turn]:
+    return [turn for turn in understand(said) if turn.want in KEPT and (turn.sure or not sure)]
+
+
+def _figures(name: str, *, sure: bool) -> dict[str, float]:
+    """How a labelled half is judged; numbers only, since one half is nobody's to read."""
+    rows = _rows(name)
+    wanted = [row["label"] in KINDS for row in rows]
+    given = [_kept(row["text"], sure=sure) for row in rows]
+    both = sum(want and bool(got) for want, got in zip(wanted, given, strict=True))
+    kinds = [got[0].tags[0] == row["label"] for got, row in zip(given, rows, strict=True) if got]
+    return {
+        "precision": round(both / max(1, sum(map(bool, given))), 3),
+        "recall": round(both / max(1, sum(wanted)), 3),
+        "kind": round(sum(kinds) / max(1, both), 3),
+    }
+
+
+@pytest.mark.parametrize("half", ["open", "held"])
+def test_what_is_worth_keeping_is_told_from_what_is_not(half: str) -> None:
+    """The held half was never trained on: .98 and .94 of what is sure, .89 and 1.0 with offers."""
+    sure = _figures(f"utterances_{half}.jsonl", sure=True)
+    offered = _figures(f"utterances_{half}.jsonl", sure=False)
+    assert (sure["precision"] >= 0.95, sure["recall"] >= 0.90) == (True, True), sure
+    assert (offered["recall"] >= 0.95, offered["kind"] >= 0.85) == (True, True), offered
+
+
+@pytest.mark.parametrize("half", ["open", "held"])
+def test_everyday_turns_are_understood(half: str) -> None:
+    """The held half was never trained on; which of it are missed is not told."""
+    same = {"offer": STATEMENTS, "correct": ("correct", "amend")}
+    right = kept = 0
+    rows = _rows(f"turns_{half}.jsonl")
+    for row in rows:
+        found = understand(row["text"]) or [Turn("nothing")]
+        right += len(found) == 1 and found[0].want in same.get(row["want"], (row["want"],))
+        text = third_person(row.get("keep", "")).casefold()
+        kept += row["want"] in ("keep", "offer") and found[0].text.casefold() == text
+    assert right / len(rows) >= 0.95
+    assert kept / sum(row["want"] in ("keep", "offer") for row in rows) >= 0.9
+
+
+@pytest.mark.parametrize("half", ["open", "held"])
+def test_corrections_make_the_note_that_was_meant(half: str) -> None:
+    right, rows = 0, [row for row in _rows(f"turns_{half}.jsonl") if row["want"] == "correct"]
+    for row in rows:
+        found = understand(row["text"])
+        text = found[0].text if found else ""
+        if found and found[0].want == "amend":
+            text = amended(row["after"], text, row["text"])
+        right += third_person(text).casefold() == third_person(row["keep"]).casefold()
+    assert right / len(rows) >= 0.8
+
+
+def test_no_held_turn_is_among_those_that_were_learned() -> None:
+    """Red when one is; which is not told."""
+    learned = (ROOT / "training" / "turns.jsonl").read_text("utf-8").splitlines()
+    known = {json.loads(line)["text"].casefold().strip(" .!?") for line in learned}
+    held = [*_rows("turns_held.jsonl"), *_rows("utterances_held.jsonl")]
+    assert sum(row["text"].casefold().strip(" .!?") in known for row in held) == 0
+
+
+@pytest.mark.parametrize(
+    ("said", "turn"),
+    [
+        ("I prefer tabs", Turn("preference", "User prefers tabs", ("preference", "style"))),
+        ("We decided to use Postgres", Turn("decision", "We decided to use Postgres",
+                                            ("decision", "database"))),
+        ("forget memory 3", Turn("forget", "3")),
+        ("list my memories", Turn("list", "list my memories")),
+        ("who owns billing?", Turn("recall", "who owns billing")),
+    ],
+)  # fmt: skip
+def test_a_turn_says_what_is_wanted_and_of_what(said: str, turn: Turn) -> None:
+    [found] = understand(said)
+    assert found._replace(text=found.text.rstrip("?")) == turn
+
+
+@pytest.mark.parametrize(
+    ("said", "stored"),
+    [
+        ("btw I'm left-handed", "User is left-handed"),
+        ("fyi, I've got a cat", "User has got a cat"),
+        ("hey co, please remember that I like oolong", "User likes oolong"),
+        ("Please note that our VAT id is AT-1", "Our VAT id is AT-1"),
+        ("remember Bob prefers tabs", "Bob prefers tabs"),
+        ("remember the API lives on port 80", "The API lives on port 80"),
+        ("remember to buy milk", "buy milk"),
+        ("remember that the key is K7-OSFO-DNN7", "The key is K7-OSFO-DNN7"),
+        ("remember Ólafur prefers tea", "Ólafur prefers tea"),
+        ("remember: Wir deployen donnerstags", "Wir deployen donnerstags"),
+        ("keep in mind the lift is slow", "The lift is slow"),
+        ("dont forget that bins go out on Mondays", "bins go out on Mondays"),
+        ("take a note, the tuner comes in April", "The tuner comes in April"),
+        ("I don't like mocks, I like fakes", "User doesn't like mocks, User likes fakes"),
+        ("I hate YAML and love TOML", "User hates YAML and loves TOML"),
+        ("I'd rather read code", "User would rather read code"),
+        ("I always carry cash", "User always carries cash"),
+        ("I am the only DBA", "User is the only DBA"),
+        ("I love Elm. It is so tidy.", "User loves Elm. It is so tidy"),
+        ("scrap that, my GP is Dr. Halloran", "User's GP is Dr. Halloran"),
+    ],
+)
+def test_what_is_kept_is_what_was_meant_in_the_third_person(said: str, stored: str) -> None:
+    [found] = _kept(said, sure=False)
+    assert found.text == stored
+
+
+@pytest.mark.parametrize(
+    ("said", "stored", "told"),
+    [
+        ("I go by Max and I try to keep my desk tidy",
+         "User goes by Max and User tries to keep User's desk tidy",
+         "You go by Max and you try to keep your desk tidy"),
+        ("I do the payroll myself", "User does the payroll themselves",
+         "You do the payroll yourself"),
+        ("im on Fedora and ive got no Docker", "User is on Fedora and User has got no Docker",
+         "You are on Fedora and you have got no Docker"),
+        ("I prefer `I am` in the header", "User prefers `I am` in the header",
+         "You prefer `I am` in the header"),
+        ("I wasn't there. I never, ever squash", "User wasn't there. User never, ever squash",
+         "You weren't there. You never, ever squash"),
+        ("We keep the I/O layer in src/me/io.py", "We keep the I/O layer in src/me/io.py",
+         "We keep the I/O layer in src/me/io.py"),
+        ("we always write i in the loops", "We always write i in the loops",
+         "We always write i in the loops"),
+        ("ask me first", "ask User first", "ask you first"),
+    ],
+)  # fmt: skip
+def test_people_are_spoken_of_and_to(said: str, stored: str, told: str) -> None:
+    assert (third_person(said), second_person(stored)) == (stored, told)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "said", "becomes"),
+    [
+        ("We deploy on Thursdays", "mondays", "no, mondays", "We deploy on Mondays"),
+        ("The pool holds 12 workers", "20", "make that 20", "The pool holds 20 workers"),
+        ("Alice owns billing", "Bogdan", "it's Bogdan who owns it", "Bogdan owns billing"),
+        ("The bins are green and blue", "red", "not blue, red", "The bins are green and red"),
+        ("We use Flask for the API", "Litestar", "that's wrong, it's Litestar",
+         "We use Litestar for the API"),
+        ("We deploy on Mondays", "Mondays", "Mondays", ""),
+        ("It is so", "Berlin", "Berlin", ""),
+    ],
+)  # fmt: skip
+def test_a_new_value_takes_the_place_of_the_old_one(
+    text: str, value: str, said: str, becomes: str
+) -> None:
+    assert amended(text, value, said) == becomes
+
+
+def test_tags_that_are_asked_for_are_not_part_of_the_note() -> None:
+    [found] = understand("save a memory: we pin numpy below 2, tag it with science and #deps")
+    assert (found.want, found.text) == ("keep", "We pin numpy below 2")
+    assert found.tags[-2:] == ("science", "deps")
+
+
+def test_what_is_about_the_person_is_told_from_what_is_about_the_work() -> None:
+    own = ["my name is Tove", "I'm allergic to peanuts", "I hate Mondays"]
+    work = [
+        "I prefer async/await over callbacks",
+        "our staging runs on k3s",
+        "the harbour crane needs oil",
+    ]
+    assert [_kept(said, sure=False)[0].mine for said in (*own, *work)] == [True] * 3 + [False] * 3
+
+
+def test_several_statements_are_several_turns_each_once() -> None:
+    said = "I prefer tabs. Thanks! We never deploy on Fridays. I prefer tabs. Now fix the test."
+    assert [turn.text for turn in _kept(said)] == [
+        "User prefers tabs",
+        "We never deploy on Fridays",
+    ]
+    both = _kept("We use Redis and also I prefer vim", sure=False)
+    assert [turn.text for turn in both] == ["We use Redis", "User prefers vim"]
+
+
+def test_five_turns_are_enough_of_one_message() -> None:
+    said = " ".join(f"I prefer drink number {number}." for number in range(9))
+    assert len(understand(said)) == 5
+
+
+def test_a_fact_that_leads_up_to_a_question_is_not_kept_but_a_preference_is() -> None:
+    assert _kept("Our queue is RabbitMQ. How do I purge it?", sure=False) == []
+    [kept] = _kept("I prefer fish. How do I set a variable in it?")
+    assert kept.want == "preference"
+
+
+def test_words_that_take_something_back_make_a_correction_of_the_next_sentence() -> None:
+    [found] = _kept("That's wrong. Our tracker is Linear.")
+    assert (found.want, found.text) == ("correct", "Our tracker is Linear")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "don't save this, but our new office is in Graz",
+        "Our new office is in Graz, but that stays between us",
+        "off the record: I am leaving in May",
+        "Please don't remember that I was here",
+    ],
+)
+def test_what_is_to_be_kept_out_is_not_kept(said: str) -> None:
+    assert understand(said) == []
+
+
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        "I prefer\n```python\nprint(1)\n```",
+        "We always do\nfor x in y:\n    go(x);\n",
+        'Traceback (most recent call last):\n  File "a.py", line 3, in f\nValueError: our bad',
+        "2026-01-02 our gateway started\n2026-01-02 our gateway stopped",
+        "> I prefer tabs\n> and so does she",
+        "We use Redis. " * 200,
+    ],
+)
+def test_code_logs_traces_and_long_texts_are_nothing_said(pasted: str) -> None:
+    assert understand(pasted) == []
+
+
+@settings(max_examples=60)
+@given(st.text(max_size=200) | st.text("iI'mwe \"`?.!,-rdt", max_size=200))
+@example("\ud800 I prefer tabs")
+@example("I" * 2000)
+@example("\x00")
+@example("…")
+def test_anything_can_be_said(said: str) -> None:
+    for found in understand(said):
+        assert found.want in reader.WANTS
+        if found.want in STATEMENTS:
+            assert found.tags[0] == found.want
+            assert found.text in third_person(said) or len(found.text) <= len(third_person(said))
+
+
+def test_a_negation_is_never_lost() -> None:
+    for said in ("I don't drink tea", "We never, ever squash", "remember we do not use mocks"):
+        [found] = _kept(said, sure=False)
+        for word in ("not", "never", "n't"):
+            assert len(re.findall(word, found.text)) == len(re.findall(word, said))
+
+
+def test_time_is_bounded_whatever_is_said() -> None:
+    """Forty sentences of two thousand characters at most are read."""
+    understand("we use Redis")
+    for piece in (
+        "i ",
+        "a, ",
+        "x",
+        '"',
+        "'x' ",
+        "it's ",
+        "x-",
+        ". ",
+        "a. ",
+        "no, ",
+        "\n",
+        "(",
+        "  ",
+    ):
+        start = time.process_time()
+        understand((piece * MOST)[:MOST])
+        understand(piece * MOST * 1000)
+        assert time.process_time() - start < 20
+
+
+PAIRS = [
+    ("User prefers async/await over callbacks", "what do I prefer for concurrency?"),
+    ("User's editor is Kakoune", "which editor do I use"),
+    ("We decided to use CockroachDB for the ledger", "what database did we pick for the ledger?"),
+    ("We always squash merge", "do we squash or rebase?"),
+    ("Prod lives in eu-north-1", "hey co, which region is prod in"),
+    ("Ines owns the billing service", "who owns billing"),
+    ("User prefers tabs over spaces", "tabs or spaces?"),
+    ("Our sprint starts on Wednesday", "when does our sprint start?"),
+    ("We moved from Jenkins to GitHub Actions", "why did we leave Jenkins"),
+    ("User is colour blind", "am I colour blind?"),
+    ("Tests must not touch the network", "can tests use the network?"),
+    ("The staging database is on port 5439", "what port is the staging db on"),
+    ("User's name is Tove", "what's my name?"),
+    ("User dislikes ORMs", "do I like ORMs?"),
+    ("We never deploy on Fridays", "can we deploy on friday?"),
+    ("The licence is MPL 2.0", "can you tell me what licence we use"),
+    ("Our API is limited to 300 requests per minute", "what's our API limit"),
+    ("Secrets are stored in Vault", "where are secrets stored?"),
+    ("Branch names start with the ticket id", "remind me how we name branches"),
+    ("User uses pytest for all python tests", "which test framework do I use for python"),
+    ("The frontend is written in Svelte", "what is the frontend written in"),
+    ("User lives in Graz", "where do I live?"),
+    ("We chose NATS over RabbitMQ for the event bus", "why did we choose NATS"),
+    ("Backups are kept for 30 days", "how long do we keep backups?"),
+    ("User's laptop has 24 GB of RAM", "how much ram do i have"),
+]  # fmt: skip
+
+
+def test_recall_finds_the_note_that_a_question_is_about(tmp_path: Path) -> None:
+    """A question goes to recall as it was asked, without what leads up to it."""
+    shelf = Shelf(Notebook(tmp_path / "here"), Notebook(tmp_path / "own", scope="user"))
+    for note, _ in PAIRS:
+        shelf.project.remember(note, ["context"])
+    asked = [(note, understand(question)) for note, question in PAIRS]
+    assert [question[0].want for _, question in asked].count("recall") >= len(PAIRS) - 3
+    found = {
+        note: [hit.note.body for _, hit in shelf.recall(question[0].text, 5)]
+        for note, question in asked
+    }
+    shelf.close()
+    missed = [note for note in found if note not in found[note]]
+    assert missed == []
+    assert sum(found[note][0] == note for note in found) >= len(PAIRS) - 2
