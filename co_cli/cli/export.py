@@ -18,7 +18,7 @@ from co_cli.results import plural
 def export_command(file: Path | None, force: bool, in_user: bool) -> None:
     """Write memories as JSON Lines to FILE or standard output; `import` reads them back.
 
-    Texts, tags, dates and marks are kept; numbers and links between notes are not.
+    Texts, tags, dates, marks, their order and what is related are kept; numbers are not.
     """
     book = open_here().book(in_user)
     if file is None:

@@ -19,14 +19,19 @@ _READ = 200  # passages that an import without a terminal reads closely; the res
 
 @click.command("import")
 @click.argument("path", type=click.Path(path_type=Path))
+@click.option("--split-bullets", "split", is_flag=True,
+              help="Make a memory of each item of a bullet list in markdown.")  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Only show what would be imported.")
 @in_user
 @assume_yes
 @as_json
-def import_command(path: Path, in_user: bool, yes: bool, as_json: bool) -> None:
+def import_command(
+    path: Path, split: bool, dry_run: bool, in_user: bool, yes: bool, as_json: bool
+) -> None:
     """Import a folder of markdown, a JSON Lines file or the old JSON layout, after a preview."""
     workspace = open_here()
     book = workspace.book(in_user)
-    batch = collect(path)
+    batch = collect(path, own=book.root, split=split)
     plan = plan_import(book, batch)
     skipped = [*plan.refused, *batch.problems]
     report = {
@@ -35,10 +40,11 @@ def import_command(path: Path, in_user: bool, yes: bool, as_json: bool) -> None:
         "known": len(plan.known),
         "context": plan.context is not None,
         "skipped": [problem._asdict() for problem in skipped],
+        "remarks": [remark._asdict() for remark in batch.remarks],
     }
     if not as_json:
-        _preview(book, plan, skipped)
-    if plan.change is not None and confirm("Do it?", yes, quiet=as_json):
+        _preview(book, plan, {"skipped": skipped, "remark": batch.remarks})
+    if not dry_run and plan.change is not None and confirm("Do it?", yes, quiet=as_json):
         before = book.store.read("context.md")
         with claiming(workspace.project, book):
             book.store.commit(plan.change)
@@ -54,11 +60,13 @@ def import_command(path: Path, in_user: bool, yes: bool, as_json: bool) -> None:
         say(f"✓ Imported {plural(len(plan.added), 'memory')}{more}. Undo: {undo_hint(book)}")
     elif plan.change is None:
         say("Nothing new to import.")
+    elif dry_run:
+        say(f"{plural(len(plan.added), 'memory')} to import; nothing was changed.")
     else:
         raise CoError("nothing was imported", hint="Answer y, or add --yes.")
 
 
-def _preview(book: Notebook, plan: ImportPlan, skipped: list[Problem]) -> None:
+def _preview(book: Notebook, plan: ImportPlan, told: dict[str, list[Problem]]) -> None:
     for note in plan.added:
         tags = f" [{', '.join(note.tags)}]" if note.tags else ""
         seen = f" {found}" if (found := marks(note, book.today())) else ""
@@ -68,8 +76,9 @@ def _preview(book: Notebook, plan: ImportPlan, skipped: list[Problem]) -> None:
     if plan.context is not None:
         say("context  these lines will be read at the start of every session:")
         quote(difference(book.store.read("context.md"), plan.context, "context.md"))
-    for problem in skipped:
-        say_line(f"skipped  {problem}")
+    for word, problems in told.items():
+        for problem in problems:
+            say_line(f"{word:7}  {problem}")
     limit = book.policy.max_count
     over = len(book.notes()) + len(plan.added) - limit
     if plan.added and over > 0:

@@ -34,3 +34,6 @@ def show_command(ref: str, in_user: bool, as_json: bool) -> None:
     else:
         text = note.raw.decode().lstrip("\ufeff").replace("\r\n", "\n").rstrip("\n")
         click.echo(escape(text))  # the file as it is, to be copied from
+        links = note.meta.get("related")
+        for other in [n for n in book.notes() if isinstance(links, list) and n.uid in links]:
+            notice(f"related  {book.ref(other)}  {other.summary}")

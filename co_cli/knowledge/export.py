@@ -10,7 +10,7 @@ from co_cli.knowledge.importers.batch import FLAGS, TEXT_FIELDS
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.store import disk
 
-_OTHER_FIELDS = ("source", "auto_category", "updated", "check", "verified", "supersedes", "related")
+_OTHER_FIELDS = ("source", "auto_category", "check", "verified", "supersedes", "related")
 
 
 def export(book: Notebook) -> Iterator[dict[str, Any]]:

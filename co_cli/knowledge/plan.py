@@ -60,13 +60,17 @@ class Saved:
 
 
 class ImportItem(NamedTuple):
-    """A text from elsewhere that could become a note, and where it came from."""
+    """A text from elsewhere that could become a note, and where it came from.
+
+    `links` are the origins of the other texts that it leads to.
+    """
 
     text: str
     origin: str
     tags: tuple[str, ...] = ()
     created: str = ""
     fields: tuple[tuple[str, Any], ...] = ()
+    links: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -284,19 +288,31 @@ class Draft:
     def bring_in(self, items: Iterable[ImportItem], context: bytes | None) -> ImportPlan:
         found = ImportPlan(None, [], [], [], context)
         notes = self.look.notes
-        seen = {similarity.key(note.body) for note in notes}
+        known = {similarity.key(note.body): note for note in notes}
+        uids: dict[Any, str] = dict(zip(known, self.links(list(known.values())), strict=True))
+        where: dict[str, str] = {}  # what each origin's note is called
+        new = []
         for item in items:
             try:
                 text, tags = check.check_text(item.text), check.clean_tags(item.tags)
-                if (said := similarity.key(text)) in seen:
-                    found.known.append(item)
-                    continue
-                seen.add(said)
-                fields = {"source": "import", **dict(item.fields)}
-                if item.created:
-                    fields["created"] = item.created
+            except RefusedText as error:
+                found.refused.append(Problem(item.origin, str(error)))
+                continue
+            if (said := similarity.key(text)) in uids:
+                found.known.append(item)
+            else:
+                uids[said] = _new_uid()
+                new.append((item, text, tags, uids[said]))
+            where[item.origin] = uids[said]
+        for item, text, tags, uid in new:
+            related = [where[link] for link in item.links if link in where]
+            links = [other for other in dict.fromkeys(related) if other != uid]
+            fields = {"source": "import", **dict(item.fields), "related": links, "uid": uid}
+            if item.created:
+                fields["created"] = item.created
+            try:
                 found.added.append(self.add(text, tags, fields))
-            except (RefusedText, FormatError) as error:
+            except FormatError as error:
                 found.refused.append(Problem(item.origin, str(error)))
         if context is not None and context != (before := self.book.store.read("context.md")):
             self.edits.append(Edit("context.md", before, context))

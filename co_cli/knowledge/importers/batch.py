@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from co_cli.errors import FormatError
 from co_cli.knowledge.format.note import decode, is_external, timestamp
+from co_cli.knowledge.importers.links import UID, Links
 from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.plan import ImportItem
 from co_cli.knowledge.safety.check import MAX_TEXT
@@ -17,7 +18,7 @@ from co_cli.knowledge.safety.secrets import find_secret
 from co_cli.knowledge.store import disk
 
 MAX_FIELD = 200
-TEXT_FIELDS = ("trust", "expires", "scope", "language")
+TEXT_FIELDS = ("trust", "updated", "expires", "scope", "language")
 FLAGS: tuple[str, ...] = ("decay_protected", "pinned", "sensitive")
 LOOKS_FOR = (
     "Co imports .co-cli/internal/context.json and .co-cli/memories/*.json of old projects, "
@@ -38,12 +39,20 @@ class Source(NamedTuple):
 
 @dataclass(slots=True)
 class ImportBatch:
-    """Texts that may become notes, lines for context.md, files in trouble, and files read."""
+    """Texts that may become notes, lines for context.md, files in trouble, and files read.
+
+    `remarks` is what a person should know of files that were read, `order` the numbers that notes
+    of Co's had, `unknown` the header fields that say nothing to Co.
+    """
 
     items: list[ImportItem] = field(default_factory=list)
     context: Sections = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
+    remarks: list[Problem] = field(default_factory=list)
+    links: Links = field(default_factory=Links, compare=False)
+    order: dict[str, int] = field(default_factory=dict, compare=False)
+    unknown: dict[str, None] = field(default_factory=dict, compare=False)
 
     def add(self, item: ImportItem) -> None:
         """Keep a text; one that no note can hold is reported and takes no memory."""
@@ -55,8 +64,14 @@ class ImportBatch:
 
     def add_text(self, text: str, origin: str, header: dict[str, Any], created: str) -> None:
         """Keep a text with what its header says about it."""
-        tags = _tags(header.get("tags"))
-        self.add(ImportItem(text, origin, tags, created, _fields(header)))
+        number, uid, related = (header.get(name) for name in ("id", "uid", "related"))
+        if isinstance(number, int):
+            self.order[origin] = number
+        if isinstance(uid, str):
+            self.links.name(origin, [UID + uid])
+        if isinstance(related, list):
+            self.links.lead(origin, "", [f"{UID}{link}" for link in related])
+        self.add(ImportItem(text, origin, tags_of(header.get("tags")), created, _fields(header)))
 
     def read(
         self, path: str, importer: Callable[[Source, ImportBatch], None], *, real: str = ""
@@ -92,11 +107,11 @@ def _text(header: dict[str, Any], name: str) -> str:
     text = header.get(name)
     if not isinstance(text, str) or not text.isprintable() or len(text) > MAX_FIELD:
         return ""
-    fits = name != "expires" or iso_moment(text)[:10] == text[:10]
+    fits = name not in ("expires", "updated") or iso_moment(text)[:10] == text[:10]
     return text if fits and find_secret(text) is None else ""
 
 
-def _tags(value: Any) -> tuple[str, ...]:
+def tags_of(value: Any) -> tuple[str, ...]:
     """Tags from a list, or from a text with commas or spaces between them."""
     if isinstance(value, str):
         words = value.split(",") if "," in value else value.split()
