@@ -14,6 +14,12 @@ PROJECT_MARK = ".co-cli"
 CONTEXT = ".co-cli/knowledge/context.md"
 INSTRUCTIONS = ".co-cli/instructions.md"
 SETTINGS = ".co-cli/settings.json"
+OLD_FILES = (  # of the JSON layout that came first, below the project's mark
+    "internal/context.json",
+    "memories/user_preferences.json",
+    "memories/project_insights.json",
+    "memories/learned_facts.json",
+)
 
 AnyPath = str | os.PathLike[str]
 

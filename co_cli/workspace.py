@@ -3,6 +3,7 @@
 Every surface builds them here: the command line, the chat, and an agent's tools.
 """
 
+import os
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
@@ -56,6 +57,13 @@ class Workspace:
     def book(self, in_user: bool) -> Notebook:
         """The person's own notebook, or the project's."""
         return self.shelf.user if in_user else self.shelf.project
+
+    def old_files(self) -> list[str]:
+        """The files of the JSON layout that are here, until something was imported."""
+        there = [os.path.join(self.project, paths.PROJECT_MARK, name) for name in paths.OLD_FILES]
+        there = [path for path in there if os.path.lexists(path)]
+        entries = self.shelf.project.store.entries() if there else ()
+        return [] if any(entry.op == "import" for entry in entries) else there
 
     def new_notes(self) -> list[Note]:
         """What git brought into a folder that is known, and that nobody here agreed to yet."""

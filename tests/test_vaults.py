@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from cli import co
+from cli import Terminal, co
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -448,3 +448,25 @@ def test_the_command_splits_lists_and_shows_where_links_lead() -> None:
     [ref] = [r for r in "123" if "Ann knows" in co("knowledge", "show", r).out]
     [bob] = [r for r in "123" if "Bob likes" in co("knowledge", "show", r).out]
     assert co("knowledge", "show", ref).err == f"related  {bob}  Bob likes tea\n"
+
+
+def test_memories_of_an_older_co_are_noticed_until_they_are_imported() -> None:
+    path = put(Path(".co-cli/memories/learned_facts.json"), '{"db": {"value": "It is SQLite"}}')
+    said = (
+        f"co: memories of an older Co are here: {path.absolute()}\n"
+        f"    To import them: co knowledge import {Path.cwd()}\n"
+    )
+    for command in (["status"], ["knowledge", "list"], ["recall", "database"], ["learn", "A b c"]):
+        assert said in co(*command).err
+    assert said not in co("knowledge", "import", ".", "--dry-run").err
+    assert "✓ Imported 1 memory" in co("knowledge", "import", ".", "--yes").out
+    assert "older Co" not in co("status").err
+
+
+def test_a_chat_notices_an_older_co_once() -> None:
+    """Red when the folder is looked at again, after it was trusted, and told a second time."""
+    put(Path(".co-cli/memories/learned_facts.json"), '{"db": {"value": "It is SQLite"}}')
+    with Terminal("chat", at_once=True) as terminal:
+        terminal.expect("[y/N]")
+        terminal.type("y\n")
+        assert terminal.expect("Tell me something").count("older Co") == 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from co_cli import trust
+from co_cli import paths, trust
 from co_cli.cli.output import ask, on_terminal, say, say_line, warn
 from co_cli.errors import Ambiguous, CoError
 from co_cli.knowledge import Note, Notebook, Shelf
@@ -35,7 +35,18 @@ def open_here(*, lenient: bool = False) -> Workspace:
     warn(*workspace.settings.warnings)
     if context := click.get_current_context(silent=True):  # there is none while a name is completed
         context.call_on_close(lambda: warn(*aside_text(*workspace.shelf)))
+        _notice_old(context, workspace)
     return workspace
+
+
+def _notice_old(context: click.Context, workspace: Workspace) -> None:
+    """That the JSON layout of the first versions is here, once in a command."""
+    if context.info_name == "import" or not (old := workspace.old_files()):
+        return
+    if context.meta.setdefault(__name__, workspace) is workspace:
+        where = f'"{workspace.project}"' if " " in workspace.project else workspace.project
+        hint = f"To import them: co knowledge import {where}"
+        warn(f"memories of an older Co are here: {paths.short(old[0])}", hint=hint)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.plan import ImportItem
 from co_cli.knowledge.safety import check
 from co_cli.knowledge.store import disk
+from co_cli.paths import OLD_FILES, PROJECT_MARK
 
 # Each part of context.json: its heading in context.md, the fields right under it, and those with
 # a heading of their own.
@@ -35,9 +36,9 @@ _TAGS = {
 
 def read_project(top: str, batch: ImportBatch) -> bool:
     """Read an old project's files; whether there are any."""
-    names = ("internal/context.json", *(f"memories/{name}.json" for name in _TAGS))
-    paths = [os.path.join(base, name) for base in (f"{top}/.co-cli", top) for name in names]
-    there = [path for path in paths if os.path.lexists(path)]
+    bases = (os.path.join(top, PROJECT_MARK), top)
+    found = [os.path.join(base, name) for base in bases for name in OLD_FILES]
+    there = [path for path in found if os.path.lexists(path)]
     for path in there:
         batch.read(path, read_file)
     return bool(there)
