@@ -324,6 +324,16 @@ def test_a_name_in_prose_is_no_second_title(vault: Path) -> None:
     assert [item.text for item in collect(vault).items] == ["Bob likes tea\n\nAlso called: Robert"]
 
 
+def test_a_name_that_cannot_be_shown_is_no_title(vault: Path) -> None:
+    put(vault / os.fsdecode(b"caf\xe9/th\xe9.md"), "Tea is served")
+    put(vault / "two\nlines.md", "Coffee is served")
+    notes, plan = bring_in(vault)
+    assert ([note.body for note in notes], plan.refused) == (
+        ["Coffee is served", "Tea is served"],
+        [],
+    )
+
+
 def test_a_folder_that_is_only_called_memories_hides_nothing(vault: Path) -> None:
     put(vault / "memories/Summer.md", "Summer was hot")
     put(vault / "Winter.md", "Winter was cold")

@@ -99,8 +99,8 @@ class Page:
 
 
 def _lettered(names: Iterable[str]) -> list[str]:
-    """The names that say more than a number or a date."""
-    return [name for name in names if any(char.isalpha() for char in name)]
+    """The names that say more than a number or a date, and can be shown."""
+    return [name for name in names if name.isprintable() and any(map(str.isalpha, name))]
 
 
 def _usable(tags: Iterable[str], origin: str, batch: ImportBatch) -> list[str]:
