@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import date
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from co_cli.knowledge import Hit, Note, Notebook, Recall, Shelf
+from co_cli.knowledge import Hit, Note, Notebook, Recall
 from co_cli.knowledge.safety.escape import escape
 
 if TYPE_CHECKING:  # what only read something never loads what writes
@@ -43,8 +43,10 @@ def age(created: str, today: str) -> str:
 
 
 def marks(note: Note, today: str) -> str:
-    """What a person should know at a glance: protected, pinned, expired."""
-    found = [mark for there, mark in ((note.protected, "🔒"), (note.pinned, "📌")) if there]
+    """What a person should know at a glance: protected, pinned, sensitive, expired."""
+    sensitive = note.meta.get("sensitive") is True
+    signs = (note.protected, "🔒"), (note.pinned, "📌"), (sensitive, "sensitive")
+    found = [mark for there, mark in signs if there]
     if expires := note.meta.get("expires"):
         found.append("expired" if note.expired(today) else f"until {str(expires)[:10]}")
     return " ".join(found)
@@ -72,6 +74,7 @@ def note_json(book: Notebook, note: Note) -> dict[str, Any]:
         "pinned": note.pinned,
         "expires": note.meta.get("expires"),
         "expired": note.expired(book.today()),
+        **({"sensitive": True} if note.meta.get("sensitive") is True else {}),
     }
 
 
@@ -190,14 +193,6 @@ def numbers_text(numbers: Iterable[int]) -> str:
     runs = [list(run) for _, run in groupby(placed, lambda pair: pair[1] - pair[0])]
     ends = [(run[0][1], run[-1][1]) for run in runs]
     return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in ends)
-
-
-def refs(shelf: Shelf, start: str, command: str) -> Iterator[tuple[str, str]]:
-    """References that start like this, with what the notes say; `restore` takes archived ones."""
-    for book in shelf:
-        for note in [n for _, n in book.archived()] if command == "restore" else book.notes():
-            if book.ref(note).startswith(start):
-                yield book.ref(note), escape(note.summary, keep="")
 
 
 def recall_text(query: str, found: Recall[tuple[Notebook, Hit]]) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from co_cli._frontmatter import parse_frontmatter, validate_memory_frontmatter
-from co_cli.chat import slash
+from co_cli.chat import notes
 from co_cli.deps import CoDeps
 from co_cli.errors import Protected
 from co_cli.knowledge import load_internal_knowledge
@@ -96,7 +96,7 @@ async def old_age(run: Run, folder: Path) -> None:
     found = await recall_memory(run, "unittest over pytest")
     check("recall still finds their words", found["count"] == 1)
     try:
-        show(slash.forget(run.deps.shelf(), "3"))
+        show(notes.forget(run.deps.shelf(), "3"))
     except Protected as error:
         show(error.sentence())
     check("the protected one was not forgotten", 3 in [m.id for m in _load_all_memories(folder)])

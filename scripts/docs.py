@@ -98,13 +98,22 @@ def commands() -> Iterator[tuple[str, click.Command, click.Context]]:
     yield from walk(cli, "co", None)
 
 
+def _once() -> Iterator[tuple[str, click.Command, click.Context]]:
+    """Every command under its first name; a second one is named by its group's help."""
+    seen: set[int] = set()
+    for name, command, context in commands():
+        if id(command) not in seen:
+            seen.add(id(command))
+            yield name, command, context
+
+
 def commands_page() -> str:
     """The help of every command."""
     parts = [
         "# Commands\n\nWritten by `make docs` from the commands themselves: "
         "this is what `co COMMAND --help` prints."
     ]
-    for name, command, context in commands():
+    for name, command, context in _once():
         parts.append(f"## {name}\n\n```text\n{command.get_help(context)}\n```")
     return "\n\n".join(parts) + "\n"
 
@@ -197,7 +206,7 @@ def unshown(root: Path) -> list[str]:
     page = (root / "docs/json.md").read_text(encoding="utf-8")
     return [
         f"docs/json.md: does not show `{name} --json`"
-        for name, command, _ in commands()
+        for name, command, _ in _once()
         if any("--json" in parameter.opts for parameter in command.params)
         and not re.search(rf"\$ (?:\w+=\S+ )*{name} .*--json", page)
     ]

@@ -23,6 +23,7 @@ from co_cli import prompts
 from co_cli.agent.approval import WRITES, Review, Reviewed
 from co_cli.chat import slash, transcripts, typeahead
 from co_cli.chat.approval_prompt import Screen, TerminalInput, set_aside
+from co_cli.chat.completion import ChatCompleter
 from co_cli.chat.events import Notice, TextDelta, ToolFinished, ToolStarted, TurnEvent
 from co_cli.chat.stream import StreamView
 from co_cli.chat.transcripts import Transcript
@@ -45,7 +46,6 @@ _DOING = {
     "list_memories": "Looking through your memories",
     "forget_memory": "Forgetting",
 }
-_PLAIN = {"exit": "/quit", "quit": "/quit", "help": "/help"}  # what people try first
 
 
 class Chat:
@@ -85,7 +85,7 @@ class Chat:
                 continue
             except EOFError:
                 break
-            line = _PLAIN.get(line.lower(), line)
+            line = slash.as_command(line)
             if line.startswith("/"):
                 await self._stoppable(self._command(line))
             elif line or self.failed:
@@ -130,7 +130,7 @@ class Chat:
 
         kept = InMemoryHistory(transcripts.said_before(self.deps.folder())[::-1])
         editor: PromptSession[str] = PromptSession(
-            history=kept, completer=slash.SlashCompleter(self.deps.shelf), key_bindings=keys,
+            history=kept, completer=ChatCompleter(self), key_bindings=keys,
             multiline=True, complete_while_typing=True, reserve_space_for_menu=6,
             prompt_continuation="  ", bottom_toolbar=lambda: f" {self.choice} · /help",
         )  # fmt: skip
@@ -230,7 +230,7 @@ class Chat:
             self.view.pause()
             self.say("Stopped.", "dim")
         except CoError as error:
-            self._trouble(str(error), error.hint)
+            self._trouble(str(error), slash.in_chat(error.hint))
         finally:
             loop.remove_signal_handler(signal.SIGINT)
 

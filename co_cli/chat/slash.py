@@ -1,22 +1,21 @@
-"""Slash commands of the chat: a name, a line of help and what it does, in one table; completion."""
+"""Slash commands of the chat: a name, a line of help, what it does and completes, in one table."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Iterable
-from contextlib import suppress
-from textwrap import indent
+import re
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from prompt_toolkit.completion import Completer, Completion
-from prompt_toolkit.document import Document
-
+from co_cli import verbs
 from co_cli.agent.approval import tools_json
-from co_cli.chat import transcripts
-from co_cli.errors import CoError, nearest
-from co_cli.knowledge import Note, Notebook, Saved, Shelf
+from co_cli.chat import notes, transcripts
+from co_cli.errors import Ambiguous
+from co_cli.knowledge import Note, Shelf
+from co_cli.meant import meant
 from co_cli.prompts import texts
-from co_cli.results import marks, plural, recall_text, refs, replaced_text, span
+from co_cli.providers import registry
+from co_cli.results import plural
 
 if TYPE_CHECKING:
     from co_cli.chat.app import Chat
@@ -28,18 +27,41 @@ _CONNECT = (
     "environment and restart Co, or start Ollama and type /model ollama:qwen3.\n"
     'To make the choice permanent, put {"model": "..."} into ~/.config/co-cli/settings.json.'
 )
+_PLAIN = {"exit": "/quit", "quit": "/quit", "help": "/help"}  # what people try first
+_IN_CHAT = {"learn": "remember", "list": "memories", "show": "memory show"}  # other words for it
+
+Names = Iterable[tuple[str, str]]  # what may be typed, with a word on each
 
 
 class SlashCommand(NamedTuple):
     """What a line that starts with `/` runs; it returns what to show.
 
-    A command on notes is given the shelf, any other the chat. `takes` names its argument.
+    A command on notes is given the shelf, any other the chat. `takes` names its argument, and
+    `names` are what it may be: all of them, after the words that are typed already.
     """
 
     help: str
-    run: Callable[[Any, str], Reply]
+    run: Callable[[Any, Any], Reply]
     takes: str = ""
     on_notes: bool = False
+    names: Callable[[Chat, str], Names] | None = None
+
+
+def as_command(line: str) -> str:
+    """The line as a command, where it is one in another form: `# text` is a quick note."""
+    if re.fullmatch(r"#(?: [^\n]*)?", line):
+        return f"/remember{line[1:]}"
+    return _PLAIN.get(line.lower(), line)
+
+
+def in_chat(hint: str) -> str:
+    """What to type next, in the chat's own words where it has them."""
+
+    def spelled(found: re.Match[str]) -> str:
+        name = _IN_CHAT.get(found[1], found[1])
+        return f"/{name}" if name.partition(" ")[0] in COMMANDS else found[0]
+
+    return re.sub(r"\bco (?:knowledge )?([a-z]{1,20})\b", spelled, hint)
 
 
 def run(chat: Chat, line: str) -> Reply:
@@ -47,77 +69,48 @@ def run(chat: Chat, line: str) -> Reply:
     name, _, argument = line.removeprefix("/").partition(" ")
     command = COMMANDS.get(name.lower())
     if command is None:
-        near = nearest(name.lower(), COMMANDS)
+        near = meant(name, [*COMMANDS, "memory show", "memories --count"])
         return f"There is no /{name[:40]}. " + (f"Did you mean /{near}?" if near else "Try /help.")
     if argument.strip() and not command.takes:
         return f"/{name.lower()} takes no argument; nothing was done."
-    return command.run(chat.deps.shelf() if command.on_notes else chat, argument.strip())
-
-
-# On notes
-
-
-def _verb(act: Callable[..., Saved], told: str) -> Callable[[Shelf, str], str]:
-    """A command that acts on one note, named by its reference, and what to say then."""
-
-    def run(shelf: Shelf, argument: str) -> str:
-        if not argument.strip():
-            return f"Usage: /{act.__name__} <id>"
-        saved = act(*shelf.place(argument), actor="chat")
-        state = "was already" if saved.action == "unchanged" else "is now"
-        return told.format(ref=saved.ref, text=saved.note.summary, state=state)
-
-    return run
-
-
-forget = _verb(Notebook.forget, "Forgot memory {ref}: {text} (/restore {ref} brings it back)")
-_protect = _verb(Notebook.protect, "Memory {ref} {state} protected: {text}")
-_restore = _verb(Notebook.restore, "Memory {ref} is back: {text}")
-
-
-def _memories(shelf: Shelf, argument: str) -> str:
-    told = []
-    for book in shelf:
-        notes = [note for note in book.notes() if not argument or argument in note.tags]
-        if notes:
-            where = "This project" if book.scope == "project" else "Everywhere"
-            told.append("\n".join([where, *(_row(book, note) for note in notes)]))
-    tagged = f" tagged {argument}" if argument else ""
-    return "\n\n".join(told) or f"No memories saved yet{tagged}."
-
-
-def _recall(shelf: Shelf, argument: str) -> str:
-    if not argument:
-        return "Usage: /recall <words or a question>"
+    if not command.on_notes:
+        return command.run(chat, argument.strip())
+    shelf = chat.deps.shelf()
     try:
-        found = shelf.recall(argument, 5)
-    finally:
-        shelf.close()
-    if not found:
-        return recall_text(argument, found)
-    rows = []
-    for book, hit in found:
-        why = "; ".join(filter(None, [hit.why, replaced_text(book, hit)]))
-        rows += [_row(book, hit.note, why), indent(hit.note.body, "      ", lambda _: True)]
-    return "\n".join(rows)
+        return command.run(shelf, argument.strip())
+    except Ambiguous as error:
+        found = [note for note in error.choices if isinstance(note, Note)]
+        if not found:
+            raise
+        return _which(chat, shelf, name.lower(), str(error), found)
 
 
-def _row(book: Notebook, note: Note, why: str = "") -> str:
-    """A note in a line: its reference, date, marks and tags, and what it says or why it is here."""
-    parts = [f"{book.ref(note):>4}", span(note), marks(note, book.today())]
-    parts += [f"({why})" if why else note.summary]
-    parts += [f"[{', '.join(note.tags)}]" if note.tags else ""]
-    return "  ".join(filter(None, parts))
+async def _which(chat: Chat, shelf: Shelf, name: str, what: str, found: list[Note]) -> str:
+    """Ask which of these notes is meant, and do it to that one."""
+    called = verbs.labels([(shelf.holding(note), note) for note in found])
+    rows = [notes.row(book, note, name=label) for label, (book, note) in called.items()]
+    chat.say("\n".join([f"{what}:", *rows]))
+    one = next(iter(called)) if len(called) == 1 else ""
+    question = f"{name.capitalize()} this one? [y/N]"
+    if not one:
+        question = f"{name.capitalize()} which one ({', '.join(called)}; Enter for none)?"
+    said = (await notes.asked(chat, question)).strip()
+    picked = one if one and said.lower() in ("y", "yes") else said.lstrip("#")
+    if picked not in called:
+        return "Nothing was changed."
+    return str(COMMANDS[name].run(shelf, called[picked][1]))
 
 
-def _undo(shelf: Shelf, argument: str) -> str:
-    words = argument.split()
-    numbers = [int(word) for word in words if word.isdecimal() and len(word) < 10]
-    if len(numbers) > 1 or not all(word == "-g" or word.isdecimal() for word in words):
-        return "Usage: /undo [-g] [number of the change]"
-    book = shelf.user if "-g" in words else shelf.project
-    entry = book.undo(*numbers, actor="chat")
-    return f"Undone: {entry.op} of {', '.join(os.path.basename(f['path']) for f in entry.files)}"
+def _mark(name: str) -> SlashCommand:
+    """The command that sets a mark of a note, or takes it off."""
+    mark = verbs.MARKS[name]
+
+    def run(shelf: Shelf, ref: str | Note) -> str:
+        if not ref:
+            return f"Usage: /{name} <id>"
+        return mark.told(mark.act(*notes.placed(shelf, ref), actor="chat"), now="now ")
+
+    return SlashCommand(mark.help.rstrip("."), run, "id", True, _ids)
 
 
 # On the conversation
@@ -189,41 +182,67 @@ def _quit(chat: Chat, _argument: str) -> str:
     return ""
 
 
+# What may be typed after a command
+
+
+def _ids(chat: Chat, _before: str) -> Names:
+    return verbs.refs(chat.deps.shelf())
+
+
+def _archived(chat: Chat, _before: str) -> Names:
+    return verbs.refs(chat.deps.shelf(), archived=True)
+
+
+def _tags(chat: Chat, before: str) -> Names:
+    return () if before else [("--count", "by category"), *verbs.tags(chat.deps.shelf())]
+
+
+def _after_memory(chat: Chat, before: str) -> Names:
+    if not before:
+        return [("show", "what is loaded and remembered"), ("add", "remember something")]
+    return _ids(chat, before) if before == "show" else ()
+
+
+def _changes(chat: Chat, before: str) -> Iterator[tuple[str, str]]:
+    shelf = chat.deps.shelf()
+    if not before:
+        yield "-g", "your own notebook"
+    for entry in reversed((shelf.user if before == "-g" else shelf.project).store.entries()[-20:]):
+        names = (os.path.basename(file["path"]) for file in entry.files[:3])
+        yield str(entry.n), f"{entry.op} {', '.join(names)}"
+
+
+def _models(_chat: Chat, before: str) -> Names:
+    return () if before else registry.model_names()
+
+
+def _personalities(_chat: Chat, before: str) -> Names:
+    return () if before else texts.personalities().items()
+
+
 COMMANDS = {
     "help": SlashCommand("Show this list", _help),
-    "memories": SlashCommand("List your memories", _memories, "[tag]", True),
-    "recall": SlashCommand("Search your memories without the model", _recall, "words", True),
-    "forget": SlashCommand("Archive a memory", forget, "id", True),
-    "protect": SlashCommand("Protect a memory from forget and decay", _protect, "id", True),
-    "restore": SlashCommand("Bring an archived memory back", _restore, "id", True),
-    "undo": SlashCommand("Undo the last change here (-g: your notebook)", _undo, "[-g]", True),
+    "remember": SlashCommand("Remember something; `# text` does too", notes.remember, "[-g] text"),
+    "memories": SlashCommand("List your memories, or count them", notes.memories, "[tag]", True,
+                             _tags),
+    "recall": SlashCommand("Search your memories without the model", notes.recall, "words", True),
+    "forget": SlashCommand("Archive a memory", notes.forget, "id or words", True, _ids),
+    "restore": SlashCommand("Bring an archived memory back", notes.restore, "[id]", True,
+                            _archived),
+    "undo": SlashCommand("Undo the last change here (-g: your notebook)", notes.undo, "[-g]", True,
+                         _changes),
+    "edit": SlashCommand("Edit a memory in your editor", notes.edit, "id", names=_ids),
+    **{name: _mark(name) for name in verbs.MARKS},
+    "memory": SlashCommand("Show what is known, or add to it", notes.memory, "[show|add text]",
+                           names=_after_memory),
     "context": SlashCommand("Show what this session loaded", _context),
     "tools": SlashCommand("List the model's tools and which ask", _tools),
-    "model": SlashCommand("Show or change the model", _model, "[provider:name]"),
-    "personality": SlashCommand("Show or change how Co speaks", _personality, "[name]"),
+    "model": SlashCommand("Show or change the model", _model, "[provider:name]", names=_models),
+    "personality": SlashCommand("Show or change how Co speaks", _personality, "[name]",
+                                names=_personalities),
     "compact": SlashCommand("Summarise the conversation so far", _compact),
     "clear": SlashCommand("Start a new conversation", _clear),
     "history": SlashCommand("List conversations in this folder", _history),
     "quit": SlashCommand("Leave (also Ctrl+D)", _quit),
+    "exit": SlashCommand("Leave", _quit),
 }  # fmt: skip
-
-
-class SlashCompleter(Completer):
-    """Slash commands, and references where a command takes one."""
-
-    def __init__(self, shelf: Callable[[], Shelf]) -> None:
-        self.shelf = shelf
-
-    def get_completions(self, document: Document, _event: object) -> Iterable[Completion]:
-        """What may follow what is typed."""
-        text = document.text_before_cursor
-        name, gap, start = text[1:].partition(" ")
-        if text.startswith("/") and not gap:
-            for known, command in COMMANDS.items():
-                word = f"/{known} " if command.takes else f"/{known}"
-                if word.startswith(text):
-                    yield Completion(word, -len(text), display_meta=command.help)
-        elif text.startswith("/") and name in COMMANDS and COMMANDS[name].takes == "id":
-            with suppress(CoError):
-                for ref, meta in refs(self.shelf(), start, name):
-                    yield Completion(ref, -len(start), display_meta=meta)

@@ -7,19 +7,26 @@ from typing import Any
 import click
 
 from co_cli.chat import transcripts
+from co_cli.cli.options import completing, open_here
 from co_cli.cli.output import on_terminal
 from co_cli.cli.session import build_prompt, enter, with_log, with_model
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
 from co_cli.knowledge.format.note import now
+from co_cli.knowledge.safety.escape import escape
+from co_cli.prompts.texts import personalities
 from co_cli.providers import models
+
+_OFFERED = 20  # conversations, where an ID is completed
 
 
 @click.command("chat")
 @with_model
 @click.option("--resume", is_flag=False, flag_value="latest", metavar="[ID]",
-              help="Continue the last conversation here, or the one with this ID.")  # fmt: skip
-@click.option("--personality", metavar="NAME", help="The personality to speak with.")
+              help="Continue the last conversation here, or the one with this ID.",
+              shell_complete=completing(lambda _: _conversations()))  # fmt: skip
+@click.option("--personality", metavar="NAME", help="The personality to speak with.",
+              shell_complete=completing(lambda _: personalities().items()))  # fmt: skip
 @with_log
 def chat_command(model: str, resume: str | None, personality: str | None, **log: Any) -> None:
     """Talk with Co. It recalls what it knows and asks before it saves anything."""
@@ -39,3 +46,9 @@ def chat_command(model: str, resume: str | None, personality: str | None, **log:
         kept,
     )
     asyncio.run(chat.run())
+
+
+def _conversations() -> list[tuple[str, str]]:
+    """The latest conversations here, with what was said first."""
+    found = transcripts.recent(open_here().project, _OFFERED)
+    return [(one.id, escape("".join(one.said[:1])[:60], keep="")) for one in found]

@@ -1,7 +1,6 @@
 """co forget: archive memories, or with --purge remove every copy."""
 
 import os
-import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,19 +8,18 @@ import click
 
 from co_cli import logs
 from co_cli.chat import mentions, transcripts
-from co_cli.cli.edit import drop_drafts
+from co_cli.cli.list import memory_table
 from co_cli.cli.options import act_on, as_json, assume_yes, complete_ref, in_user, open_here
-from co_cli.cli.output import confirm, on_terminal, say_line, tell, warn
+from co_cli.cli.output import ask, confirm, on_terminal, say_line, tell, warn
+from co_cli.editing import drop_drafts
 from co_cli.errors import Ambiguous, CoError, DiskTrouble, NotFound
 from co_cli.knowledge import Notebook, Shelf
 from co_cli.knowledge import purge as purging
 from co_cli.knowledge.format.note import number_of
-from co_cli.knowledge.pages import Ref, named
+from co_cli.knowledge.pages import Ref
 from co_cli.knowledge.safety.escape import escape
-from co_cli.knowledge.search.scan import holds
 from co_cli.results import forgotten_json, plural
-
-_REF = r"#?g?\d{1,9}(-[a-z0-9-]+)?(\.md)?|a:.+"  # names a note rather than describing it
+from co_cli.verbs import Found, candidates, is_ref, labels
 
 
 @click.command("forget")
@@ -36,7 +34,11 @@ _REF = r"#?g?\d{1,9}(-[a-z0-9-]+)?(\.md)?|a:.+"  # names a note rather than desc
 def forget_command(
     what: tuple[str, ...], in_user: bool, purge: bool, with_earlier: bool, yes: bool, as_json: bool
 ) -> None:
-    """Archive memories, given by REF (12, g12) or by a TEXT that only one of them contains."""
+    """Archive memories, given by REF (12, g12) or by a TEXT, a few words about one of them.
+
+    At a terminal, Co asks which one you mean. Elsewhere, a TEXT archives a memory only if no other
+    one holds all its words.
+    """
     if with_earlier and not purge:
         raise click.UsageError("--with-earlier needs --purge")
     shelf = open_here().shelf
@@ -45,7 +47,7 @@ def forget_command(
         return ref if purge else book.find(ref)
 
     meant: list[tuple[Notebook, Ref]]
-    if all(re.fullmatch(_REF, word.strip()) for word in what):  # all found before any goes
+    if all(map(is_ref, what)):  # all found before any goes
         meant = [act_on(shelf, word, in_user, resolve) for word in what]
     else:
         meant = [_described(shelf, " ".join(what), in_user, yes)]
@@ -58,22 +60,34 @@ def forget_command(
 
 
 def _described(shelf: Shelf, text: str, in_user: bool, yes: bool) -> tuple[Notebook, Ref]:
-    """The one memory that goes by this name or holds all these words."""
-    books = [shelf.user] if in_user else shelf
-    found = [(book, note) for book in books for note in named(text, book.notes())]
-    found = found or [(book, note) for book in books for note in book.notes() if holds(note, text)]
+    """The one memory that a text means; asked about unless it alone holds all the words."""
+    found, sure = candidates(shelf, text, in_user=in_user)
     if not found:
         raise NotFound(f"no memory contains '{text}'", hint=f"Look for it: co recall {text}")
-    exact = [(book, note) for book, note in found if text.lower() in note.body.lower()]
-    found = exact if len(exact) == 1 else found
-    book, note = found[0]
-    if len(found) > 1:
-        lines = "\n".join(f"      {book.ref(note)}  {note.summary}" for book, note in found[:10])
-        which = f"Say which by its number, such as `co forget {book.ref(note)}`:\n{lines}"
-        raise Ambiguous(f"{len(found)} memories contain '{text}'", choices=(), hint=which)
-    if on_terminal() and not confirm(f'Forget memory {book.ref(note)}: "{note.summary}"?', yes):
+    contain = f"{len(found)} memories contain '{text}'"
+    what = contain if sure else f"no memory contains '{text}'; the nearest:"
+    if len(found) > 1 or not (sure or on_terminal()):
+        return _which(what, found)
+    [(book, note)] = found
+    ask_first = on_terminal() and not (yes and sure)  # no --yes to what is only near
+    if ask_first and not confirm(f'Forget memory {book.ref(note)}: "{note.summary}"?', yes=False):
         raise CoError("nothing was forgotten")
     return book, note
+
+
+def _which(what: str, found: Found) -> tuple[Notebook, Ref]:
+    """The one of these memories that the person means; with nobody there, how to say it."""
+    called = labels(found)
+    if not on_terminal():
+        lines = "\n".join(f"      {name}  {note.summary}" for name, (_, note) in called.items())
+        hint = f"Say which by its number, such as `co forget {next(iter(called))}`:\n{lines}"
+        raise Ambiguous(what, choices=(), hint=hint)
+    say_line(what if what.endswith(":") else f"{what}:")
+    memory_table(found)
+    picked = ask(f"Forget which one ({', '.join(called)}; Enter for none)", (*called, ""))
+    if not picked:
+        raise CoError("nothing was forgotten")
+    return called[picked]
 
 
 def _purge(book: Notebook, ref: Ref, yes: bool, with_earlier: bool) -> dict[str, Any]:

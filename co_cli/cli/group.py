@@ -5,13 +5,14 @@ from typing import Any
 
 import click
 
+from co_cli.meant import meant
+
 
 class LazyGroup(click.Group):
     """Knows each command's module and line of help beforehand, and nothing else of it."""
 
     def __init__(self, table: dict[str, tuple[str, str]], **options: Any) -> None:
-        names = {name: click.Command(name) for name in table}  # nearest to a misspelt one
-        super().__init__(commands=names, **options)
+        super().__init__(**options)
         self.table = table
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -26,7 +27,26 @@ class LazyGroup(click.Group):
         found: click.Command = getattr(module, f"{cmd_name}_command")
         return found
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command and what it is given; for a word that is none, the one that does it."""
+        name = args[0]
+        if not (name in self.table or name.startswith("-") or ctx.resilient_parsing):
+            near = meant(name, self.table) or meant(name, _elsewhere(ctx))
+            ctx.fail(f"No such command {name!r}." + (f" Did you mean {near!r}?" if near else ""))
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, without importing any."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in self.table.items()])
+
+
+def _elsewhere(ctx: click.Context) -> list[str]:
+    """Every command with its full name, outer ones before those in a group."""
+    root = ctx.find_root()
+    assert isinstance(root.command, LazyGroup)
+    inner = root.command.get_command(root, "knowledge")
+    below = inner.table if isinstance(inner, LazyGroup) else ()
+    return [*(f"co knowledge {name}" for name in below), *(f"co {n}" for n in root.command.table)]

@@ -4,13 +4,16 @@ import click
 
 from co_cli.cli.group import LazyGroup
 from co_cli.cli.options import as_json
+from co_cli.verbs import MARKS
 
 TABLE = {
+    "remember": ("learn", "Remember something; the same as `co learn`."),
+    "recall": ("recall", "Find what Co knows; the same as `co recall`."),
+    "forget": ("forget", "Archive a memory; the same as `co forget`."),
     "list": ("list", "List memories."),
     "show": ("show", "Show a memory's file."),
     "edit": ("edit", "Edit a memory in your editor."),
-    "protect": ("protect", "Keep a memory from being forgotten or decayed."),
-    "unprotect": ("protect", "Let a memory be forgotten and decayed again."),
+    **{name: ("mark", mark.help) for name, mark in MARKS.items()},
     "merge": ("merge", "Merge memories into one."),
     "decay": ("decay", "Join or archive the oldest memories."),
     "restore": ("restore", "Bring an archived memory back."),

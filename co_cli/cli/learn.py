@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from co_cli import paths
-from co_cli.cli.options import as_json, claiming, in_user, open_here
+from co_cli.cli.options import as_json, claiming, complete_tag, in_user, open_here
 from co_cli.cli.output import ask, notice, on_terminal, quote, say, tell, typed, warn
 from co_cli.errors import CoError, MovedOn, RefusedText
 from co_cli.knowledge import Notebook, Saved
@@ -25,7 +25,8 @@ _MAX_INPUT = 1024 * 1024
 
 @click.command("learn")
 @click.argument("text", nargs=-1)
-@click.option("-t", "--tag", "tags", multiple=True, help="A tag, or several with commas.")
+@click.option("-t", "--tag", "tags", multiple=True, help="A tag, or several with commas.",
+              shell_complete=complete_tag)  # fmt: skip
 @in_user
 @click.option("--protect", is_flag=True, help="Protect it from being forgotten or decayed.")
 @click.option("--expires", metavar="WHEN", help="A date (2026-12-31) or a time from now (30d, 2w).")
@@ -63,6 +64,9 @@ def learn_command(
     tell(flags["as_json"], saved_json(book, saved), saved_text(book, saved))
     sys.stdout.flush()  # the person knows; now there is time to read it closely
     book.search.read_closely(most=_OF_ONE, name=saved.note.name)
+
+
+remember_command = learn_command  # its name among those of `co knowledge`
 
 
 def _read_text(words: tuple[str, ...]) -> str:

@@ -2,17 +2,22 @@
 
 import click
 
-from co_cli.cli.options import as_json, in_user, open_here
+from co_cli.cli.options import as_json, complete_tag, in_user, open_here
 from co_cli.cli.output import notice, notice_unread, table, to_json
 from co_cli.knowledge import Note, Notebook
 from co_cli.results import marks, note_json, span
+from co_cli.verbs import counts
 
 
 @click.command("list")
-@click.option("-t", "--tag", default="", help="Only memories with this tag.")
+@click.option("-t", "--tag", default="", help="Only memories with this tag.",
+              shell_complete=complete_tag)  # fmt: skip
+@click.option("-c", "--count", is_flag=True, help="Only how many there are of each category.")
 @in_user
 @as_json
-def list_command(tag: str = "", in_user: bool = False, as_json: bool = False) -> None:
+def list_command(
+    tag: str = "", count: bool = False, in_user: bool = False, as_json: bool = False
+) -> None:
     """List memories, this project's first, then your own."""
     workspace = open_here()
     shelf = workspace.shelf
@@ -23,15 +28,20 @@ def list_command(tag: str = "", in_user: bool = False, as_json: bool = False) ->
         for note in look.notes
         if not tag or tag.lower() in (own.lower() for own in note.tags)
     ]
+    categories = counts(note for _, note in found)
     if as_json:
         rows = [note_json(book, note) for book, note in found]
         limit = next(iter(every)).policy.max_count
-        to_json({"count": len(rows), "limit": limit, "memories": rows})
+        listed = {"categories": categories} if count else {"memories": rows}
+        to_json({"count": len(rows), "limit": limit, **listed})
     elif found:
-        memory_table(found)
-        counts = [f"{len(look.notes)} of {book.policy.max_count} ({book.scope})"
+        if count:
+            table(("category", "memories"), [(one, str(n)) for one, n in categories.items()])
+        else:
+            memory_table(found)
+        totals = [f"{len(look.notes)} of {book.policy.max_count} ({book.scope})"
                   for book, look in every.items()]  # fmt: skip
-        notice(f"\nTotal memories: {', '.join(counts)}")
+        notice(f"\nTotal memories: {', '.join(totals)}")
         if workspace.trust.foreign and not in_user:
             notice("This folder is not trusted: you see its notes, but no model does.")
         elif not in_user and (new := workspace.new_notes()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,7 +14,8 @@ from co_cli.errors import Ambiguous, CoError
 from co_cli.knowledge import Note, Notebook, Shelf
 from co_cli.knowledge.format.note import now, timestamp
 from co_cli.knowledge.pages import Ref
-from co_cli.results import aside_text, refs
+from co_cli.results import aside_text
+from co_cli.verbs import refs, tags
 from co_cli.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -58,17 +59,29 @@ def claiming(project: str, book: Notebook) -> Iterator[None]:
         warn(trust.claim(project, timestamp(now())))
 
 
-def complete_ref(
-    ctx: click.Context, _param: click.Parameter, incomplete: str
-) -> list[click.shell_completion.CompletionItem]:
-    """What may be meant by the beginning of a reference."""
-    item = click.shell_completion.CompletionItem  # click has loaded this module to ask us
-    with suppress(CoError):
-        found = refs(open_here().shelf, incomplete, ctx.command.name or "")
-        return [item(ref, help=text) for ref, text in found]
-    return []
+_Items = list["click.shell_completion.CompletionItem"]
+_Complete = Callable[[click.Context, click.Parameter, str], _Items]
 
 
+def completing(names: Callable[[str], Iterable[tuple[str, str]]]) -> _Complete:
+    """Completion by names, with a word on each; they are given the command's own name."""
+
+    def complete(ctx: click.Context, _param: click.Parameter, start: str) -> _Items:
+        item = click.shell_completion.CompletionItem  # click has loaded this module to ask us
+        with suppress(CoError):
+            found = names(ctx.info_name or "")
+            return [item(name, help=text) for name, text in found if name.startswith(start)]
+        return []
+
+    return complete
+
+
+def _refs(command: str) -> Iterable[tuple[str, str]]:
+    return refs(open_here().shelf, archived=command == "restore")
+
+
+complete_ref = completing(_refs)
+complete_tag = completing(lambda _: tags(open_here().shelf))
 on_ref = click.argument("ref", metavar="REF", shell_complete=complete_ref)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from co_cli.cli.options import as_json, in_user, open_here
+from co_cli.cli.options import as_json, complete_tag, in_user, open_here
 from co_cli.cli.output import has_colour, notice, notice_unread, paint, say, styled, to_json, warn
 from co_cli.knowledge import Filters, Hit, Notebook, Recall
 from co_cli.knowledge.format.note import now, timestamp
@@ -40,7 +40,8 @@ def _day(_ctx: click.Context, option: click.Parameter, text: str) -> str:
     "-n", "--limit", type=click.IntRange(1, 1000), help="Show at most this many; 10 by default."
 )
 @click.option("--kind", type=click.Choice(["memory", "article"]), help="Only this kind of note.")
-@click.option("-t", "--tag", "tags", multiple=True, help="Only notes with this tag; repeatable.")
+@click.option("-t", "--tag", "tags", multiple=True, help="Only notes with this tag; repeatable.",
+              shell_complete=complete_tag)  # fmt: skip
 @click.option("--since", default="", callback=_day,
               help="Only notes from this day on: 2026-02-09, 2026-02, 30d ago.")  # fmt: skip
 @click.option("--until", default="", callback=_day, help="Only notes up to this day.")

@@ -8,18 +8,20 @@ from typing import Any
 import click
 
 from co_cli import logs, prompts
-from co_cli.cli.options import open_here
+from co_cli.cli.options import completing, open_here
 from co_cli.cli.output import say, warn
 from co_cli.cli.trust import ask_trust, brought_text
 from co_cli.errors import CoError
 from co_cli.knowledge.context import Receipt
+from co_cli.providers.registry import model_names
 from co_cli.workspace import Workspace
 
 _MOST_READ = 1000  # memories that are looked through before a session starts
 
 with_model = click.option(
-    "-m", "--model", metavar="PROVIDER:NAME", default="", help="The model to use this time."
-)
+    "-m", "--model", metavar="PROVIDER:NAME", default="", help="The model to use this time.",
+    shell_complete=completing(lambda _: model_names()),
+)  # fmt: skip
 
 
 def with_log(command: Callable[..., Any]) -> Callable[..., Any]:

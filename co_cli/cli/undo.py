@@ -3,12 +3,14 @@
 import click
 
 from co_cli.cli.log import entry_json, files_text
-from co_cli.cli.options import as_json, in_user, open_here
+from co_cli.cli.options import as_json, completing, in_user, open_here
 from co_cli.cli.output import tell
+from co_cli.knowledge.safety.escape import escape
 
 
 @click.command("undo")
-@click.argument("number", type=click.IntRange(1), required=False, metavar="[CHANGE]")
+@click.argument("number", type=click.IntRange(1), required=False, metavar="[CHANGE]",
+                shell_complete=completing(lambda _: _changes()))  # fmt: skip
 @in_user
 @as_json
 def undo_command(number: int | None, in_user: bool, as_json: bool) -> None:
@@ -16,3 +18,8 @@ def undo_command(number: int | None, in_user: bool, as_json: bool) -> None:
     entry = open_here().book(in_user).undo(number or 0)
     text = f"✓ Undid change {entry.n} ({entry.op}): {files_text(entry)}"
     tell(as_json, entry_json(entry), text, keep="")
+
+
+def _changes() -> list[tuple[str, str]]:
+    entries = open_here().shelf.project.store.entries()[-20:]
+    return [(str(one.n), escape(f"{one.op} {files_text(one)}", keep="")) for one in entries[::-1]]

@@ -26,7 +26,7 @@ from co_cli.knowledge.store.files import FolderStore
 
 if TYPE_CHECKING:
     from co_cli.knowledge.meaning.encoders import Embedder
-    from co_cli.knowledge.plan import Draft, ImportItem, ImportPlan, Plan, Saved
+    from co_cli.knowledge.plan import Draft, Flag, ImportItem, ImportPlan, Plan, Saved
     from co_cli.knowledge.search.recall import Search
 
 _USUAL, _EVERY = How(), Filters()
@@ -350,9 +350,13 @@ class Notebook:
         """Archive a note, unless it is protected, or not the one with the digest `seen`."""
         return self._do(actor, lambda draft: draft.forget(ref, seen))
 
+    def mark(self, ref: Ref, flag: Flag, *, on: bool = True, actor: str = "cli") -> Saved:
+        """Set a note's mark, or take it off: `protect`, `pin` or `sensitive`."""
+        return self._do(actor, lambda draft: draft.mark(ref, flag, on))
+
     def protect(self, ref: Ref, *, on: bool = True, actor: str = "cli") -> Saved:
         """Protect a note from forget and decay, or stop protecting it."""
-        return self._do(actor, lambda draft: draft.protect(ref, on))
+        return self.mark(ref, "protect", on=on, actor=actor)
 
     def merge(self, refs: Iterable[Ref], *, keep_first: bool = False) -> Saved:
         """Merge notes into the first: their texts joined, or only the first one's wording kept."""

@@ -22,8 +22,10 @@ from co_cli.knowledge.store import Change, Edit, Entry, Store, disk, mark, previ
 
 Action = Literal[
     "created", "related", "updated", "consolidated", "merged", "edited", "decayed",
-    "forgotten", "restored", "protected", "unprotected", "unchanged",
+    "forgotten", "restored", "marked", "unmarked", "unchanged",
 ]  # fmt: skip
+Flag = Literal["protect", "pin", "sensitive"]
+_FLAGS: dict[Flag, str] = {"protect": "decay_protected", "pin": "pinned", "sensitive": "sensitive"}
 _Fields = Mapping[str, Any]  # of a header
 
 
@@ -234,13 +236,14 @@ class Draft:
         self.remove(note)
         return self.plan("forget", "forgotten", note)
 
-    def protect(self, ref: Ref, on: bool) -> Plan:
-        note = self.book.find(ref, self.look)
-        if note.protected == on:
+    def mark(self, ref: Ref, flag: Flag, on: bool) -> Plan:
+        note, field = self.book.find(ref, self.look), _FLAGS[flag]
+        if (note.meta.get(field) is True) == on:
             return Plan(None, Saved("unchanged", note, self.book.ref(note)))
-        note = self.edit(note, {"decay_protected": on})
-        word: Action = "protected" if on else "unprotected"
-        return self.plan(word.removesuffix("ed"), word, note)
+        if flag == "pin" and on and note.external:
+            raise CoError(f"memory {self.book.ref(note)} came from outside, so it is never pinned")
+        note = self.edit(note, {field: on})
+        return self.plan(flag if on else f"un{flag}", "marked" if on else "unmarked", note)
 
     def merge(self, refs: Iterable[Ref], keep_first: bool) -> Plan:
         found = [self.book.find(ref, self.look) for ref in refs]

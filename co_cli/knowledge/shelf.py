@@ -1,11 +1,13 @@
 """The notebooks visible from a working folder, the project's first, as one value."""
 
+import os
 import re
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
 from co_cli.errors import NotFound
+from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.replacement import in_time, newest_first
 from co_cli.knowledge.search.hits import Filters, Hit, Recall
@@ -32,6 +34,10 @@ class Shelf(NamedTuple):
             raise NotFound(f"there is no article {text[2:]}", hint="Articles are not kept yet.")
         name = re.sub(r"^g(?=\d)", "", text)
         return (self.user if in_user or name != text else self.project), name
+
+    def holding(self, note: Note) -> Notebook:
+        """The notebook that a note is in."""
+        return self.user if os.path.dirname(note.path) == self.user.memories else self.project
 
     def recall(
         self,

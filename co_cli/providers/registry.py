@@ -131,6 +131,13 @@ def named(text: str, source: str, kind: Kind, env: Mapping[str, str], switch: st
     return Choice(provider, name or PROVIDERS[provider].model, source, (), url, switch)
 
 
+def model_names() -> list[tuple[str, str]]:
+    """A model of each provider, with what it needs."""
+    known = [(name, PROVIDERS[name]) for name in _offering("model")]
+    needs = {name: "" if one.keyless else f"needs {one.keys[0]}" for name, one in known}
+    return [("offline", ""), *((f"{name}:{one.model}", needs[name]) for name, one in known)]
+
+
 def _offering(kind: Kind) -> list[str]:
     models = kind == "model"
     return [name for name, one in PROVIDERS.items() if (one.model if models else one.embeds)]

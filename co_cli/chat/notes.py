@@ -1,0 +1,197 @@
+"""What the chat does to notes when it is told so by name, without a model."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Iterable
+from textwrap import indent
+from typing import TYPE_CHECKING
+
+from co_cli import trust, verbs
+from co_cli.agent.approval import SAVE, Decision, Proposal, Review, planned
+from co_cli.editing import Editing
+from co_cli.errors import Ambiguous, CoError, FormatError, NotFound
+from co_cli.knowledge import Note, Notebook, Shelf
+from co_cli.knowledge.format.note import now, timestamp
+from co_cli.results import marks, plural, recall_text, replaced_text, span
+
+if TYPE_CHECKING:
+    from co_cli.chat.app import Chat
+
+_ARCHIVE = "The archive is empty: nothing has been forgotten, merged or decayed yet."
+
+
+def placed(shelf: Shelf, ref: str | Note) -> tuple[Notebook, str | Note]:
+    """The notebook that a note or a reference is about, and what names it there."""
+    return (shelf.holding(ref), ref) if isinstance(ref, Note) else shelf.place(ref)
+
+
+async def asked(chat: Chat, question: str) -> str:
+    """What the person answers; nothing, if they stop here."""
+    try:
+        return await chat.screen.read(f"  {question} > ", "")
+    except (KeyboardInterrupt, EOFError):
+        return ""
+
+
+def forget(shelf: Shelf, what: str | Note) -> str:
+    """Forget the notes with these references; a few words instead are Ambiguous, with candidates.
+
+    All are found before any goes.
+    """
+    if isinstance(what, str) and not what.strip():
+        return "Usage: /forget <id>"
+    alone = isinstance(what, Note) or verbs.is_ref(what)
+    refs: list[str] | list[str | Note] = [what] if alone else str(what).split()
+    if not alone and not all(map(verbs.is_ref, map(str, refs))):
+        raise _described(shelf, str(what))
+    notes = [(book, book.find(name)) for book, name in (placed(shelf, ref) for ref in refs)]
+    return "\n".join(
+        f"Forgot memory {saved.ref}: {saved.note.summary} (/restore {saved.ref} brings it back)"
+        for saved in [book.forget(note, actor="chat") for book, note in notes]
+    )
+
+
+def _described(shelf: Shelf, text: str) -> CoError:
+    """That a text names no note, with those that it may mean."""
+    found, sure = verbs.candidates(shelf, text)
+    if not found:
+        hint = "`co knowledge list` shows what there is."
+        return NotFound(f"no memory contains '{text}'", hint=hint)
+    many = f"{plural(len(found), 'memory')} with these words"
+    what = many if sure else f"No memory contains '{text}'. The nearest"
+    return Ambiguous(what, choices=[note for _, note in found])
+
+
+def restore(shelf: Shelf, ref: str | Note) -> str:
+    """Bring an archived note back; without a reference, what the archive holds."""
+    if not ref:
+        rows = [row(book, note) for book in shelf for _, note in book.archived()]
+        return "\n".join([*rows, "To bring one back: /restore <id>"]) if rows else _ARCHIVE
+    saved = Notebook.restore(*placed(shelf, ref), actor="chat")
+    return f"Memory {saved.ref} is back: {saved.note.summary}"
+
+
+def memories(shelf: Shelf, argument: str) -> str:
+    """Every note, those with a tag, or how many there are of each category."""
+    told = []
+    if argument in ("--count", "-c"):
+        return _counted(note for book in shelf for note in book.notes())
+    for book in shelf:
+        wanted = argument.lower()
+        notes = [n for n in book.notes() if not wanted or wanted in map(str.lower, n.tags)]
+        if notes:
+            where = "This project" if book.scope == "project" else "Everywhere"
+            told.append("\n".join([where, *(row(book, note) for note in notes)]))
+    tagged = f" tagged {argument}" if argument else ""
+    return "\n\n".join(told) or f"No memories saved yet{tagged}."
+
+
+def _counted(notes: Iterable[Note]) -> str:
+    counts = verbs.counts(notes)
+    rows = [f"{many:>4}  {category}" for category, many in counts.items()]
+    return "\n".join([*rows, f"{sum(counts.values()):>4}  in all"])
+
+
+def recall(shelf: Shelf, argument: str) -> str:
+    """What recall finds, without a model."""
+    if not argument:
+        return "Usage: /recall <words or a question>"
+    try:
+        found = shelf.recall(argument, 5)
+    finally:
+        shelf.close()
+    if not found:
+        return recall_text(argument, found)
+    rows = []
+    for book, hit in found:
+        why = "; ".join(filter(None, [hit.why, replaced_text(book, hit)]))
+        rows += [row(book, hit.note, why), indent(hit.note.body, "      ", lambda _: True)]
+    return "\n".join(rows)
+
+
+def row(book: Notebook, note: Note, why: str = "", name: str = "") -> str:
+    """A note in a line: its reference, date, marks and tags, and what it says or why it is here."""
+    parts = [f"{name or book.ref(note):>4}", span(note), marks(note, book.today())]
+    parts += [f"({why})" if why else note.summary]
+    parts += [f"[{', '.join(note.tags)}]" if note.tags else ""]
+    return "  ".join(filter(None, parts))
+
+
+def undo(shelf: Shelf, argument: str) -> str:
+    """Take back the last change, or one by its number."""
+    words = argument.split()
+    numbers = [int(word) for word in words if word.isdecimal() and len(word) < 10]
+    if len(numbers) > 1 or not all(word == "-g" or word.isdecimal() for word in words):
+        return "Usage: /undo [-g] [number of the change]"
+    book = shelf.user if "-g" in words else shelf.project
+    entry = book.undo(*numbers, actor="chat")
+    return f"Undone: {entry.op} of {', '.join(os.path.basename(f['path']) for f in entry.files)}"
+
+
+async def remember(chat: Chat, argument: str) -> str:
+    """Save what the person typed; they are asked only where they have to choose."""
+    words, _, more = argument.partition(" ")
+    scope, text = ("user", more.strip()) if words == "-g" else ("", argument)
+    if not text:
+        return "Usage: /remember [-g] <text>, or # <text>"
+    deps = chat.deps
+    one = await asyncio.to_thread(planned, deps, Proposal("", SAVE, text, scope=scope))
+    if one.refused:
+        raise CoError(f"this cannot be saved: {one.refused}")
+    choice = Decision(one, "yes")
+    if one.collides or one.left_out or one.moves:
+        [choice] = (await chat.screen(Review([one], (), deps))).decisions
+    if not choice.agreed:
+        return "Nothing was saved."
+    one = choice.proposal
+    with deps.notebooks() as shelf:
+        book = shelf.user if one.scope == "user" else shelf.project
+        fresh = book.scope == "project" and trust.untouched(deps.folder())
+        saved = book.remember(
+            one.text, one.tags, actor="chat", seen=one.seen,
+            similar="update" if choice.verdict == "update" else "keep",
+        )  # fmt: skip
+        problem = trust.claim(deps.folder(), timestamp(now())) if fresh else ""
+    verb = "Updated" if saved.action == "consolidated" else "Saved"
+    told = f"✓ {verb} memory {saved.ref}: {saved.note.summary} ({_undo(book)} takes it back)"
+    return "\n".join(filter(None, [told, saved.trouble, problem]))
+
+
+async def edit(chat: Chat, ref: str) -> str:
+    """Let the person edit a note in their editor."""
+    if not ref:
+        return "Usage: /edit <id>"
+    book, name = chat.deps.shelf().place(ref)
+    note = book.find(name)
+    editing, kept = Editing(book, note), None
+    while kept is None:
+        try:
+            kept = editing.run("vi")
+        except FormatError as error:
+            chat.say(str(error), "red")
+            if (await asked(chat, "Edit it again? [y/N]")).strip().lower() not in ("y", "yes"):
+                raise CoError("the memory is unchanged", hint=editing.kept) from error
+    edited = f"✓ Edited memory {book.ref(kept)}: {kept.summary} ({_undo(book)} takes it back)"
+    return "Nothing changed." if kept is note else edited
+
+
+def memory(chat: Chat, argument: str) -> str | Awaitable[str]:
+    """All that Co knows here, or one note; or add one."""
+    verb, _, rest = argument.partition(" ")
+    if verb == "add":
+        return remember(chat, rest.strip())
+    if verb not in ("", "show"):
+        return "Usage: /memory show [id], or /memory add <text>"
+    shelf = chat.deps.shelf()
+    if rest:
+        book, name = shelf.place(rest)
+        note = book.find(name)
+        return f"{row(book, note)}\n{indent(note.body, '      ', lambda _: True)}"
+    known = chat.prompt.receipt.text or "No context file is loaded."
+    return "\n\n".join([known, *chat.prompt.details(), memories(shelf, "")])
+
+
+def _undo(book: Notebook) -> str:
+    return "/undo -g" if book.scope == "user" else "/undo"

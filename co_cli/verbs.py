@@ -1,0 +1,114 @@
+"""What people do to notes, by name: the same for the chat and for the command line."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from co_cli.knowledge import Note, Notebook, Shelf
+from co_cli.knowledge.pages import Ref, named
+from co_cli.knowledge.safety.escape import escape
+from co_cli.knowledge.search.scan import holds
+
+if TYPE_CHECKING:  # what only read something never loads what writes
+    from co_cli.knowledge.plan import Flag, Saved
+
+_REF = r"#?g?\d{1,9}(-[a-z0-9-]+)?(\.md)?|a:.+|g?m:.+"  # names a note rather than describing it
+_NEAR = 5  # notes that recall offers for a few words
+_MOST = 10  # notes that hold the words, and are shown
+
+Found = list[tuple[Notebook, Note]]
+
+
+class Mark(NamedTuple):
+    """A verb that sets a mark of a note, or takes it off; `state` is what the note is then."""
+
+    flag: Flag
+    on: bool
+    state: str
+    help: str
+
+    def act(self, book: Notebook, ref: Ref, *, actor: str = "cli") -> Saved:
+        """Do it."""
+        return book.mark(ref, self.flag, on=self.on, actor=actor)
+
+    def told(self, saved: Saved, *, now: str = "") -> str:
+        """What it did, in words; `now` is how it is said that something is new."""
+        if saved.action == "unchanged":
+            now = "already " if self.on else "not "
+        elif not self.on:
+            now = "no longer "
+        return f"Memory {saved.ref} is {now}{self.state}: {saved.note.summary}"
+
+
+_PROTECT, _AGAIN = "Keep a memory from being forgotten or decayed.", "Let a memory be "
+MARKS = {
+    "protect": Mark("protect", True, "protected", _PROTECT),
+    "unprotect": Mark("protect", False, "protected", _AGAIN + "forgotten and decayed again."),
+    "pin": Mark("pin", True, "pinned", "Keep a memory from being decayed."),
+    "unpin": Mark("pin", False, "pinned", _AGAIN + "decayed again."),
+    "sensitive": Mark("sensitive", True, "sensitive", "Keep a memory's words out of the log."),
+    "unsensitive": Mark("sensitive", False, "sensitive", _AGAIN + "quoted in the log again."),
+}
+
+
+def is_ref(text: str) -> bool:
+    """Whether this names a note, such as 12 or g3, rather than describing one."""
+    return re.fullmatch(_REF, text.strip()) is not None
+
+
+def candidates(shelf: Shelf, text: str, *, in_user: bool = False) -> tuple[Found, bool]:
+    """The notes that a few words may mean, and whether the words are theirs.
+
+    Those that go by this name, or hold all the words; without any, what recall finds.
+    """
+    books = [shelf.user] if in_user else [*shelf]
+    every = [(book, book.notes()) for book in books]
+    found = [(book, note) for book, notes in every for note in named(text, notes)]
+    found = found or [(book, note) for book, notes in every for note in notes if holds(note, text)]
+    exact = [(book, note) for book, note in found if text.lower() in note.body.lower()]
+    if found:
+        return (exact if len(exact) == 1 else found)[:_MOST], True
+    try:
+        near = shelf.recall(text, _NEAR, scope="user" if in_user else "")
+    finally:
+        shelf.close()
+    memories = [(book, hit) for book, hit in near if hit.note.kind == "memory"]
+    strong = [(book, hit) for book, hit in memories if not hit.weak]
+    return [(book, hit.note) for book, hit in strong or memories], False
+
+
+def labels(found: Found) -> dict[str, tuple[Notebook, Note]]:
+    """These notes by what a person calls them: the reference, or the file where two share it."""
+    shared = Counter(book.ref(note) for book, note in found)
+    return {
+        book.ref(note) if shared[book.ref(note)] == 1 else book.prefix + note.name[:-3]: (
+            book,
+            note,
+        )
+        for book, note in found
+    }
+
+
+def counts(notes: Iterable[Note]) -> dict[str, int]:
+    """How many notes there are of each category, most first; `other` have none."""
+    categories = Counter(str(note.meta.get("auto_category") or "other") for note in notes)
+    return dict(sorted(categories.items(), key=lambda one: (one[0] == "other", -one[1], one[0])))
+
+
+# What may be typed where a name is expected, with a word on each
+
+
+def refs(shelf: Shelf, *, archived: bool = False) -> Iterator[tuple[str, str]]:
+    """The references of notes, or of archived ones, with what the notes say."""
+    for book in shelf:
+        for note in [n for _, n in book.archived()] if archived else book.notes():
+            yield book.ref(note), escape(note.summary, keep="")
+
+
+def tags(shelf: Shelf) -> Iterator[tuple[str, str]]:
+    """The tags that notes have, most used first, with how many have them."""
+    used = Counter(tag for book in shelf for note in book.notes() for tag in note.tags)
+    return ((escape(tag, keep=""), str(many)) for tag, many in used.most_common())

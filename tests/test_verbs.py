@@ -1,0 +1,323 @@
+"""What people do to notes by name, in the chat and on the command line alike."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cli import Terminal, co, command
+from test_chat import Talking
+
+from co_cli.knowledge import Notebook
+from co_cli.meant import meant
+
+NOTES = Path(".co-cli/knowledge")
+MINE = ".config/co-cli/knowledge"
+
+
+def bodies() -> list[str]:
+    return [note.body for note in Notebook(NOTES).notes()]
+
+
+def learn(*texts: str) -> None:
+    for text in texts:
+        assert co("learn", text, "--keep").code == 0
+
+
+def ask(chat: Talking, line: str, shown: str) -> None:
+    chat.say(line)
+    chat.until(shown)
+
+
+# Marks
+
+
+def test_marks_are_set_and_taken_off_by_the_same_verbs_everywhere() -> None:
+    """Red when a verb exists on one surface only."""
+    learn("Rent is due on the first")
+    assert co("knowledge", "pin", "1").out == "✓ Memory 1 is pinned: Rent is due on the first\n"
+    assert co("knowledge", "pin", "1").out.startswith("✓ Memory 1 is already pinned")
+    assert co("knowledge", "sensitive", "1").out.startswith("✓ Memory 1 is sensitive")
+    told = json.loads(co("knowledge", "show", "1", "--json").out)
+    assert (told["pinned"], told["sensitive"]) == (True, True)
+    assert "📌 sensitive" in co("knowledge", "list").out
+    with Talking() as chat:
+        ask(chat, "/unpin 1", "Memory 1 is no longer pinned: Rent is due")
+        ask(chat, "/unpin 1", "Memory 1 is not pinned")
+        ask(chat, "/unsensitive 1", "Memory 1 is no longer sensitive")
+        ask(chat, "/pin 1", "Memory 1 is now pinned")
+        ask(chat, "/sensitive 1", "Memory 1 is now sensitive")
+        ask(chat, "/protect 1", "Memory 1 is now protected")
+        ask(chat, "/unprotect 1", "Memory 1 is no longer protected")
+        ask(chat, "/pin", "Usage: /pin <id>")
+        chat.leave()
+    done = [one["op"] for one in json.loads(co("knowledge", "log", "--json").out)]
+    assert done[:4] == ["unprotect", "protect", "sensitive", "pin"]
+
+
+def test_what_came_from_outside_is_never_pinned() -> None:
+    """G15. Red when a note from the web can be pinned by name."""
+    learn("From a page")
+    [path] = (NOTES / "memories").iterdir()
+    path.write_text(path.read_text().replace("user-told", "web-fetched"))
+    before = (NOTES / "memories").iterdir()
+    result = co("knowledge", "pin", "1")
+    assert (result.code, result.err) == (
+        1,
+        "co: memory 1 came from outside, so it is never pinned\n",
+    )
+    assert [path.read_bytes() for path in before] == [
+        path.read_bytes() for path in (NOTES / "memories").iterdir()
+    ]
+
+
+# Forgetting by a few words
+
+
+def test_words_that_no_memory_holds_are_answered_with_the_nearest() -> None:
+    """G8. Red when a guess is archived, with nobody there or by --yes."""
+    learn("We never nest functions passed as arguments in JavaScript", "Rent is due on the first")
+    for more in ((), ("--yes",)):
+        result = co("forget", "pattern about callbacks", *more)
+        assert result.code == 1
+        assert "no memory contains 'pattern about callbacks'; the nearest:" in result.err
+        assert "such as `co forget 1`" in result.err
+        assert "      1  We never nest functions" in result.err
+    assert len(bodies()) == 2
+
+
+def test_at_a_terminal_the_person_picks_what_to_forget() -> None:
+    learn("Alice owns billing", "Alice owns booking", "Rent is due on the first")
+    with Terminal("forget", "alice") as terminal:
+        terminal.expect("Forget which one (1, 2; Enter for none):")
+        terminal.type("2\n")
+        assert terminal.end().code == 0
+    assert bodies() == ["Alice owns billing", "Rent is due on the first"]
+    with Terminal("forget", "when is the rent due", "--yes") as terminal:
+        terminal.expect('Forget memory 3: "Rent is due on the first"? [y/N]')
+        terminal.type("\n")
+        assert "nothing was forgotten" in terminal.end().out
+    assert len(bodies()) == 2
+
+
+def test_in_the_chat_the_person_picks_what_to_forget() -> None:
+    learn("Alice owns billing", "Alice owns booking", "Rent is due on the first")
+    with Talking() as chat:
+        ask(chat, "/forget alice", "Forget which one (1, 2; Enter for none)?")
+        chat.say("")
+        chat.until("Nothing was changed.")
+        ask(chat, "/forget alice", "Forget which one")
+        chat.say("2")
+        chat.until("Forgot memory 2: Alice owns booking (/restore 2 brings it back)")
+        ask(chat, "/forget when is the rent due", "Forget this one? [y/N]")
+        chat.say("y")
+        chat.until("Forgot memory 3")
+        ask(chat, "/forget zebra crossings in Oslo", "/memories")
+        ask(chat, "/forget 1 9", "there is no memory 9")
+        ask(chat, "/restore", "To bring one back: /restore <id>")
+        chat.leave()
+    assert bodies() == ["Alice owns billing"]
+
+
+# Remembering
+
+
+@pytest.mark.parametrize(
+    "line", ["# We deploy on Tuesdays", "/remember We deploy on Tuesdays",
+             "/memory add We deploy on Tuesdays"],
+)  # fmt: skip
+def test_a_quick_note_is_kept_as_it_was_typed(line: str) -> None:
+    with Talking() as chat:
+        ask(chat, line, "✓ Saved memory 1: We deploy on Tuesdays (/undo takes it back)")
+        ask(chat, "/undo", "Undone: save of 001-we-deploy-on-tuesdays.md")
+        chat.leave()
+    [entry] = [e for e in json.loads(co("knowledge", "log", "--json").out) if e["op"] == "save"]
+    assert entry["actor"] == "chat"
+    assert json.loads(co("trust", "--json").out)["known"] is True
+
+
+def test_a_quick_note_may_be_for_everywhere_and_asks_beside_a_similar_one() -> None:
+    learn("We deploy on Tuesdays at noon")
+    with Talking() as chat:
+        ask(chat, "# -g I prefer tea", "✓ Saved memory g1: I prefer tea (/undo -g takes it back)")
+        ask(chat, "# We deploy on Thursdays at noon", "[k]eep both")
+        chat.say("n")
+        chat.until("Nothing was saved.")
+        ask(chat, "# We deploy on Thursdays at noon", "[u]pdate memory 1")
+        chat.say("u")
+        chat.until("✓ Saved memory 2")
+        ask(chat, "#", "Usage: /remember [-g] <text>, or # <text>")
+        ask(chat, "# our key is AKIAIOSFODNN7EXAMPLA", "Left out")
+        chat.say("n")
+        chat.until("Nothing was saved.")
+        chat.leave()
+    assert bodies() == ["We deploy on Thursdays at noon"]
+    assert [note.body for note in Notebook(Path.home() / MINE).notes()] == ["I prefer tea"]
+
+
+def test_only_a_line_by_itself_is_a_quick_note() -> None:
+    with Talking() as chat:
+        chat.keys("# Heading\x1b\r")
+        chat.say("a pasted page")
+        ask(chat, "#include <stdio.h>", "")
+        chat.leave()
+    assert not NOTES.exists()
+
+
+def test_memory_show_tells_what_is_loaded_and_one_note_whole() -> None:
+    co("init")
+    (NOTES / "context.md").write_text("We write Go.\n")
+    learn("We deploy on Tuesdays\n\nAfter lunch.")
+    with Talking() as chat:
+        ask(chat, "/memory show", "We write Go.")
+        chat.until("We deploy on Tuesdays")
+        ask(chat, "/memory show 1", "After lunch.")
+        ask(chat, "/memory drop 1", "Usage: /memory show [id], or /memory add <text>")
+        chat.leave()
+
+
+def test_a_memory_is_edited_from_the_chat(tmp_path: Path) -> None:
+    learn("We deploy on Tuesdays")
+    script = tmp_path / "editor"
+    script.write_text('#!/bin/sh\nsed -i "$(cat ~/how)" "$1"\n')
+    script.chmod(0o755)
+    how = Path.home() / "how"
+    with Talking(EDITOR=str(script)) as chat:
+        how.write_text("s/Tuesdays/Fridays/")
+        ask(chat, "/edit 1", "✓ Edited memory 1: We deploy on Fridays (/undo takes it back)")
+        how.write_text("s/xyz//")
+        ask(chat, "/edit 1", "Nothing changed.")
+        how.write_text("s/^id: 1/id: x/")
+        ask(chat, "/edit 1", "Edit it again? [y/N]")
+        how.write_text("s/^id: x/id: 1/; s/Fridays/Mondays/")
+        chat.say("y")
+        chat.until("✓ Edited memory 1: We deploy on Mondays")
+        how.write_text("s/^id: 1/id: x/")
+        ask(chat, "/edit 1", "Edit it again? [y/N]")
+        chat.say("n")
+        chat.until("the memory is unchanged")
+        ask(chat, "/edit 7", "there is no memory 7")
+        ask(chat, "/edit", "Usage: /edit <id>")
+        ask(chat, "/exit", "Bye.")
+        assert chat.end().code == 0
+    assert bodies() == ["We deploy on Mondays"]
+
+
+# Counting
+
+
+def test_memories_are_counted_by_category() -> None:
+    co("learn", "We deploy on Tuesdays", "--tag", "decision")
+    co("learn", "We chose SQLite", "--tag", "decision")
+    co("learn", "-g", "I like tea", "--tag", "preference")
+    co("learn", "Rent is due on the first", "--tag", "home")
+    counted = co("knowledge", "list", "--count")
+    assert counted.out == "decision\t2\npreference\t1\nother\t1\n"
+    assert json.loads(co("knowledge", "list", "--count", "--json").out) == {
+        "count": 4,
+        "limit": 200,
+        "categories": {"decision": 2, "preference": 1, "other": 1},
+    }
+    with Talking() as chat:
+        ask(chat, "/memories --count", "   2  decision")
+        chat.until("   4  in all")
+        ask(chat, "/memories DECISION", "We chose SQLite")
+        chat.leave()
+
+
+# Wrong commands, and completion
+
+
+@pytest.mark.parametrize(
+    ("args", "near"),
+    [
+        (("list",), "'co knowledge list'"),
+        (("search", "x"), "'recall'"),
+        (("remember", "x"), "'learn'"),
+        (("delete", "1"), "'forget'"),
+        (("pin", "1"), "'co knowledge pin'"),
+        (("undo",), "'co knowledge undo'"),
+        (("knowledge", "lst"), "'list'"),
+        (("knowledge", "delete", "1"), "'forget'"),
+        (("knowledge", "chat"), "'co chat'"),
+    ],
+)
+def test_a_wrong_command_names_the_one_that_does_it(args: tuple[str, ...], near: str) -> None:
+    result = co(*args)
+    assert (result.code, result.out) == (2, "")
+    assert f"Did you mean {near}?" in result.err
+
+
+def test_a_word_that_means_nothing_is_told_nothing() -> None:
+    assert meant("xyzzy", ["recall"]) == ""
+    assert meant("serach", ["recall"]) == "recall"
+    assert "Did you mean" not in co("xyzzy").err
+
+
+def test_a_wrong_slash_command_names_the_one_that_does_it() -> None:
+    with Talking() as chat:
+        for wrong, right in (("save", "remember"), ("list", "memories"), ("delete 1", "forget"),
+                             ("show 1", "memory show"), ("count", "memories --count"),
+                             ("new", "clear"), ("q", "quit")):  # fmt: skip
+            ask(chat, f"/{wrong}", f"Did you mean /{right}?")
+        chat.leave()
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("co knowledge pin ", "1\tWe deploy on Tuesdays"),
+        ("co forget ", "1\tWe deploy on Tuesdays"),
+        ("co knowledge list --tag ", "release\t1"),
+        ("co recall --tag ", "release\t1"),
+        ("co learn -t ", "release\t1"),
+        ("co chat --personality ", "sonnet\t"),
+        ("co chat --model ", "offline"),
+        ("co ask --model ", "anthropic:"),
+        ("co knowledge undo ", "1\tsave 001-we-deploy-on-tuesdays.md"),
+    ],
+)
+def test_a_shell_completes_every_name(words: str, offered: str) -> None:
+    co("learn", "We deploy on Tuesdays", "--tag", "release")
+    done = command(_CO_COMPLETE="fish_complete", COMP_WORDS=words, COMP_CWORD="")
+    assert (done.code, done.err) == (0, "")
+    assert f"plain,{offered}" in done.out
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("/mem", "/memory"),
+        ("/unp", "/unprotect"),
+        ("/pin ", "We deploy on"),
+        ("/edit ", "We deploy on"),
+        ("/forget 1 ", "We deploy on"),
+        ("/memories ", "release"),
+        ("/memory ", "what is loaded"),
+        ("/memory show ", "We deploy on"),
+        ("/model ", "offline"),
+        ("/personality ", "professional"),
+        ("/undo ", "your own notebook"),
+        ("/restore ", "Rent is due"),
+    ],
+)
+def test_the_chat_completes_every_name(typed: str, offered: str) -> None:
+    co("learn", "We deploy on Tuesdays", "--tag", "release")
+    learn("Rent is due on the first")
+    co("forget", "2")
+    with Talking() as chat:
+        chat.keys(typed)
+        chat.until(offered)
+        chat.type("\x03")
+        chat.answered += 1
+        chat.leave()
+
+
+def test_a_conversation_to_go_on_with_is_completed() -> None:
+    with Talking() as chat:
+        chat.say("hello there")
+        chat.leave()
+    done = command(_CO_COMPLETE="fish_complete", COMP_WORDS="co chat --resume ", COMP_CWORD="")
+    assert (done.code, done.err) == (0, "")
+    assert "\thello there" in done.out
