@@ -68,6 +68,21 @@ def project_folder(start: AnyPath | None = None) -> str:
     return here
 
 
+def folders_to(project: AnyPath) -> list[str]:
+    """The folders from a project down to the working folder, outermost first, as it sees them.
+
+    None if the work is elsewhere; and none below a name that cannot be shown.
+    """
+    try:
+        here = os.path.relpath(os.path.realpath(os.getcwd()), os.path.realpath(project))
+    except OSError:
+        return []
+    parts = [] if here == os.curdir else here.split(os.sep)
+    if os.pardir in parts or not here.isprintable():
+        return []
+    return [os.path.join(*parts[: number + 1]) for number in range(len(parts))]
+
+
 def _counts(folder: str, mark: str, here: str) -> bool:
     """Whether a folder has this mark, and nobody else put it there to catch what is saved below.
 

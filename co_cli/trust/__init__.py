@@ -7,7 +7,9 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from itertools import count
+from math import inf
 from typing import Any, NamedTuple
 
 from co_cli import paths
@@ -17,12 +19,19 @@ from co_cli.knowledge.format.note import Note, decode
 from co_cli.knowledge.safety.escape import difference
 from co_cli.knowledge.store import disk
 from co_cli.paths import AnyPath
-from co_cli.trust.foreign import ProjectOrigins, digest, made_elsewhere
+from co_cli.trust.foreign import ProjectOrigins, digest, made_elsewhere, unclear_below
 
 FILES = (paths.CONTEXT, paths.INSTRUCTIONS, "AGENTS.md", "CLAUDE.md", paths.SETTINGS)
+_BELOW = ("AGENTS.md", "CLAUDE.md")  # these count in every folder on the way to the work, too
 
 Hashes = Mapping[str, str]
 _Folders = dict[str, dict[str, Any]]
+
+
+def files(project: AnyPath) -> tuple[str, ...]:
+    """The files that can steer Co: a project's own, then those of the subfolder one works in."""
+    below = (os.path.join(folder, name) for folder in paths.folders_to(project) for name in _BELOW)
+    return (*FILES, *below)
 
 
 class TrustStatus(NamedTuple):
@@ -76,7 +85,7 @@ def status(project: AnyPath) -> TrustStatus:
         nothing_to_trust=entry is None and not present and untouched(project),
         new=new,
         changed=changed,
-        removed=[relpath for relpath in recorded if relpath not in present],
+        removed=[path for path in recorded if path not in present and path in files(project)],
         usable=usable,
         refused=refused,
         present=present,
@@ -102,17 +111,26 @@ def _made_here(
     agreed = ProjectOrigins(project).agreed(changed)
     sure = {*agreed, *entry["left"]}
     unsure = {path: data for path, data in changed.items() if path not in sure}
-    own = agreed | (unsure.keys() - made_elsewhere(_key(project), unsure))
+    below = [path for path in unsure if path not in FILES and path not in known]
+    unclear = unclear_below(_key(project), below, _moment(entry["since"]))
+    own = agreed | (unsure.keys() - made_elsewhere(_key(project), unsure) - unclear)
     return {path: data for path, data in changed.items() if path in own}
 
 
-def _record(project: AnyPath, entry: dict[str, Any], files: Mapping[str, bytes]) -> None:
+def _moment(since: str) -> float:
+    """When a folder became known, in seconds; for a text that is no time, never."""
+    with suppress(ValueError):
+        return datetime.fromisoformat(since).timestamp()
+    return inf
+
+
+def _record(project: AnyPath, entry: dict[str, Any], texts: Mapping[str, bytes]) -> None:
     """Let these texts count as the person's, now and whenever they come back."""
-    entry["left"] = [path for path in entry["left"] if path not in files]
-    for path, data in files.items():
+    entry["left"] = [path for path in entry["left"] if path not in texts]
+    for path, data in texts.items():
         entry["files"][path] = sha = digest(data)
         _put_private(os.path.join(_own("trusted"), sha), data)  # to show what changes later
-    ProjectOrigins(project).agree(map(digest, files.values()))
+    ProjectOrigins(project).agree(map(digest, texts.values()))
 
 
 def trust(
@@ -129,7 +147,9 @@ def trust(
             if seen is not None and seen.get(relpath) != digest(data):
                 raise MovedOn(f"{os.path.join(project, relpath)} changed since it was shown")
         entry = listed.setdefault(_key(project), {"since": at})
-        entry |= {"files": {}, "left": []}
+        seen_here = files(project)  # what was agreed to in other subfolders stays
+        kept = {path: sha for path, sha in entry.get("files", {}).items() if path not in seen_here}
+        entry |= {"files": kept, "left": [p for p in entry.get("left", ()) if p not in seen_here]}
         origins = ProjectOrigins(project)
         origins.agree(digest(one.raw) for one in (origins.notes() if notes is None else notes))
         _record(project, entry, texts)
@@ -199,7 +219,7 @@ def _present(project: AnyPath) -> tuple[dict[str, bytes], dict[str, str]]:
     """The files that matter, as far as they are there and Co reads such files; else why not."""
     texts: dict[str, bytes] = {}
     refused: dict[str, str] = {}
-    for relpath in FILES:
+    for relpath in files(project):
         try:
             texts[relpath] = disk.read_signed(paths.project_file(project, relpath))[0]
         except FileNotFoundError:

@@ -60,6 +60,16 @@ def is_tracked(path: str) -> bool:
         return True
 
 
+def ignored(project: str, paths: Iterable[str]) -> set[str]:
+    """Those of these files, by path below a project, that git leaves alone, or may."""
+    specs = {path: f":(literal){path}" for path in paths}
+    how = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--", *specs.values())
+    try:
+        return set(os.fsdecode(_git(project, *how)).split("\0")) & specs.keys()
+    except CoError:
+        return set(specs)
+
+
 def _git(root: str, *args: str, data: str = "") -> bytes:
     """What git prints; CoError when it fails, is not there or takes too long."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
