@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
+from struct import Struct
 
 from co_cli.knowledge.search.words import STOP, Remembered
 
@@ -11,6 +12,7 @@ _LONGEST = 100  # letters of a word; a longer one is no word
 _ENGLISH = 0.62  # share of whole words and of small words; German, French and Spanish stay below
 _FEW, _CRUMB = 5, 2.5  # of fewer words only pieces of so many letters are asked
 _REMEMBERED = 50_000  # words whose pieces are kept
+_COUNTS = Struct("<5H")
 _PLAIN = re.compile(r"[a-z0-9]+|[!-/:-@\[-`{-~]")
 _IDEOGRAPH = (  # compiled where there is other text than ASCII
     "[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002ceaf"
@@ -41,21 +43,26 @@ class WordPiece:
         """
         if not (found := [*map(self._known.__getitem__, islice(words(text), most))]):
             return []
-        pieces, *counts = zip(*found, strict=True)
-        letters, whole, spelt, small, crumbs = map(sum, counts)
+        pieces, counts = zip(*found, strict=True)
+        letters, whole, spelt, small, crumbs = _COUNTS.unpack(sum(counts).to_bytes(10, "little"))
         short = 0 < spelt < _FEW and letters - whole >= _CRUMB * crumbs
         if short or (letters and whole / letters + small / spelt >= _ENGLISH):
             return list(chain.from_iterable(pieces))[:most]
         return []
 
-    def _counted(self, word: str) -> tuple[tuple[int, ...], int, int, int, int, int]:
-        """A word's pieces; its letters, those in whole words, words, small words and crumbs."""
-        pieces, letters, plain = self.word(word), len(word), word.isascii()
+    def _counted(self, word: str) -> tuple[tuple[int, ...], int]:
+        """A word's pieces; its letters, those in whole words, words, small words and crumbs.
+
+        The counts are one number, 16 bits for each, so that one sum adds all of them.
+        """
+        pieces, letters, plain = self.word(word), min(len(word), _LONGEST), word.isascii()
         if not word.isalpha():
-            return pieces, 0, 0, 0, 0, 0
-        if len(pieces) == 1 and plain:
-            return pieces, letters, letters, 1, word in STOP, 0
-        return pieces, letters, 0, 1, 0, len(pieces) if plain else letters
+            counts = 0, 0, 0, 0, 0
+        elif len(pieces) == 1 and plain:
+            counts = letters, letters, 1, int(word in STOP), 0
+        else:
+            counts = letters, 0, 1, 0, len(pieces) if plain else letters
+        return pieces, int.from_bytes(_COUNTS.pack(*counts), "little")
 
     def word(self, word: str) -> tuple[int, ...]:
         """The longest piece that a word begins with, then the longest that goes on from there."""
@@ -73,15 +80,13 @@ class WordPiece:
         return tuple(found) or (self.unknown,)
 
 
-def words(text: str) -> Iterator[str]:
+def words(text: str) -> Iterable[str]:
     """Lower-case words without accents; each punctuation mark and ideograph is a word."""
-    parts = [text] if text.isascii() and text.isprintable() else text.split()
-    for part in parts:
-        if part.isascii() and part.isprintable():  # most are, and this is three times as quick
-            yield from _PLAIN.findall(part.lower())
-        else:
-            spaced = map(_spaced, unicodedata.normalize("NFD", part.lower()))
-            yield from "".join(spaced).split()
+    if text.isascii() and text.isprintable():  # most are, and this is three times as quick
+        return _PLAIN.findall(text.lower())
+    if len(parts := text.split()) > 1:
+        return chain.from_iterable(map(words, parts))
+    return "".join(map(_spaced, unicodedata.normalize("NFD", text.lower()))).split()
 
 
 def spelled(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
