@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date
 from itertools import groupby
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from co_cli.knowledge import Hit, Note, Notebook, Recall
@@ -43,10 +44,15 @@ def age(created: str, today: str) -> str:
 
 
 def marks(note: Note, today: str) -> str:
-    """What a person should know at a glance: protected, pinned, sensitive, expired."""
+    """What a person should know at a glance: protected, pinned, sensitive, plain, expired."""
     sensitive = note.meta.get("sensitive") is True
-    signs = (note.protected, "🔒"), (note.pinned, "📌"), (sensitive, "sensitive")
-    found = [mark for there, mark in signs if there]
+    signs = {
+        "🔒": note.protected,
+        "📌": note.pinned,
+        "sensitive": sensitive,
+        "plain file": note.plain,
+    }
+    found = [mark for mark, there in signs.items() if there]
     if expires := note.meta.get("expires"):
         found.append("expired" if note.expired(today) else f"until {str(expires)[:10]}")
     return " ".join(found)
@@ -75,6 +81,7 @@ def note_json(book: Notebook, note: Note) -> dict[str, Any]:
         "expires": note.meta.get("expires"),
         "expired": note.expired(book.today()),
         **({"sensitive": True} if note.meta.get("sensitive") is True else {}),
+        **({"plain": True} if note.plain else {}),
     }
 
 
@@ -107,7 +114,7 @@ def saved_json(book: Notebook, saved: Saved) -> dict[str, Any]:
 
 def forgotten_json(saved: Saved) -> dict[str, Any]:
     """That a note was forgotten, for a program and for a model."""
-    back = f"To bring it back: co knowledge restore {saved.ref}"
+    back = f"To bring it back: co knowledge restore {quote(saved.ref)}"
     return {
         "display": f"✓ Forgot memory {saved.ref}: {saved.note.summary}\n{back}",
         "memory_id": saved.note.id,
@@ -135,7 +142,8 @@ def saved_text(book: Notebook, saved: Saved) -> str:
         lines.append(f"It expires on {note.meta['expires']}.")
     if saved.replaced:
         old = book.ref(saved.replaced)
-        lines.append(f"It replaces memory {old}, which is archived (co knowledge restore {old}).")
+        back = f"co knowledge restore {quote(old)}"
+        lines.append(f"It replaces memory {old}, which is archived ({back}).")
         others = [book.ref(twin) for twin, _ in saved.similar[1:]]
         if others:
             lines.append(f"Also similar, and kept: {', '.join(others)}")
@@ -144,7 +152,7 @@ def saved_text(book: Notebook, saved: Saved) -> str:
         other = book.ref(twin)
         lines.append(f"Similar to memory {other} ({closeness(book, score)}): {twin.summary}")
         lines.append(f"Both are kept. To replace the old one: "
-                     f"co knowledge merge {ref} {other} --keep-first")  # fmt: skip
+                     f"co knowledge merge {ref} {quote(other)} --keep-first")  # fmt: skip
     if saved.decayed:
         lines.append(decayed_text(book, saved))
     if saved.over:
@@ -219,7 +227,8 @@ def list_text(book: Notebook, notes: list[Note]) -> str:
     for note in notes:
         category = note.meta.get("auto_category")
         shown = [tag for tag in note.tags if tag != category]
-        parts = [f"**{book.prefix}{note.id:03d}** ({span(note)})", marks(note, book.today())]
+        ref = f"{book.prefix}{note.id:03d}" if note.id else book.ref(note)
+        parts = [f"**{ref}** ({span(note)})", marks(note, book.today())]
         parts += [f"[{category}]" if category else "", f"[{', '.join(shown)}]" if shown else ""]
         lines.append(" ".join(part for part in parts if part) + f": {note.summary}")
     return "\n".join(lines)

@@ -110,7 +110,14 @@ def answers(book: Notebook, queries: Sequence[str]) -> dict[str, list[tuple[Any,
     """Everything that is told about every hit, but for the folder it is in."""
     return {
         query: [
-            (hit.note.name, hit.note.raw, newer and newer.name, *hit._replace(replaced_by=None)[1:])
+            (
+                hit.note.name,
+                hit.note.id,
+                hit.note.created,
+                hit.note.raw,
+                newer and newer.name,
+                *hit._replace(replaced_by=None)[1:],
+            )
             for hit in book.recall(query, 50)
             for newer in [hit.replaced_by]
         ]
@@ -129,7 +136,7 @@ def mirror(root: str, target: str) -> None:
             elif os.path.isdir(here):
                 os.mkdir(there)
             elif os.path.isfile(here):
-                shutil.copyfile(here, there)
+                shutil.copy2(here, there)  # the time of a file without a header is its date
             else:
                 os.mkfifo(there)
 

@@ -393,7 +393,7 @@ def test_a_purge_removes_the_conversations_that_hold_the_memory() -> None:
 def test_what_a_session_goes_without_is_named() -> None:
     """Red when a broken memory, or a file that was cut, is found out only by `co status`."""
     co("learn", "We deploy on Tuesdays")
-    (NOTES / "memories/002-broken.md").write_text("no header")
+    (NOTES / "memories/002-broken.md").write_text("---\nno header\n")
     Path("AGENTS.md").write_text("be brief\n" * 5000)
     co("trust", "--yes")
     said = asked("ask", "when do we deploy?").err

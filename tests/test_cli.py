@@ -1267,7 +1267,7 @@ def test_status_says_what_is_loaded_and_how_things_are() -> None:
     ok("learn", "Apples are red", "--protect")
     ok("learn", "Bears eat honey")
     ok("forget", "2")
-    (MEMORIES / "003-x.md").write_text("no header")
+    (MEMORIES / "003-x.md").write_text("---\nno header\n")
     lines = ok("status").splitlines()
     assert lines[0] == f"Project   {project}  (trusted)"
     assert lines[1].startswith("Context   1 context file, ")
@@ -1889,7 +1889,7 @@ def test_doctor_names_bad_settings_and_goes_on() -> None:
 
 def test_a_broken_file_is_named_when_its_number_is_asked_for() -> None:
     path = note(50, "x")
-    path.write_text("no header")
+    path.write_text("---\nno header\n")
     assert "cannot be read: co knowledge doctor" in refused("knowledge", "show", "50")
 
 

@@ -311,7 +311,7 @@ def test_g5_an_undo_does_not_overwrite_what_was_edited_since(book: Notebook) -> 
 # G6: a file that cannot be parsed is left alone and named
 
 BROKEN = {
-    "002-no-header.md": (b"just text\n", 1),
+    "002-no-header.md": (b"---\n---\njust text\n", 1),
     "003-not-closed.md": (b"---\nid: 3\n", 1),
     "004-no-number.md": (b"---\ncreated: 2026-02-09T12:00:00Z\n---\nx\n", 1),
     "005-word.md": (b"---\ncreated: 2026-02-09T12:00:00Z\nid: five\n---\nx\n", 3),

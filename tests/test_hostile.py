@@ -101,7 +101,17 @@ READABLE = {
     "a name that looks like the user's": Hostile(_text(note(50, WORDS)), name="g1.md"),
     "the longest name": Hostile(_text(note(50, WORDS)), name="x" * 252 + ".md"),
 }
+PLAIN = {
+    "plain": Hostile(_text(f"{WORDS}\n")),
+    "plain, CRLF and BOM": Hostile(_text(f"\ufeff# Zoo\r\n\r\n{WORDS}\r\n")),
+    "plain, a name with a newline": Hostile(_text(WORDS), name="a\nb.md"),
+    "plain, a name that drives the terminal": Hostile(_text(WORDS), name="\x1b[31mred.md"),
+    "plain, a name that is not UTF-8": Hostile(_text(WORDS), name=b"\xff\xfe.md"),
+    "plain, a name that is another's number": Hostile(_text(WORDS), name="2.md"),
+    "plain, a name that is all spaces": Hostile(_text(WORDS), name="  .md"),
+}
 NO_HEADER = "there is no header between --- lines"
+EMPTY = "is empty"
 UNREADABLE = {
     "UTF-16": Hostile(_bytes(note(50, WORDS).encode("utf-16")), 1, "is UTF-16, not UTF-8"),
     "UTF-16 without BOM": Hostile(
@@ -110,7 +120,18 @@ UNREADABLE = {
     "Latin-1": Hostile(_bytes(note(50, "caf\xe9").encode("latin-1")), 6, "is not UTF-8"),
     "NUL in the body": Hostile(_text(note(50, "a\0b")), 6, "holds a NUL character"),
     "NUL in the header": Hostile(_header(f"{HEAD}x: \0\n"), 4, "holds a NUL character"),
-    "no header": Hostile(_text(f"{WORDS}\n"), 1, NO_HEADER),
+    "a header after a blank line": Hostile(
+        _text("\n" + note(50, WORDS)), 1, "the header does not begin in the first line"
+    ),
+    "a header without its first line": Hostile(
+        _text(note(50, WORDS)[4:]), 1, "the header is not opened: no first --- line"
+    ),
+    "conflict markers and no header": Hostile(
+        _text(f"{WORDS}\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other\n"),
+        2,
+        "holds an unresolved merge conflict",
+    ),
+    "nothing but white space": Hostile(_text("\ufeff \n\t\r\n"), 1, EMPTY),
     "empty header": Hostile(_header(""), 1, NO_HEADER),
     "unclosed header": Hostile(
         _text(f"---\n{HEAD}\n{WORDS}\n"), 1, "the header is not closed: no second --- line"
@@ -182,10 +203,10 @@ UNREADABLE = {
     "link to a sibling": Hostile(_sibling, 0, LINKED),
     "link to a device": Hostile(_link("/dev/zero"), 0, LINKED),
     "folder": Hostile(_folder, 0, "is a folder, not a file"),
-    "0 bytes": Hostile(_bytes(b""), 1, NO_HEADER),
-    "0 bytes, name with a newline": Hostile(_bytes(b""), 1, NO_HEADER, name="x\ny.md"),
-    "0 bytes, name that drives the terminal": Hostile(_bytes(b""), 1, NO_HEADER, name="\x1bc.md"),
-    "0 bytes, name that is not UTF-8": Hostile(_bytes(b""), 1, NO_HEADER, name=b"\xff.md"),
+    "0 bytes": Hostile(_bytes(b""), 1, EMPTY),
+    "0 bytes, name with a newline": Hostile(_bytes(b""), 1, EMPTY, name="x\ny.md"),
+    "0 bytes, name that drives the terminal": Hostile(_bytes(b""), 1, EMPTY, name="\x1bc.md"),
+    "0 bytes, name that is not UTF-8": Hostile(_bytes(b""), 1, EMPTY, name=b"\xff.md"),
 }
 ALL = {**READABLE, **UNREADABLE}
 
@@ -373,32 +394,33 @@ def test_what_a_link_leads_to_stays_as_it_is(verb: str) -> None:
     assert path.resolve().parent == Path(os.environ["HOME"])
 
 
-@pytest.mark.parametrize("kind", READABLE)
+@pytest.mark.parametrize("kind", READABLE | PLAIN)
 def test_an_odd_file_stays_as_it_is_while_others_are_dealt_with(kind: str, scene: Scene) -> None:
     """G7, G8. Red when a verb about another note, or about none, touches this one."""
-    assert gather(BYSTANDING, scene, lambda: put(READABLE[kind])) == {}
+    assert gather(BYSTANDING, scene, lambda: put((READABLE | PLAIN)[kind])) == {}
 
 
-@pytest.mark.parametrize("kind", READABLE)
+@pytest.mark.parametrize("kind", READABLE | PLAIN)
 def test_a_verb_aimed_at_an_odd_file_touches_no_other(kind: str, scene: Scene) -> None:
     """G6, G8. Red when naming a file goes by a name that also means another note."""
 
     def make() -> Path:
-        put(READABLE[kind])
+        put((READABLE | PLAIN)[kind])
         return MEMORIES / "002-pears.md"
 
     assert gather(AIMED, scene, make) == {}
 
 
-@pytest.mark.parametrize("kind", READABLE)
+@pytest.mark.parametrize("kind", READABLE | PLAIN)
 def test_an_odd_file_can_be_forgotten_by_its_text_and_comes_back_as_it_was(kind: str) -> None:
     """G8. Red when restore brings back other bytes, or forget by text archives another note."""
-    path = put(READABLE[kind])
+    path = put((READABLE | PLAIN)[kind])
     before = path.read_bytes()
-    forgotten = co("forget", "zebras have stripes")
+    forgotten = co("forget", "zebras have stripes", "--json")
     calm(forgotten, 0)
-    assert (forgotten.out.split(":")[0], path.exists()) == ("✓ Forgot memory 50", False)
-    calm(co("knowledge", "restore", "50"), 0)
+    ref = json.loads(forgotten.out)["ref"]
+    assert (ref if kind in READABLE else "50", path.exists()) == ("50", False)
+    calm(co("knowledge", "restore", ref), 0)
     assert path.read_bytes() == before
 
 

@@ -65,6 +65,7 @@ CORE_ORDER = [
     "search",
     "context",
     "plan",
+    "undo",
     "notebook",
     "shelf",
     "doctor",
@@ -120,7 +121,7 @@ LATE_IMPORTS_ALLOWED = [
 ]
 # What looking at notes never loads: the half of Co that writes, and what costs a millisecond.
 WRITING = (
-    "context doctor export importers lifecycle plan purge safety.check format.rewrite "
+    "context doctor export importers lifecycle plan purge undo safety.check format.rewrite "
     "safety.secrets store.writer"
 ).split()
 COSTLY = (

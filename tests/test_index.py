@@ -145,6 +145,12 @@ class Person:
             with open(path, "w", encoding="utf-8") as file:
                 file.write("---\nid: [\n---\n\npostgres\n" if kind == "broken" else "")
 
+    def drop_plain(self, one: int, two: int) -> None:
+        """A file without a header takes the place of a note, or claims its number too."""
+        path = self.path(one) if two % 2 else f"{self.path(one)[:-3]}-{two % 4}.md"
+        self.clear(path)
+        Path(path).write_text(TEXTS[(one + two) % len(TEXTS)])
+
     def write_article(self, one: int, two: int) -> None:
         put_article(self.root, f"{one % 2}.md", TEXTS[two % 4], TEXTS[(one + two) % len(TEXTS)])
 
@@ -169,8 +175,8 @@ class Person:
         self.book.close()
 
 
-VERBS = """write overwrite rename swap delete touch chmod spoil write_article delete_article
-remember forget undo sync sync sync reopen""".split()
+VERBS = """write overwrite rename swap delete touch chmod spoil drop_plain write_article
+delete_article remember forget undo sync sync sync reopen""".split()
 STEPS = st.lists(
     st.tuples(st.sampled_from(VERBS), st.integers(0, 8), st.integers(0, 8)), max_size=20
 )
@@ -366,7 +372,7 @@ def test_files_that_vanish_together_are_silent_and_told(root: str, book: Noteboo
 def test_a_missing_file_that_held_no_note_counts_once(root: str, book: Notebook) -> None:
     """Red when such a file is taken off the number of memories twice."""
     write(root, 20)
-    Path(root, "memories", "001-note.md").write_text("no header")
+    Path(root, "memories", "001-note.md").write_text("---\nno header\n")
     book.sync()
     move(root, range(1, 13), "memories", "away")
     assert (len(found := book.recall("zebra")), found.searched) == (8, 8)
@@ -449,7 +455,7 @@ def test_the_missing_do_not_crowd_out_those_that_are_there(root: str, book: Note
 
 UNREADABLE: dict[str, Callable[[str], object]] = {
     "a broken header": lambda path: Path(path).write_text("---\nid: [\n---\n\nzebra\n"),
-    "no header": lambda path: Path(path).write_text("zebra"),
+    "an open header": lambda path: Path(path).write_text("---\nzebra\n"),
     "nothing": lambda path: Path(path).write_text(""),
     "no text": lambda path: Path(path).write_bytes(b"---\nid: 2\n---\n\n\xff\xfe zebra"),
     "too large": lambda path: os.truncate(os.open(path, os.O_CREAT | os.O_RDWR), 9 << 20),

@@ -295,7 +295,11 @@ class Machine(RuleBasedStateMachine):
             file.write(raw)
 
     @precondition(lambda self: len(self.broken) < 3)
-    @rule(raw=st.sampled_from([b"", b"no header", b"---\nid: x\n---\n", b"---\nid: [\n---\n\xff"]))
+    @rule(
+        raw=st.sampled_from(
+            [b"", b"---\nno header", b"---\nid: x\n---\n", b"---\nid: [\n---\n\xff"]
+        )
+    )
     def break_by_hand(self, raw: bytes) -> None:
         self.book.notes()
         name = f"{self.highest + 1:03d}-broken-{len(self.broken)}.md"

@@ -179,7 +179,7 @@ def test_articles_take_no_numbers_and_are_no_neighbours(root: Path, book: Notebo
 def test_the_count_for_decay_is_the_same(root: Path) -> None:
     """Red when broken files, articles or missing notes are counted as memories."""
     put_article(root, "x.md", "Horses", "About horses")
-    (root / "memories" / "999-broken.md").write_text("no header")
+    (root / "memories" / "999-broken.md").write_text("---\nno header\n")
     for limit in (MANY - 1, MANY, MANY + 1):
         policy = Policy(max_count=limit)
         with opened(root, policy=policy) as book, opened(root, "grep", policy) as plain:

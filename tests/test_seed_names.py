@@ -298,7 +298,7 @@ def test_listing_shows_numbers_dates_marks_and_short_summaries(run: Run) -> None
 
 def test_invalid_files_are_skipped_by_the_one_scanner() -> None:
     path = write_memory(1, "fine", "tags: [a]\ndecay_protected: true\n")
-    (MEMORIES / "002-bad.md").write_text("no header")
+    (MEMORIES / "002-bad.md").write_text("---\nno header\n")
     assert _load_all_memories(MEMORIES) == [
         MemoryEntry(1, path.resolve(), "fine", ["a"], "2026-02-09T14:30:00Z", None, True)
     ]

@@ -6,7 +6,7 @@ import click
 
 from co_cli import paths
 from co_cli.cli.options import as_json, open_here
-from co_cli.cli.output import notice, say, say_line, to_json
+from co_cli.cli.output import notice, notice_plain, say, say_line, to_json
 from co_cli.knowledge import doctor
 from co_cli.knowledge.context import read_context
 from co_cli.knowledge.meaning.encoders import broken_weights
@@ -31,6 +31,7 @@ def doctor_command(as_json: bool) -> None:
         report = search.compare()
         problems += [Problem(*pair) for pair in report.unreadable]
         indexes.append((search.index_path, report, (*report.behind, *report.unreadable)))
+    plain = {note.path: book.ref(note) for book in books for note in book.notes() if note.plain}
     sound = all(report.state != "broken" for _, report, _ in indexes)
     if as_json:
         rows = [problem._asdict() for problem in problems]
@@ -42,7 +43,7 @@ def doctor_command(as_json: bool) -> None:
             }
             for path, report, files in indexes
         ]
-        to_json({"healthy": sound and not rows, "problems": rows, "indexes": told})
+        to_json({"healthy": sound and not rows, "problems": rows, "indexes": told} | _json(plain))
     elif problems:
         for problem in problems:
             say_line(str(problem))
@@ -56,5 +57,11 @@ def doctor_command(as_json: bool) -> None:
             notice(f"Index {path}: {report.text}")
         for name, why in files[:20]:
             say_line(f"    {name}: {why}")
+    notice_plain([*plain.values()])
     if problems:
         raise click.exceptions.Exit(1)
+
+
+def _json(plain: dict[str, str]) -> dict[str, list[dict[str, str]]]:
+    rows = [{"path": path, "ref": ref} for path, ref in plain.items()]
+    return {"plain": rows} if rows else {}

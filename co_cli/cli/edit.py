@@ -23,7 +23,7 @@ def edit_command(ref: str, in_user: bool, as_json: bool) -> None:
     elif kept is note:
         notice("Nothing changed.")
     else:
-        say(f"✓ Edited memory {book.ref(note)}. Undo: {undo_hint(book)}")
+        say(f"✓ Edited memory {book.ref(kept)}. Undo: {undo_hint(book)}")
 
 
 def _edit(editing: Editing) -> Note:

@@ -93,7 +93,8 @@ def _which(what: str, found: Found) -> tuple[Notebook, Ref]:
 def _purge(book: Notebook, ref: Ref, yes: bool, with_earlier: bool) -> dict[str, Any]:
     """Remove a note for good, after saying what that means and asking."""
     copies = purging.find_copies(book, ref, earlier=with_earlier)
-    name = f"{book.prefix}{copies.number}"
+    note = copies.own[0].latest if copies.own else None
+    name = book.ref(note) if note else f"{book.prefix}{copies.number}"
     earlier = [f"{book.ref(note)}  {note.summary}" for note in copies.earlier]
     made = f"Memory {name} was made from or replaced these, which stay:"
     if earlier and not yes and on_terminal() and _remove_too(made, earlier):
@@ -145,7 +146,7 @@ def _conversations(book: Notebook, copies: purging.Copies, yes: bool) -> list[st
     """The conversations that hold it; where that is only likely, the person decides."""
     names = {  # a name that says nothing is somebody else's too: there, the path counts
         name
-        if number_of(name) and not name.endswith("-note.md")
+        if name.startswith(f"{number_of(name):03d}-") and not name.endswith("-note.md")
         else os.path.join(book.memories, name)
         for name in copies.names
     }

@@ -3,7 +3,7 @@
 import click
 
 from co_cli.cli.options import as_json, complete_tag, in_user, open_here
-from co_cli.cli.output import notice, notice_unread, table, to_json
+from co_cli.cli.output import notice, notice_plain, notice_unread, table, to_json
 from co_cli.knowledge import Note, Notebook
 from co_cli.results import marks, note_json, span
 from co_cli.verbs import counts
@@ -42,6 +42,7 @@ def list_command(
         totals = [f"{len(look.notes)} of {book.policy.max_count} ({book.scope})"
                   for book, look in every.items()]  # fmt: skip
         notice(f"\nTotal memories: {', '.join(totals)}")
+        notice_plain([book.ref(note) for book, note in found if note.plain])
         if workspace.trust.foreign and not in_user:
             notice("This folder is not trusted: you see its notes, but no model does.")
         elif not in_user and (new := workspace.new_notes()):

@@ -21,6 +21,7 @@ _CELL = 30  # columns of a table's cell at most, but for the last
 # characters is spelled out before.
 _BEGINS, _ENDS = {"bold": "\x0e", "dim": "\x10", "ref": "\x11"}, "\x0f"
 _CODES = {0x0E: "\x1b[1m", 0x0F: "\x1b[0m", 0x10: "\x1b[2m", 0x11: "\x1b[36m\x1b[1m"}
+_NAMED = 5  # plain files that a notice names
 _LEAST = 24  # columns that the last one should have
 
 
@@ -97,6 +98,14 @@ def notice_unread(count: int) -> None:
         notice(f"{plural(count, 'file')} could not be read: co knowledge doctor")
 
 
+def notice_plain(refs: Sequence[str]) -> None:
+    """That these notes are files without a header, if there are any."""
+    if refs:
+        named = ", ".join(refs[:_NAMED]) + (", …" if len(refs) > _NAMED else "")
+        notice(f"{plural(len(refs), 'plain file')} without a header: {named}")
+        notice("Co reads such a file and leaves it as it is; to give it one: co knowledge adopt")
+
+
 def tell(as_json: bool, value: Any, text: str, *, keep: str = "\n\t") -> None:
     """The answer, for a program or in words."""
     if as_json:
@@ -117,8 +126,8 @@ def table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
     if not sys.stdout.isatty():
         click.echo("\n".join("\t".join(line) for line in shown))
         return
-    every = [[*map(_clipped, line[:-1]), line[-1]] for line in (headings, *shown)]
-    sizes = [max(map(drawn, column)) for column in zip(*every, strict=True)][:-1]
+    every = [[line[0], *map(_clipped, line[1:-1]), line[-1]] for line in (headings, *shown)]
+    sizes = [min(max(map(drawn, column)), _CELL) for column in zip(*every, strict=True)][:-1]
     indent, space = " " * (sum(sizes) + 2 * len(sizes)), columns()
     for number, (*line, last) in enumerate(every):
         padded = [cell + " " * (size - drawn(cell)) for cell, size in zip(line, sizes, strict=True)]

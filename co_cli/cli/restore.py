@@ -1,5 +1,7 @@
 """co knowledge restore: an archived memory comes back."""
 
+from shlex import quote
+
 import click
 
 from co_cli.cli.options import act_on, as_json, complete_ref, in_user, open_here
@@ -26,6 +28,6 @@ def restore_command(ref: str | None, in_user: bool, as_json: bool) -> None:
     elif found:
         rows = [(book.ref(n), e.at[:16].replace("T", " "), e.op, n.summary) for e, n in found]
         table(("ref", "archived", "by", "memory"), rows)
-        notice(f"\nTo bring one back: co knowledge restore {book.ref(found[0][1])}")
+        notice(f"\nTo bring one back: co knowledge restore {quote(book.ref(found[0][1]))}")
     else:
         notice("The archive is empty: nothing has been forgotten, merged or decayed yet.")

@@ -22,7 +22,7 @@ def _odd(book: Notebook, notes: list[Note]) -> Iterator[Problem]:
     """What is odd about notes that can be read."""
     count, copies = Counter(note.id for note in notes), book.copies(notes, notes)
     for note in notes:
-        if others := count[note.id] - 1:
+        if note.id and (others := count[note.id] - 1):
             edit = f"co knowledge edit {book.prefix}{note.name[:-3]}"
             said = f"has the same number ({note.id}) as {others} other file(s); both are kept."
             yield Problem(note.path, f"{said} To give it a new `id`: {edit}")

@@ -85,7 +85,7 @@ def pick_decay(notes: Iterable[Note], policy: Policy) -> list[Note]:
     able = [
         note
         for note in notes  # not what a person set apart, decay made, or has a mark of its own
-        if not (note.protected or note.pinned or note.consolidated or note.external)
+        if not (note.protected or note.pinned or note.consolidated or note.external or note.plain)
         and not note.meta.get("sensitive")
     ]
     able.sort(key=lambda note: (note.id, note.name))

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from co_cli.errors import CoError, MovedOn, NotFound
@@ -91,7 +92,7 @@ class Notebook:
 
     def ref(self, note: Note) -> str:
         """How a person names this note."""
-        return f"a:{note.name[:-3]}" if note.kind == "article" else f"{self.prefix}{note.id}"
+        return note.handle if note.kind == "article" else self.prefix + note.handle
 
     def today(self) -> str:
         """The date by this notebook's clock."""
@@ -121,14 +122,14 @@ class Notebook:
         look = look or self.look()
         if note := pick(ref, look.notes, self.prefix):
             return note
-        name = called(ref)
+        name, asked = called(ref), called(ref).removeprefix("m:")
         hint = "`co knowledge list` shows what there is."
         files = [(problem.path, os.path.basename(problem.path)) for problem in look.problems]
-        broken = [path for path, file in files if name in (file[:-3], str(number_of(file) or ""))]
+        broken = [path for path, file in files if asked in (file[:-3], str(number_of(file) or ""))]
         if broken:
             hint = f"{escape(broken[0], keep='')} cannot be read: co knowledge doctor"
         elif named(name, [note for _, note in self.archived()]):
-            hint = f"It was archived; `co knowledge restore {self.prefix}{name}` brings it back."
+            hint = f"It was archived; `co knowledge restore {quote(self.prefix + name)}` brings it back."
         raise NotFound(f"there is no memory {self.prefix}{name[:60]}", hint=hint)
 
     def archived(self) -> list[tuple[Entry, Note]]:
@@ -141,7 +142,8 @@ class Notebook:
                 if gone and not self.store.signature(path):
                     with suppress(CoError):
                         raw = previous(self.store, entry.n, file)
-                        found[path] = entry, parse(self.store.locate(path), raw)
+                        modified = self.store.modified(path, entry.n)
+                        found[path] = entry, parse(self.store.locate(path), raw, modified)
         return list(found.values())
 
     def copies(self, notes: Iterable[Note], among: Sequence[Note] = ()) -> set[str]:
@@ -310,7 +312,7 @@ class Notebook:
         if plan.change is not None:
             saved.change = self.store.commit(plan.change)
             if self.origins is not None:
-                self.origins.wrote(plan.change.op, plan.change.edits)
+                self.origins.wrote(plan.change.op, [edit[:3] for edit in plan.change.edits])
         if saved.decayed and saved.action != "decayed":
             try:
                 after = self._do("co", lambda draft: draft.decay(below=saved.note.id))
@@ -358,6 +360,10 @@ class Notebook:
         """Protect a note from forget and decay, or stop protecting it."""
         return self.mark(ref, "protect", on=on, actor=actor)
 
+    def adopt(self, refs: Sequence[Ref] = (), *, actor: str = "cli") -> Saved:
+        """Give plain files a header, these or all: a number, the file's date, the text as it is."""
+        return self._do(actor, lambda draft: draft.adopt(refs))
+
     def merge(self, refs: Iterable[Ref], *, keep_first: bool = False) -> Saved:
         """Merge notes into the first: their texts joined, or only the first one's wording kept."""
         refs = list(refs)
@@ -369,7 +375,9 @@ class Notebook:
 
     def restore(self, ref: Ref, *, actor: str = "cli") -> Saved:
         """Bring an archived note back as it was."""
-        return self._do(actor, lambda draft: draft.restore(ref, self.archived()))
+        saved = self._do(actor, lambda draft: draft.restore(ref, self.archived()))
+        saved.ref = self.ref(self.find(saved.note))  # a plain file's number may be another's by now
+        return saved
 
     def plan_decay(self, *, actor: str = "co") -> Plan | None:
         """What decaying the oldest notes now would do; None when none may decay."""
@@ -383,7 +391,7 @@ class Notebook:
 
     def undo(self, n: int = 0, *, actor: str = "cli") -> Entry:
         """Take change `n` back, or the last one that stands; refused when a file has moved on."""
-        from co_cli.knowledge.plan import plan_undo
+        from co_cli.knowledge.undo import plan_undo
 
         at = timestamp(self.clock())
         done = self._agree(lambda: plan_undo(self.store, n, actor, at), self.store.commit)

@@ -3,12 +3,14 @@
 A file that has not changed since it was read is not read again.
 """
 
+import sys
+from collections import Counter
 from collections.abc import Collection
 from typing import NamedTuple
 
 from co_cli.errors import Ambiguous, CoError, FormatError
 from co_cli.knowledge.format.frontmatter import MAX_ID
-from co_cli.knowledge.format.note import Note, number_of, parse, parse_article
+from co_cli.knowledge.format.note import Note, number_of, parse, parse_article, unnumbered
 from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.store import JOURNAL, Entry, Store
 
@@ -23,14 +25,16 @@ def as_number(ref: Ref) -> int:
 
 
 def named(ref: Ref, notes: Collection[Note]) -> list[Note]:
-    """The notes that answer to a number, else to a file's name, else to a uid."""
+    """The notes that answer to a number, else to a file's name, to a uid, to a number in a name."""
     if isinstance(ref, Note):
         return [note for note in notes if note.path == ref.path]
     text, number = str(ref).strip(), as_number(ref)
+    name = text.removeprefix("m:")
     return (
         [note for note in notes if number and note.id == number]
-        or [note for note in notes if note.name[:-3] == text.removesuffix(".md")]
-        or [note for note in notes if note.meta.get("uid") == text]
+        or [note for note in notes if name in (note.name[:-3].strip(), note.name)]
+        or [note for note in notes if note.meta.get("uid") == text or note.handle == f"m:{name}"]
+        or [note for note in notes if note.plain and 0 < number == number_of(note.name)]
     )
 
 
@@ -73,7 +77,7 @@ class Look(NamedTuple):
     notes: list[Note]
     problems: list[Problem]
     tail: Entry
-    highest: int  # the highest number of a note, or in the name of a file that cannot be read
+    highest: int  # the highest number of a note, or in the name of a file without a sound header
 
     def next_id(self) -> int:
         """One more than any number in use or ever given out."""
@@ -101,7 +105,10 @@ class Pages:
         try:
             raw, signature = self.store.read_signed(path)
             make = parse_article if path.startswith(f"{ARTICLES}/") else parse
-            return Page(signature, raw, make(where, raw))
+            note = make(where, raw)
+            if note.plain:
+                note = parse(where, raw, self.store.modified(path))
+            return Page(signature, raw, note)
         except FileNotFoundError:
             return None
         except FormatError as error:
@@ -110,7 +117,7 @@ class Pages:
             return Page(signature, raw, error)
 
     def note(self, path: str) -> Note | None:
-        """The note in a file, if there is one and it can be read."""
+        """The note in a file, if there is one; whose the number of a plain one is, `look` tells."""
         page = self.read(path)
         return page.found if page and isinstance(page.found, Note) else None
 
@@ -121,16 +128,18 @@ class Pages:
         pages = {path: self.read(path, told) for path, told in files}
         self._known = {path: page for path, page in pages.items() if page}
         found = [(self.store.locate(path), page.found) for path, page in self._known.items()]
-        notes = [note for _, note in found if isinstance(note, Note)]
-        notes.sort(key=lambda note: (note.id, note.path))
         problems = sorted(
             Problem(where, str(error), error.line)
             for where, error in found
             if isinstance(error, FormatError)
         )
-        numbers = [*(note.id for note in notes), *(number_of(one.path) for one in problems)]
+        notes = [note for _, note in found if isinstance(note, Note)]
+        names = (number_of(problem.path) for problem in problems)
+        claims = Counter([*names, *(note.id for note in notes)])
+        notes = [unnumbered(n) if n.plain and n.id and claims[n.id] > 1 else n for n in notes]
+        notes.sort(key=lambda note: (note.id or sys.maxsize, note.path))
         left = [Problem(self.store.locate(JOURNAL), trouble)] if trouble else []
-        return Look(notes, left + problems, tail, max(numbers, default=0))
+        return Look(notes, left + problems, tail, max(claims, default=0))
 
     def removed(self) -> set[str]:
         """The memories that Co itself took away, by the journal."""

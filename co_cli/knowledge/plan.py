@@ -13,16 +13,16 @@ from co_cli.errors import CoError, FormatError, MovedOn, NotFound, Protected, Re
 from co_cli.knowledge import lifecycle, similarity
 from co_cli.knowledge.format.frontmatter import MAX_ID
 from co_cli.knowledge.format.note import Note, file_name, parse, timestamp
-from co_cli.knowledge.format.rewrite import render, rewrite
+from co_cli.knowledge.format.rewrite import render, rewrite, with_header
 from co_cli.knowledge.pages import MEMORIES, Look, Problem, Ref, called, named, pick
 from co_cli.knowledge.policy import Policy, Similar
 from co_cli.knowledge.safety import check
 from co_cli.knowledge.search.hits import Around
-from co_cli.knowledge.store import Change, Edit, Entry, Store, disk, mark, previous
+from co_cli.knowledge.store import Change, Edit, Entry, Store, disk, mark
 
 Action = Literal[
     "created", "related", "updated", "consolidated", "merged", "edited", "decayed",
-    "forgotten", "restored", "marked", "unmarked", "unchanged",
+    "adopted", "forgotten", "restored", "marked", "unmarked", "unchanged",
 ]  # fmt: skip
 Flag = Literal["protect", "pin", "sensitive"]
 _FLAGS: dict[Flag, str] = {"protect": "decay_protected", "pin": "pinned", "sensitive": "sensitive"}
@@ -55,6 +55,7 @@ class Saved:
     decayed: list[Note] = field(default_factory=list)
     summary: Note | None = None
     replaced: Note | None = None
+    adopted: list[Note] = field(default_factory=list)
     over: int = 0
     change: int = 0
     reworded: bool = True
@@ -131,7 +132,7 @@ class Draft:
 
     def add(self, text: str, tags: list[str], fields: _Fields) -> Note:
         """A new note with the next number."""
-        number = self.high = self.high + 1 if self.high else self.look.next_id()
+        number = self._next_id()
         meta: dict[str, Any] = {
             "id": number,
             "uid": _new_uid(),
@@ -144,13 +145,22 @@ class Draft:
         kept = {name: value for name, value in meta.items() if value not in (None, [], "", False)}
         return self._write(file_name(number, text), None, render(kept, text))
 
-    def _write(self, name: str, before: bytes | None, raw: bytes) -> Note:
+    def _next_id(self) -> int:
+        self.high = self.high + 1 if self.high else self.look.next_id()
+        return self.high
+
+    def _write(self, name: str, before: bytes | None, raw: bytes, modified: int = 0) -> Note:
         """The note that these bytes will be, in the place of those before."""
         if len(raw) > disk.MAX_FILE:
             raise FormatError("the note would become too large to be read again")
         path = f"{MEMORIES}/{name}"
-        self.edits.append(Edit(path, before, raw))
-        return parse(self.book.store.locate(path), raw)
+        self.edits.append(Edit(path, before, raw, modified))
+        return parse(self.book.store.locate(path), raw, modified)
+
+    def _with_header(self, note: Note, raw: bytes) -> bytes:
+        """A plain note's text with a header: its number or the next one, and the file's date."""
+        number = note.id or self._next_id()
+        return with_header(raw, {"id": number, "uid": _new_uid(), "created": note.created})
 
     def edit(self, note: Note, changes: dict[str, Any], text: str | None = None) -> Note:
         """The note with these fields changed; a legacy field goes, and a copied uid is replaced."""
@@ -159,7 +169,8 @@ class Draft:
         if note.path in self.book.copies([note], self.look.notes):
             changes = changes | {"uid": _new_uid()}
         try:
-            return self._write(note.name, note.raw, rewrite(note.raw, changes, text))
+            raw = self._with_header(note, note.raw) if note.plain else note.raw
+            return self._write(note.name, note.raw, rewrite(raw, changes, text))
         except FormatError as error:
             raise FormatError(f"{note.name}: {error}") from error
 
@@ -227,6 +238,7 @@ class Draft:
         if old.expired(self.at[:10]):  # said again, so it holds again
             changes.setdefault("expires", None)
         saved.note = self.edit(old, changes, None if text == old.body else text)
+        saved.ref = self.book.ref(saved.note)
         return Plan(self.change("consolidate"), saved)
 
     def forget(self, ref: Ref, seen: str) -> Plan:
@@ -244,6 +256,15 @@ class Draft:
             raise CoError(f"memory {self.book.ref(note)} came from outside, so it is never pinned")
         note = self.edit(note, {field: on})
         return self.plan(flag if on else f"un{flag}", "marked" if on else "unmarked", note)
+
+    def adopt(self, refs: Sequence[Ref]) -> Plan:
+        found = [self.book.find(ref, self.look) for ref in refs] or self.look.notes
+        notes = [self.edit(note, {}) for note in dict.fromkeys(found) if note.plain]
+        if not notes:
+            raise NotFound("every memory has a header already")
+        plan = self.plan("adopt", "adopted", notes[0])
+        plan.saved.adopted = notes
+        return plan
 
     def merge(self, refs: Iterable[Ref], keep_first: bool) -> Plan:
         found = [self.book.find(ref, self.look) for ref in refs]
@@ -325,23 +346,30 @@ class Draft:
         return found
 
     def replace(self, note: Note, data: bytes) -> Plan:
+        if (plain := parse(note.path, data).plain) and not note.plain:
+            raise FormatError("there is no header between --- lines", line=1)
+        data = self._with_header(note, data) if plain else data
         changed = self._write(note.name, note.raw, data)
         numbers = [other.id for other in self.look.notes]
-        free = numbers.count(note.id) > 1 and changed.id not in numbers
+        free = changed.id not in numbers and (not note.id or numbers.count(note.id) > 1)
         if changed.id != note.id and not free:  # only one of two twins may take another
-            raise FormatError(f"the number must stay {note.id}, not {changed.id}")
+            must = f"stay {note.id}" if note.id else "be one that is free"
+            raise FormatError(f"the number must {must}, not {changed.id}")
         self.high = changed.id
         return self.plan("edit", "edited", changed)
 
     def restore(self, ref: Ref, archived: Iterable[tuple[Entry, Note]]) -> Plan:
-        note = pick(ref, [note for _, note in archived], self.book.prefix)
+        found = {note: entry.n for entry, note in archived}
+        note = pick(ref, found, self.book.prefix)
         if note is None:
             name = f"{self.book.prefix}{called(ref)[:60]}"
             if named(ref, self.look.notes):
                 raise NotFound(f"memory {name} is not archived")
             hint = "`co knowledge restore` lists what can be brought back."
             raise NotFound(f"the archive holds no memory {name}", hint=hint)
-        return self.plan("restore", "restored", self._write(note.name, None, note.raw))
+        modified = self.book.store.modified(f"{MEMORIES}/{note.name}", found[note])
+        note = self._write(note.name, None, note.raw, modified)
+        return self.plan("restore", "restored", note)
 
     def repeat(self, done: Entry, text: str) -> Saved | None:
         """The answer a tool call got when it arrived the first time, if its note is still there."""
@@ -350,41 +378,3 @@ class Draft:
             if f"{MEMORIES}/{note.name}" in made and similarity.same(note.body, text):
                 return Saved("created", note, self.book.ref(note), change=done.n)
         return None
-
-
-def plan_undo(store: Store, n: int, actor: str, at: str) -> Change:
-    """The change that takes back change `n`, or with 0 the last one that still stands."""
-    basis = store.tail().settled
-    entries = [entry for entry in store.entries() if entry.state == "done"]
-    undone: set[int] = set()
-    for entry in reversed(entries):
-        if entry.undoes and entry.n not in undone:
-            undone.add(entry.undoes)
-    if n in undone:
-        raise MovedOn(f"change {n} is undone already")
-    standing = {e.n: e for e in entries if e.n not in undone and (n or not e.undoes)}
-    found = standing.get(n or next(reversed(standing), 0))
-    if found is None:
-        what = f"there is no change {n} to undo" if n else "there is nothing to undo"
-        raise NotFound(what, hint="`co knowledge log` shows what happened.")
-    if not _is_undoable(found):
-        others = [e.n for e in standing.values() if _is_undoable(e)]
-        hint = f"The one before it: co knowledge undo {others[-1]}" if others else ""
-        raise NotFound(f"change {found.n} ({found.op}) was purged or is a purge", hint=hint)
-    edits = tuple(_back(store, found.n, file) for file in found.files)
-    return Change("undo", actor, at, basis, edits, undoes=found.n)
-
-
-def _back(store: Store, n: int, file: dict[str, Any]) -> Edit:
-    present = store.read(file["path"])
-    if disk.digest(present) != file["after"]:
-        hint = "Nothing was changed. Edit the file by hand, or undo the newer change first."
-        raise MovedOn(f"{file['path']} has changed since change {n}", hint=hint)
-    before = None if file["before"] is None else previous(store, n, file)
-    return Edit(file["path"], present, before)
-
-
-def _is_undoable(entry: Entry) -> bool:
-    """Whether anything is left to go back to."""
-    sides = [file[side] for file in entry.files for side in ("before", "after")]
-    return bool(sides) and "purged" not in sides

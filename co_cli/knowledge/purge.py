@@ -139,7 +139,9 @@ def _speaks_of(line: tuple[int, str], copies: Copies, known: list[Lineage]) -> b
     name = line[1].rpartition("/")[2]
     if name.endswith(f"-{PURGED}.md"):
         return False
-    return name.startswith(f"{copies.number:03d}-") if copies.number else name == f"{copies.ref}.md"
+    if copies.number:
+        return name.startswith(f"{copies.number:03d}-")
+    return name == f"{copies.ref}.md".removeprefix("m:")
 
 
 def _named(book: Notebook, ref: Ref, known: list[Lineage]) -> Lineage | None:
@@ -204,13 +206,15 @@ def _find_parts(copies: Copies, known: list[Lineage]) -> None:
 
 def _lineages(book: Notebook) -> list[Lineage]:
     """Every note of which there are bytes."""
-    there = [(NOW, note.path, note.raw) for note in book.notes()]
     by_file: dict[str, list[Version]] = defaultdict(list)
-    for n, path, raw in (*book.store.kept(), *there):
+    for n, path, raw in book.store.kept():
         file, note = f"{MEMORIES}/{os.path.basename(path)}", None
         with suppress(CoError):
             note = parse(path, raw)
         by_file[file].append(Version(n, file, path, raw, note))
+    for note in book.notes():
+        file = f"{MEMORIES}/{note.name}"
+        by_file[file].append(Version(NOW, file, note.path, note.raw, note))
     mentions = defaultdict(list)
     for entry in book.store.entries():
         for change in entry.files if entry.state == "done" else ():

@@ -32,7 +32,7 @@ class Shelf(NamedTuple):
         text = ref.strip().lstrip("#")
         if text.startswith("a:"):
             raise NotFound(f"there is no article {text[2:]}", hint="Articles are not kept yet.")
-        name = re.sub(r"^g(?=\d)", "", text)
+        name = re.sub(r"^g(?=\d|m:)", "", text)
         return (self.user if in_user or name != text else self.project), name
 
     def holding(self, note: Note) -> Notebook:

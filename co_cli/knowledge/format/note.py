@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 
 from co_cli.errors import FormatError
 from co_cli.knowledge.format.frontmatter import (
+    MAX_HEADER,
     find_header,
     parse_frontmatter,
     validate_memory_frontmatter,
     validated,
 )
+from co_cli.knowledge.safety.escape import escape
 
 _OUTSIDE = ("extracted", "http", "https", "mcp", "web-fetched")  # sources that are not a person
 _HEADING = r"(?m)^## Memory (\d{1,9}) \(\d{4}-\d{2}-\d{2}(?:, ([\w-]{1,64}))?[^)\n]*\)\n"
@@ -24,14 +26,17 @@ class Note:
     Forget refuses what is `protected`; decay passes that and what is `pinned` by. What is
     `external` came from outside and taints whoever recalls it; what is `consolidated` decay wrote
     from several older notes. Links hold the `uid`: random, or the number of a note written by hand.
+    What is `plain` has no header; its number is its name's, or 0 when it has none of its own.
     """
 
-    def __init__(self, path: str, raw: bytes, meta: dict[str, Any], body: str) -> None:
-        self.path, self.raw, self.meta, self.body = path, raw, meta, body
+    def __init__(
+        self, path: str, raw: bytes, meta: dict[str, Any], body: str, *, plain: bool = False
+    ) -> None:
+        self.path, self.raw, self.meta, self.body, self.plain = path, raw, meta, body, plain
         self.id: int = meta["id"]
         self.created: str = meta["created"]
         self.tags: list[str] = meta.get("tags") or []
-        self.uid: str = meta.get("uid") or str(self.id)
+        self.uid: str = meta.get("uid") or self.handle
         self.protected = meta.get("decay_protected") is True
         self.pinned = meta.get("pinned") is True
         self.external = is_external(meta)
@@ -47,6 +52,15 @@ class Note:
     def name(self) -> str:
         """The file's name."""
         return os.path.basename(self.path)
+
+    @property
+    def handle(self) -> str:
+        """What it is called in its notebook: its number, else its file, with nothing hidden."""
+        if self.kind == "article":
+            return f"a:{self.name[:-3]}"
+        return (
+            "m:" + escape(self.name[:-3], keep="") if self.plain and not self.id else str(self.id)
+        )
 
     @property
     def kind(self) -> str:
@@ -86,15 +100,42 @@ def is_external(meta: Mapping[str, Any]) -> bool:
     return bool(meta.get("trust") or meta.get("fetched")) or source in _OUTSIDE
 
 
-def parse(path: str, raw: bytes) -> Note:
-    """Read a memory's bytes, or raise FormatError with the line and the reason."""
+def parse(path: str, raw: bytes, modified: int = 0) -> Note:
+    """Read a memory's bytes, or raise FormatError with the line and the reason.
+
+    A text without any header is a plain note, with the file's time (nanoseconds) as its date.
+    Whether the number in its name is its own, only who sees all files can tell.
+    """
     text = decode(raw)
     meta, body = parse_frontmatter(text)
-    if not meta:
-        if find_header(text) is None and text.lstrip("\ufeff").startswith("---"):
-            raise FormatError("the header is not closed: no second --- line", line=1)
+    if meta:
+        return Note(path, raw, validated(text, meta, validate_memory_frontmatter), body.strip())
+    if find_header(text) is not None:
         raise FormatError("there is no header between --- lines", line=1)
-    return Note(path, raw, validated(text, meta, validate_memory_frontmatter), body.strip())
+    body = text.removeprefix("\ufeff").strip()
+    _refuse_broken(body)
+    if line := has_conflict(text):
+        raise FormatError("holds an unresolved merge conflict", line=line)
+    meta = {"id": number_of(path), "created": moment_of(modified) or moment_of(0)}
+    return Note(path, raw, meta, body, plain=True)
+
+
+def _refuse_broken(body: str) -> None:
+    """FormatError for a text without a header that had or should have had one, or says nothing."""
+    if not body:
+        raise FormatError("is empty", line=1)
+    if re.match("---(?!-)", body):
+        late = find_header(body) is not None
+        what = "does not begin in the first line" if late else "is not closed: no second --- line"
+        raise FormatError(f"the header {what}", line=1)
+    top, lost, _ = body[:MAX_HEADER].partition("\n---")
+    if lost and all(re.search(rf"(?m)^{name}:", top) for name in ("id", "created")):
+        raise FormatError("the header is not opened: no first --- line", line=1)
+
+
+def unnumbered(note: Note) -> Note:
+    """A plain note whose name begins with a number that is another's."""
+    return Note(note.path, note.raw, {**note.meta, "id": 0}, note.body, plain=True)
 
 
 def parse_article(path: str, raw: bytes) -> Note:
@@ -159,9 +200,10 @@ def decode(raw: bytes) -> str:
 
 
 def number_of(path: str) -> int:
-    """The number that a file's name begins with, or 0; a longer one was not given out by Co."""
-    digits, dash, _ = os.path.basename(path).partition("-")
-    return int(digits) if dash and digits.isdecimal() and len(digits) <= 6 else 0
+    """The number that a file's name begins with, or 0: a date is none, nor are over 6 digits."""
+    number = r"(?![0-9]{4}-[0-9]{2}-[0-9]{2})([0-9]{1,6})(?:[-_ ]|\.(?![0-9]))"
+    found = re.match(number, os.path.basename(path))
+    return int(found[1]) if found else 0
 
 
 def has_conflict(text: str) -> int:
@@ -189,3 +231,11 @@ def now() -> datetime:
 def timestamp(moment: datetime) -> str:
     """A moment as Co writes it: ISO 8601, UTC, whole seconds."""
     return moment.astimezone(UTC).replace(microsecond=0).isoformat()
+
+
+def moment_of(nanoseconds: int) -> str:
+    """A file's time as a timestamp; nothing where no calendar has it."""
+    try:
+        return timestamp(datetime.fromtimestamp(nanoseconds / 1e9, UTC))
+    except (OverflowError, ValueError, OSError):
+        return ""

@@ -20,6 +20,14 @@ def render(meta: dict[str, Any], body: str) -> bytes:
     return "\n".join(["---", *lines, "---", "", body, ""]).encode()
 
 
+def with_header(raw: bytes, meta: dict[str, Any]) -> bytes:
+    """A file that has no header with this one before its text, whose bytes stay."""
+    mark = b"\xef\xbb\xbf" if raw.startswith(b"\xef\xbb\xbf") else b""
+    header = render(meta, "").rstrip() + b"\n\n"
+    header = header.replace(b"\n", b"\r\n") if b"\r\n" in raw else header
+    return mark + header + raw.removeprefix(mark)
+
+
 def _entry(name: str, value: Any, ends: str = "") -> list[str]:
     """The lines of a field; of an empty list there are none."""
     if isinstance(value, str) or not isinstance(value, Sequence):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from co_cli.errors import FormatError
-from co_cli.knowledge.format.note import decode, is_external, timestamp
+from co_cli.knowledge.format.note import decode, is_external, moment_of
 from co_cli.knowledge.importers.links import UID, Links
 from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.plan import ImportItem
@@ -132,11 +132,3 @@ def iso_moment(value: Any) -> str:
     if len(text) <= 10:
         return f"{moment.date()}T00:00:00+00:00"
     return text if _MOMENT.fullmatch(text) else moment.isoformat()
-
-
-def moment_of(nanoseconds: int) -> str:
-    """A file's time as a timestamp; nothing where no calendar has it."""
-    try:
-        return timestamp(datetime.fromtimestamp(nanoseconds / 1e9, UTC))
-    except (OverflowError, ValueError, OSError):
-        return ""

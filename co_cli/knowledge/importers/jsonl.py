@@ -5,8 +5,8 @@ import stat
 
 from co_cli.errors import FormatError
 from co_cli.knowledge.format.json_reader import read_json
-from co_cli.knowledge.format.note import decode
-from co_cli.knowledge.importers.batch import ImportBatch, iso_moment, moment_of
+from co_cli.knowledge.format.note import decode, moment_of
+from co_cli.knowledge.importers.batch import ImportBatch, iso_moment
 from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.store import disk
 

@@ -10,7 +10,8 @@ from textwrap import dedent
 from typing import Any
 from urllib.parse import unquote
 
-from co_cli.knowledge.importers.batch import iso_moment, moment_of
+from co_cli.knowledge.format.note import moment_of
+from co_cli.knowledge.importers.batch import iso_moment
 
 CREATED = ("created", "createdat", "datecreated", "creationdate", "date")
 UPDATED = ("updated", "updatedat", "modified", "lastmodified", "datemodified", "lastupdated")

@@ -91,4 +91,4 @@ class NoteFiles:
         except (FileNotFoundError, CoError):
             return None
         where = find_header(text)  # the header is not looked at
-        return text[where[2] :].strip() if where else None
+        return (text[where[2] :] if where else text.removeprefix("\ufeff")).strip()

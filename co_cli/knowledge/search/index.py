@@ -20,7 +20,7 @@ import apsw
 
 from co_cli import paths
 from co_cli.errors import EmbedderUnavailable, FormatError
-from co_cli.knowledge.format.note import number_of
+from co_cli.knowledge.format.note import Note, number_of
 from co_cli.knowledge.pages import Page
 from co_cli.knowledge.search import words
 from co_cli.knowledge.search.files import NoteFiles
@@ -346,7 +346,8 @@ class Index:
 
 def digest_of(page: Page) -> bytes:
     """What tells a file from any other content, or reason why there is no note in it."""
-    return digest(page.raw or str(page.found).encode("utf-8", "replace"))
+    dated = page.found.created if isinstance(page.found, Note) and page.found.plain else ""
+    return digest((page.raw or str(page.found).encode("utf-8", "replace")) + dated.encode())
 
 
 def _summed(seen: Mapping[str, int]) -> str:

@@ -86,7 +86,8 @@ class Lookup:
 
     def count(self) -> int:
         """How many memories can be found."""
-        articles = self._get("SELECT count(*) FROM file WHERE number=0 AND why IS NULL").get
+        named = "name > 'articles/' AND name < 'articles0'"
+        articles = self._get(f"SELECT count(*) FROM file WHERE {named} AND why IS NULL").get
         silent = {name for name, _, _ in self.unread()}
         silent.update(name for name in self.missing() if not name.startswith("articles/"))
         return int(self.files_in_all() - articles - len(silent))
@@ -111,9 +112,14 @@ class Lookup:
         return bool(self._get("SELECT 1 FROM file WHERE passages > 1 LIMIT 1").get)
 
     def highest(self) -> int:
-        """The highest number in a note or in the name of a file that cannot be read."""
+        """The highest number in a note or in the name of a file without a readable header."""
         query = "SELECT max(number) FROM file WHERE name NOT LIKE 'articles/%'"
         return int(self._get(query).get or 0)
+
+    def sharing(self, number: int) -> int:
+        """How many memories, or files that cannot be read, have a number or begin with it."""
+        query = "SELECT count(*) FROM file WHERE number=? AND name NOT LIKE 'articles/%'"
+        return int(self._get(query, number).get)
 
     def unread(self) -> list[tuple[str, str, int]]:
         """The files that hold no note: name, reason, line."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from co_cli import paths
 from co_cli.errors import CoError, EmbedderUnavailable
-from co_cli.knowledge.format.note import Note
+from co_cli.knowledge.format.note import Note, unnumbered
 from co_cli.knowledge.meaning.encoders import Embedder, Meaning, built_in
 from co_cli.knowledge.pages import ARTICLES, Pages
 from co_cli.knowledge.replacement import newest_first
@@ -29,6 +29,7 @@ from co_cli.knowledge.search.vectors import Reader, Vectors
 from co_cli.knowledge.store import disk
 
 if TYPE_CHECKING:
+    from co_cli.knowledge.search.lookup import Lookup
     from co_cli.knowledge.search.watch import Watcher
 
 _SOON = "the next recall adds it"
@@ -261,7 +262,7 @@ class Search:
                 if same(other, note.body):
                     matched -= 1
                     continue
-            marks = ranking.marks(one.text)
+            marks, note = ranking.marks(one.text), _numbered(ranking.lookup, note)
             hits.append(Hit(note, one.shown, one.why, one.weak, one.text, marks, one.parts))
         return hits, matched
 
@@ -280,12 +281,16 @@ class Search:
             if synced.missing:
                 return None
             lookup = index.lookup
-            same = {row.name for row in map(lookup.file, lookup.holding(*rare)) if row.number}
+            same = {lookup.file(row).name for row in lookup.holding(*rare)}
             found = Ranking(index, Query(text), Filters(), _NEIGHBOURS).candidates(quick=True)
-            near = [one.row.name for one in found[:_NEIGHBOURS] if one.row.number]
-            notes = self.files.notes
-            told = notes(sorted(same)), notes([*lookup.newest(since, window), *near])
-            return Around(*told, lookup.count(), lookup.highest())
+            near = [one.row.name for one in found[:_NEIGHBOURS]]
+
+            def told(names: list[str]) -> list[Note]:
+                notes = self.files.notes(names)
+                return [_numbered(lookup, note) for note in notes if note.kind == "memory"]
+
+            around = told(sorted(same)), told([*lookup.newest(since, window), *near])
+            return Around(*around, lookup.count(), lookup.highest())
 
         return self._use(act)[0]
 
@@ -295,6 +300,12 @@ class Search:
             lambda index, synced: None if synced.missing else index.lookup.having(uids)
         )
         return None if found is None else [n for n in self.files.notes(found) if n.kind == "memory"]
+
+
+def _numbered(lookup: Lookup, note: Note) -> Note:
+    """The note with the number that one who has read all files would give it."""
+    shared = note.plain and note.id and lookup.sharing(note.id) > 1
+    return unnumbered(note) if shared else note
 
 
 def _readings(note: Note | None) -> dict[bytes, str]:

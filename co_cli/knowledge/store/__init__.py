@@ -16,11 +16,15 @@ State = Literal["intent", "done", "rolled back", "cut short"]
 
 
 class Edit(NamedTuple):
-    """One file of a change: its bytes before and after; None means no file."""
+    """One file of a change: its bytes before and after; None means no file.
+
+    What comes back has its own time again, `modified`, as far as that is known.
+    """
 
     path: str
     before: bytes | None
     after: bytes | None
+    modified: int = 0
 
 
 class Change(NamedTuple):
@@ -109,6 +113,9 @@ class Store(Protocol):
 
     def signature(self, path: str, *, settled: bool = False) -> int:
         """A file's signature, 0 for no file; with `settled`, also while an edit might not show."""
+
+    def modified(self, path: str, n: int = 0) -> int:
+        """When a file was last written to, in nanoseconds; 0 for no file."""
 
     def read(self, path: str, n: int = 0) -> bytes | None:
         """A file's bytes, or what change `n` keeps of it; FormatError for what Co does not read."""

@@ -103,6 +103,11 @@ class FolderStore:
             return hash(told) if not settled or is_settled(told) else 0
         return 0
 
+    def modified(self, path: str, n: int = 0) -> int:
+        with disk.in_words(), suppress(*disk.ABSENT):
+            return os.lstat(self.locate(path, n)).st_mtime_ns
+        return 0
+
     def read(self, path: str, n: int = 0) -> bytes | None:
         full = self.locate(path, n)
         self.refuse_links(os.path.dirname(full))

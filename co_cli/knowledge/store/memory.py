@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from threading import RLock
+from time import time_ns
 
 from co_cli.errors import MovedOn
 from co_cli.knowledge.store import Change, Entry, intent, is_note, refuse_stale
@@ -17,16 +18,18 @@ class MemoryStore:
         self.index_folder = ""
         self.aside: list[str] = []
         self._files: dict[str, tuple[bytes, int]] = {}  # each with its signature
+        self._times: dict[str, int] = {}
         self._edits = count(1)
         self._entries: list[Entry] = []
         self._lock = RLock()
 
-    def put(self, path: str, data: bytes | None) -> None:
+    def put(self, path: str, data: bytes | None, modified: int = 0) -> None:
         """Write a file, or with None remove it, past the journal: as a person edits by hand."""
         with self._lock:
             self._files.pop(path, None)
             if data is not None:
                 self._files[path] = data, next(self._edits)
+                self._times[path] = modified or time_ns()
 
     # Reading
 
@@ -46,6 +49,9 @@ class MemoryStore:
 
     def signature(self, path: str, *, settled: bool = False) -> int:  # noqa: ARG002
         return self._files.get(path, (b"", 0))[1]
+
+    def modified(self, path: str, n: int = 0) -> int:
+        return self._times.get(_path(path, n), 0)
 
     def read(self, path: str, n: int = 0) -> bytes | None:
         return self._files.get(_path(path, n), (None, 0))[0]
@@ -93,8 +99,8 @@ class MemoryStore:
             entry = intent(change, self.tail(), self.tail().n + 1)
             for edit in change.edits:
                 if edit.before is not None:
-                    self.put(_path(edit.path, entry.n), edit.before)
-                self.put(edit.path, edit.after)
+                    self.put(_path(edit.path, entry.n), edit.before, self.modified(edit.path))
+                self.put(edit.path, edit.after, edit.modified)
             self._entries.append(entry._replace(state="done"))
             return entry.n
 

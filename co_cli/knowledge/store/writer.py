@@ -96,6 +96,8 @@ class Writer:
             else:
                 disk.make_folder(os.path.dirname(path))
                 disk.create(path, edit.after)
+            if edit.modified:
+                os.utime(path, ns=(edit.modified, edit.modified), follow_symlinks=False)
         except FileExistsError:
             raise MovedOn(f"{os.path.basename(path)} appeared meanwhile") from None
         except FileNotFoundError:

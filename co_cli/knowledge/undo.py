@@ -1,0 +1,44 @@
+"""What takes a change back, worked out from the journal. Writes nothing."""
+
+from typing import Any
+
+from co_cli.errors import MovedOn, NotFound
+from co_cli.knowledge.store import Change, Edit, Entry, Store, disk, previous
+
+
+def plan_undo(store: Store, n: int, actor: str, at: str) -> Change:
+    """The change that takes back change `n`, or with 0 the last one that still stands."""
+    basis = store.tail().settled
+    entries = [entry for entry in store.entries() if entry.state == "done"]
+    undone: set[int] = set()
+    for entry in reversed(entries):
+        if entry.undoes and entry.n not in undone:
+            undone.add(entry.undoes)
+    if n in undone:
+        raise MovedOn(f"change {n} is undone already")
+    standing = {e.n: e for e in entries if e.n not in undone and (n or not e.undoes)}
+    found = standing.get(n or next(reversed(standing), 0))
+    if found is None:
+        what = f"there is no change {n} to undo" if n else "there is nothing to undo"
+        raise NotFound(what, hint="`co knowledge log` shows what happened.")
+    if not _is_undoable(found):
+        others = [e.n for e in standing.values() if _is_undoable(e)]
+        hint = f"The one before it: co knowledge undo {others[-1]}" if others else ""
+        raise NotFound(f"change {found.n} ({found.op}) was purged or is a purge", hint=hint)
+    edits = tuple(_back(store, found.n, file) for file in found.files)
+    return Change("undo", actor, at, basis, edits, undoes=found.n)
+
+
+def _back(store: Store, n: int, file: dict[str, Any]) -> Edit:
+    present = store.read(file["path"])
+    if disk.digest(present) != file["after"]:
+        hint = "Nothing was changed. Edit the file by hand, or undo the newer change first."
+        raise MovedOn(f"{file['path']} has changed since change {n}", hint=hint)
+    before = None if file["before"] is None else previous(store, n, file)
+    return Edit(file["path"], present, before, store.modified(file["path"], n))
+
+
+def _is_undoable(entry: Entry) -> bool:
+    """Whether anything is left to go back to."""
+    sides = [file[side] for file in entry.files for side in ("before", "after")]
+    return bool(sides) and "purged" not in sides
