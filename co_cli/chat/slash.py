@@ -151,7 +151,8 @@ async def _personality(chat: Chat, name: str) -> str:
             for one, text in texts.personalities().items()
         )
     warnings = await chat.use(chat.choice, name)
-    return "\n".join([f"Now using the personality {name}.", *warnings])
+    later = "" if chat.choice.name else " It shows once a model answers: /model says how."
+    return "\n".join([f"Now using the personality {name}.{later}", *warnings])
 
 
 async def _compact(chat: Chat, _argument: str) -> str:
