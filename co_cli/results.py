@@ -45,11 +45,10 @@ def age(created: str, today: str) -> str:
 
 def marks(note: Note, today: str) -> str:
     """What a person should know at a glance: protected, pinned, sensitive, plain, expired."""
-    sensitive = note.meta.get("sensitive") is True
     signs = {
         "🔒": note.protected,
         "📌": note.pinned,
-        "sensitive": sensitive,
+        "sensitive": note.meta.get("sensitive") is True,
         "plain file": note.plain,
     }
     found = [mark for mark, there in signs.items() if there]

@@ -322,7 +322,7 @@ def test_a_cloned_folder_is_asked_about_before_anything_of_it_is_used() -> None:
         ("/model", "To connect a model"),
         ("/model nonsense", "there is no model 'nonsense'"),
         ("/personality", "* finch"),
-        ("/personality sonnet", "Now using the personality sonnet."),
+        ("/personality sonnet", "Now using the personality sonnet. It shows once a model answers"),
         ("/personality nobody", "nobody"),
         ("/compact", "There is nothing to summarise yet."),
         ("/clear", "Started a new conversation."),
@@ -507,6 +507,57 @@ def test_yes_does_not_apply_once_something_came_from_outside() -> None:
     done = asked("ask", "--yes", "I prefer tabs over spaces", input=b"some file")
     assert "--yes does not apply" in done.err
     assert not NOTES.exists()
+
+
+def told_as_json(*words: str, **how: Any) -> dict[str, Any]:
+    """What `co ask --json` says, which is all that it prints."""
+    done = asked("ask", "--json", *words, **how)
+    assert done.code == 0, done
+    found: dict[str, Any] = json.loads(done.out)
+    return found
+
+
+def test_ask_tells_a_program_the_answer_and_what_it_rests_on() -> None:
+    co("learn", "We deploy on Tuesdays")
+    co("learn", "Zebras graze at noon")
+    found = told_as_json("when do we deploy?")
+    assert "Tuesdays" in found.pop("answer")
+    [source] = found.pop("sources")
+    assert (source["ref"], source["content"]) == ("1", "We deploy on Tuesdays")
+    assert found == {"model": "offline", "saved": [], "forgotten": [], "refused": []}
+    assert told_as_json("what is the meaning of life?")["sources"] == []
+
+
+def test_ask_tells_a_program_what_was_done_and_refused() -> None:
+    """Red when a script must read the answer's words to know what happened."""
+    said = "I prefer tabs over spaces"
+    kept = {"content": "User prefers tabs over spaces", "tags": ["preference", "style"]}
+    assert told_as_json(said)["refused"] == [
+        {"tool": "save_memory", "why": "rule", "reason": "co ask changes nothing without --yes."}
+        | kept
+    ]
+    found = told_as_json("--yes", said)
+    assert [(one["ref"], one["content"]) for one in found["saved"]] == [("1", kept["content"])]
+    assert found["refused"] == []
+    assert [one["ref"] for one in told_as_json("--yes", "forget 1")["forgotten"]] == ["1"]
+    secret = "sk-ant-api03-" + "a1B2" * 12
+    found = told_as_json("--yes", f"remember that the api key is {secret}")
+    assert [one["why"] for one in found["refused"]] == ["impossible"]
+    assert secret not in json.dumps(found)
+
+
+def test_ask_prints_no_json_without_an_answer(server: Server) -> None:
+    done = asked("ask", "--json", "hello", **connected(server, "faulty-500"))
+    assert (done.code, done.out) == (1, "")
+
+
+def test_a_yes_that_is_piped_to_ask_is_no_answer() -> None:
+    """Red when `yes |` approves, or counts as a text to ask about."""
+    done = asked("ask", "I prefer tabs over spaces", input=b"y\n")
+    assert "an answer that is piped in does not count" in done.err
+    assert "without --yes" in done.err
+    assert not NOTES.exists()
+    assert told_as_json("--yes", "I prefer tabs over spaces", input=b"y\n")["saved"]
 
 
 def test_ask_fails_with_a_line_and_a_code(server: Server) -> None:

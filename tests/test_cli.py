@@ -1926,3 +1926,33 @@ def test_status_lists_the_tools_and_which_of_them_ask() -> None:
         ("forget_memory", True),
     ]
     assert all(row["help"] for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["forget", "tuesdays"], "nothing was forgotten"),
+        (["forget", "1", "--purge"], "memory 1 was not purged"),
+        (["knowledge", "decay", "--force"], "nothing decayed"),
+        (["knowledge", "import", "more.jsonl"], "nothing was imported"),
+        (["trust"], "this folder is not trusted"),
+    ],
+    ids=str,
+)
+def test_a_yes_that_is_piped_in_is_refused(words: list[str], what: str) -> None:
+    """Red when `yes |` stands in for a person, or is not told what to type instead."""
+    Path("AGENTS.md").write_text("Be brief")
+    Path("more.jsonl").write_text('{"content": "Cats sleep"}\n')
+    ok("learn", "We deploy on Tuesdays")
+    ok("learn", "Bears eat honey")
+    before = {path: path.read_bytes() for path in MEMORIES.iterdir()}
+    done = command(*words, input=b"y\n")
+    hint = "An answer that is piped in does not count; add --yes."
+    assert (done.code, done.err) == (1, f"co: {what}\n    {hint}\n")
+    assert {path: path.read_bytes() for path in MEMORIES.iterdir()} == before
+    assert command(*words, "--yes", input=b"y\n").code == 0
+
+
+def test_what_is_piped_to_learn_chooses_nothing() -> None:
+    ok("learn", "We use PostgreSQL 14")
+    assert "Both are kept." in command("learn", "We use PostgreSQL 16", input=b"u\n").out

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,9 @@ from co_cli import prompts
 from co_cli.agent import approval
 from co_cli.agent.approval import Decision, Proposal, Review, Reviewed
 from co_cli.chat.events import Notice, TextDelta, ToolFinished, TurnEvent
-from co_cli.cli.output import notice, warn
+from co_cli.chat.redact import parsed
+from co_cli.cli.options import as_json
+from co_cli.cli.output import notice, to_json, warn
 from co_cli.cli.session import build_prompt, enter, with_log, with_model
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
@@ -30,8 +32,11 @@ NO_YES = "co ask changes nothing without --yes."
 @click.argument("question", nargs=-1)
 @with_model
 @click.option("-y", "--yes", is_flag=True, help="Approve what the model saves or forgets.")
+@as_json
 @with_log
-def ask_command(question: tuple[str, ...], model: str, yes: bool, **log: Any) -> None:
+def ask_command(
+    question: tuple[str, ...], model: str, yes: bool, as_json: bool, **log: Any
+) -> None:
     """Ask one question and print the answer. Nothing is saved without --yes.
 
     Text on standard input is added to the question, or becomes the question. It counts as text
@@ -43,6 +48,9 @@ def ask_command(question: tuple[str, ...], model: str, yes: bool, **log: Any) ->
     text, piped = " ".join(question), _piped()
     if not (text or piped):
         raise click.UsageError('What would you like to know? For example: co ask "who is Dana?"')
+    if text and piped.lower() in ("y", "yes", "n", "no"):
+        warn("an answer that is piped in does not count", hint=NO_YES)
+        piped = ""
     if piped:
         deps.came_from("standard input")
     if not text:  # the question itself was piped
@@ -54,8 +62,11 @@ def ask_command(question: tuple[str, ...], model: str, yes: bool, **log: Any) ->
 
     session = Session(deps, choice, prompt, None, partial(_by_rule, yes))
     attached = prompts.envelope.wrap(piped) if piped else ""
-    if not asyncio.run(_answer(session.turn(text, attached))):
+    answer = asyncio.run(_answer(session.turn(text, attached), as_json))
+    if answer is None:
         raise click.exceptions.Exit(1)
+    if as_json:
+        to_json({"answer": answer, "model": str(choice)} | _record(answer, session.messages))
 
 
 def _piped() -> str:
@@ -85,21 +96,45 @@ def _agreed(proposal: Proposal) -> Decision:
     return Decision(proposal, "keep" if proposal.collides else "yes")
 
 
-async def _answer(events: AsyncIterator[TurnEvent]) -> bool:
-    """Print the answer as it comes; whether there was one."""
-    said = False
+async def _answer(events: AsyncIterator[TurnEvent], as_json: bool) -> str | None:
+    """The answer, printed as it comes but for a program; None when there was none."""
+    said = ""
     async for event in events:
         match event:
             case TextDelta():
-                click.echo(escape(event.text), nl=False)
-                said = True
+                if not as_json:
+                    click.echo(escape(event.text), nl=False)
+                said += event.text
             case ToolFinished() if event.text and event.tool in approval.WRITES:
                 notice(event.text)
             case Notice():
                 notice(event.text)
             case Trouble():
                 warn(event.line, hint=event.hint)
-                return False
-    if said:
+                return None
+    if said and not as_json:
         click.echo()
-    return True
+    return said
+
+
+def _record(answer: str, messages: Iterable[Any]) -> dict[str, list[dict[str, Any]]]:
+    """What the answer rests on, and what was saved, forgotten or refused, for a program."""
+    parts = [part for message in messages for part in message.parts]
+    calls = {one.tool_call_id: one.args_as_dict() for one in parts if one.part_kind == "tool-call"}
+    told: dict[str, list[dict[str, Any]]] = {"saved": [], "forgotten": [], "refused": []}
+    sources: dict[str, dict[str, Any]] = {}
+    for part in (one for one in parts if one.part_kind == "tool-return"):
+        content = part.content if isinstance(part.content, dict) else parsed(str(part.content))
+        found: dict[str, Any] = content if isinstance(content, dict) else {"display": content}
+        if part.tool_name not in approval.WRITES:
+            sources |= {row["ref"]: row for row in found.get("results", ())}
+        elif part.outcome == "success":
+            told["forgotten" if found.get("action") == "forgotten" else "saved"].append(found)
+        else:
+            why = {"why": found.get("refused", part.outcome), "reason": found.get("display")}
+            call = {"tool": part.tool_name} | calls.get(part.tool_call_id, {})
+            if why["why"] == "impossible":  # it may hold a secret
+                call.pop("content", None)
+            told["refused"].append(call | why)
+    cited = [row for ref, row in sources.items() if f"[{ref}]" in answer]
+    return {"sources": cited or [row for row in sources.values() if not row.get("weak")]} | told

@@ -4,7 +4,7 @@ import click
 
 from co_cli.cli.list import memory_table
 from co_cli.cli.options import as_json, assume_yes, in_user, open_here
-from co_cli.cli.output import confirm, say, tell
+from co_cli.cli.output import confirm, no_yes, say, tell
 from co_cli.errors import CoError
 from co_cli.results import decayed_text, numbers_text, plural
 
@@ -32,7 +32,7 @@ def decay_command(in_user: bool, force: bool, yes: bool, as_json: bool) -> None:
         say(f"{plural(len(saved.decayed), 'memory')} would be {how}:")
         memory_table([(book, note) for note in saved.decayed])
     if not confirm("Do it?", yes, quiet=as_json):
-        raise CoError("nothing decayed", hint="Answer y, or add --yes.")
+        raise no_yes("nothing decayed")
     book.commit(plan)
     ids = [note.id for note in saved.decayed]
     value = {"decayed": ids, "numbers": numbers_text(ids), "into": into}

@@ -10,7 +10,16 @@ from co_cli import logs
 from co_cli.chat import mentions, transcripts
 from co_cli.cli.list import memory_table
 from co_cli.cli.options import act_on, as_json, assume_yes, complete_ref, in_user, open_here
-from co_cli.cli.output import ask, confirm, on_terminal, say_line, tell, warn
+from co_cli.cli.output import (
+    ask,
+    confirm,
+    is_answered,
+    no_yes,
+    on_terminal,
+    say_line,
+    tell,
+    warn,
+)
 from co_cli.editing import drop_drafts
 from co_cli.errors import Ambiguous, CoError, DiskTrouble, NotFound
 from co_cli.knowledge import Notebook, Shelf
@@ -68,6 +77,8 @@ def _described(shelf: Shelf, text: str, in_user: bool, yes: bool) -> tuple[Noteb
     what = contain if sure else f"no memory contains '{text}'; the nearest:"
     if len(found) > 1 or not (sure or on_terminal()):
         return _which(what, found)
+    if is_answered() and not yes:
+        raise no_yes("nothing was forgotten")
     [(book, note)] = found
     ask_first = on_terminal() and not (yes and sure)  # no --yes to what is only near
     if ask_first and not confirm(f'Forget memory {book.ref(note)}: "{note.summary}"?', yes=False):
@@ -108,7 +119,7 @@ def _purge(book: Notebook, ref: Ref, yes: bool, with_earlier: bool) -> dict[str,
     many = plural(len(copies), "copy")
     many += f", {plural(len(talks), 'conversation')}" if talks else ""
     if not confirm(f'Remove memory {name} ({many}) for good: "{copies.text}"?', yes):
-        raise CoError(f"memory {name} was not purged", hint="Answer y, or add --yes.")
+        raise no_yes(f"memory {name} was not purged")
 
     def first() -> None:  # without the notebook's copies, nobody knows the words to look for
         for path in quoting:

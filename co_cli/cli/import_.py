@@ -6,8 +6,7 @@ import click
 
 from co_cli import paths, trust
 from co_cli.cli.options import as_json, assume_yes, claiming, in_user, open_here
-from co_cli.cli.output import confirm, notice, progress, quote, say, say_line, to_json
-from co_cli.errors import CoError
+from co_cli.cli.output import confirm, no_yes, notice, progress, quote, say, say_line, to_json
 from co_cli.knowledge import Notebook, Problem
 from co_cli.knowledge.importers.collect import collect, plan_import
 from co_cli.knowledge.plan import ImportPlan
@@ -63,7 +62,7 @@ def import_command(
     elif dry_run:
         say(f"{plural(len(plan.added), 'memory')} to import; nothing was changed.")
     else:
-        raise CoError("nothing was imported", hint="Answer y, or add --yes.")
+        raise no_yes("nothing was imported")
 
 
 def _preview(book: Notebook, plan: ImportPlan, told: dict[str, list[Problem]]) -> None:

@@ -9,10 +9,12 @@ import re
 import sys
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
+from io import UnsupportedOperation
 from typing import Any
 
 import click
 
+from co_cli.errors import CoError
 from co_cli.knowledge.safety.escape import BAR, HIDDEN, drawn, escape, hanging, rows, widest
 from co_cli.results import plural
 
@@ -159,7 +161,8 @@ def typed(question: str) -> str:
 def ask(question: str, answers: Container[str]) -> str:
     """One of these answers, typed after the question was there; asked until it is one."""
     while True:
-        said = typed(question).lower()
+        said = typed(question)
+        said = said if said in answers else said.lower()
         if said in answers:
             return said
         notice(f"{said!r} is not one of the answers.")
@@ -171,6 +174,25 @@ def confirm(question: str, yes: bool, *, quiet: bool = False, default: bool = Fa
         return yes
     said = ask(f"{question} [{'Y/n' if default else 'y/N'}]", ("y", "yes", "n", "no", ""))
     return said[0] == "y" if said else default
+
+
+def is_answered() -> bool:
+    """Whether an answer waits on standard input that nobody typed; it is not read."""
+    from fcntl import ioctl  # as above
+    from termios import FIONREAD
+
+    try:
+        return not sys.stdin.isatty() and any(ioctl(sys.stdin.fileno(), FIONREAD, bytes(4)))
+    except UnsupportedOperation:  # no file of the system's
+        return bool(sys.stdin.read(1))
+    except OSError:  # nothing that could hold one
+        return False
+
+
+def no_yes(what: str) -> CoError:
+    """That something was not done, for want of a yes."""
+    piped = "An answer that is piped in does not count; add --yes."
+    return CoError(what, hint=piped if is_answered() else "Answer y, or add --yes.")
 
 
 @contextmanager

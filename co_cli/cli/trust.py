@@ -7,8 +7,7 @@ import click
 
 from co_cli import trust as trusting
 from co_cli.cli.options import as_json, assume_yes, open_here
-from co_cli.cli.output import confirm, notice, quote, say, say_line, to_json, warn
-from co_cli.errors import CoError
+from co_cli.cli.output import confirm, no_yes, notice, quote, say, say_line, to_json, warn
 from co_cli.knowledge.format.note import Note, now, timestamp
 from co_cli.knowledge.safety.check import find_hidden
 from co_cli.knowledge.store import disk
@@ -57,7 +56,7 @@ def ask_trust(workspace: Workspace, notes: list[Note], yes: bool, quiet: bool) -
     if status.trusted:
         question = f"Let Co use {'it' if len(notes) == 1 else 'them'}?"
     if not confirm(question, yes):
-        raise CoError("this folder is not trusted", hint="Answer y, or add --yes.")
+        raise no_yes("this folder is not trusted")
     warn(trusting.trust(workspace.project, timestamp(now()), seen=status.present, notes=notes))
 
 

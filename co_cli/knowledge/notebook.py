@@ -58,9 +58,8 @@ class Notebook:
         self.store = FolderStore(store) if isinstance(store, str | os.PathLike) else store
         self.root, self.memories = self.store.root, self.store.locate(MEMORIES)
         self.scope: Scope = scope
-        self.policy, self.clock = policy or Policy(), clock
         self.prefix = "g" if scope == "user" else ""  # before a number in a reference
-        self.how, self.origins = how, origins
+        self.policy, self.clock, self.how, self.origins = policy or Policy(), clock, how, origins
         self.pages = Pages(self.store)
         self._search: Search | None = None
         self.store.settle()
@@ -129,7 +128,8 @@ class Notebook:
         if broken:
             hint = f"{escape(broken[0], keep='')} cannot be read: co knowledge doctor"
         elif named(name, [note for _, note in self.archived()]):
-            hint = f"It was archived; `co knowledge restore {quote(self.prefix + name)}` brings it back."
+            back = f"co knowledge restore {quote(self.prefix + name)}"
+            hint = f"It was archived; `{back}` brings it back."
         raise NotFound(f"there is no memory {self.prefix}{name[:60]}", hint=hint)
 
     def archived(self) -> list[tuple[Entry, Note]]:
