@@ -143,7 +143,7 @@ def saved_text(book: Notebook, saved: Saved) -> str:
         old = book.ref(saved.replaced)
         back = f"co knowledge restore {quote(old)}"
         lines.append(f"It replaces memory {old}, which is archived ({back}).")
-        others = [book.ref(twin) for twin, _ in saved.similar[1:]]
+        others = [book.ref(twin) for twin, _ in saved.similar if twin is not saved.replaced]
         if others:
             lines.append(f"Also similar, and kept: {', '.join(others)}")
     elif saved.similar:

@@ -60,7 +60,8 @@ Cell = tuple[str, Style]
 class Screen:
     """As much of a terminal as the chat needs."""
 
-    def __init__(self) -> None:
+    def __init__(self, columns: int = COLUMNS) -> None:
+        self.columns = columns
         self.rows: list[list[Cell]] = [[]]
         self.row = self.column = 0
         self.style = Style()
@@ -81,7 +82,7 @@ class Screen:
         elif char == "\b":
             self.column = max(0, self.column - 1)
         elif char.isprintable():
-            if self.column == COLUMNS:
+            if self.column == self.columns:
                 self.row, self.column = self.row + 1, 0
             row = self._line()
             row.extend([(" ", Style())] * (self.column + 1 - len(row)))

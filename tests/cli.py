@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import codecs
+import importlib.util
 import io
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -17,15 +19,30 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import starter
 
 from co_cli.main import run
 
+_ESCAPE = re.compile(
+    r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][A-Z0-9]|[=>78cM])"
+)
+_EDITOR = "\x1b[?2004h"  # what the line editor sends when it is ready
 COMMAND = str(Path(sys.executable).parent / "co")
 SLOWED = 3 if sys.gettrace() else 1
 PATIENCE = 60.0  # seconds; a command that takes longer hangs, even on a busy machine
+
+
+def script(name: str) -> Any:
+    """One of the scripts, as a module."""
+    path = Path(__file__).parent.parent / "scripts" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 class TooSlow(BaseException):
@@ -208,3 +225,62 @@ class Terminal:
         while self._read(deadline):
             pass
         return Result(self.process.wait(PATIENCE), self.shown)
+
+
+class Talking(Terminal):
+    """A person in a chat: reads on from where they last read, types when there is a prompt."""
+
+    def __init__(self, *args: str, at_once: bool = True, columns: str = "100", **env: str) -> None:
+        env = {"PROMPT_TOOLKIT_NO_CPR": "1", **env}
+        super().__init__("chat", *args, at_once=at_once, columns=columns, **env)
+        self.at = 0
+        self.answered = 0
+        self.since, self.columns = 0, int(columns)
+
+    @property
+    def text(self) -> str:
+        """The screen without what moves the cursor or colours it."""
+        return _ESCAPE.sub("", self.shown).replace("\r", "")
+
+    def until(self, text: str) -> str:
+        """Wait for this after what was read before; what stood in between."""
+        deadline = time.monotonic() + PATIENCE
+        while text not in self.text[self.at :]:
+            assert self._read(deadline), f"{text!r} never came:\n{self.text[self.at :]}"
+        end = self.text.index(text, self.at) + len(text)
+        read, self.at = self.text[self.at : end], end
+        return read
+
+    def keys(self, text: str) -> None:
+        """Press keys once there is a line editor to take them."""
+        deadline = time.monotonic() + PATIENCE
+        while self.shown.count(_EDITOR) <= self.answered:
+            assert self._read(deadline), f"no prompt came:\n{self.text[self.at :]}"
+        self.type(text)
+
+    def say(self, text: str) -> None:
+        """Type a line and send it."""
+        self.keys(f"{text}\r")
+        self.answered += 1
+
+    def resize(self, columns: int) -> None:
+        """Make the window narrower or wider; what is seen from then on is what is drawn then."""
+        self.since, self.columns = len(self.shown), columns
+        termios.tcsetwinsize(self._master, (24, columns))
+        self.process.send_signal(signal.SIGWINCH)
+
+    def sees(self, text: str) -> list[str]:
+        """Wait until this is on the screen; its rows."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            screen = script("picture").Screen(self.columns)
+            screen.feed(self.shown[self.since :].replace("\n", "\r\n"))
+            rows: list[str] = screen.text().split("\n")
+            if text in "\n".join(rows):
+                return rows
+            assert self._read(deadline), f"{text!r} never came:\n" + "\n".join(rows)
+
+    def leave(self) -> Result:
+        """Control-D."""
+        self.keys("\x04")
+        return self.end()

@@ -102,6 +102,52 @@ def bodies(root: Path = NOTES) -> list[str]:
 SAVE: Step = [("save_memory", {"content": "User prefers tabs", "tags": ["preference"]})]
 
 
+@pytest.mark.parametrize(
+    ("name", "details", "offered"),
+    [
+        ("offline", {"offered": True}, True),
+        ("openai", {"offered": True}, False),
+        ("offline", {}, False),
+        ("offline", None, False),
+    ],
+)
+def test_only_the_offline_model_can_say_that_nobody_asked(
+    name: str, details: dict[str, Any] | None, offered: bool
+) -> None:
+    """Red when arguments, or a provider's own marks, decide whether a yes in advance counts."""
+
+    def respond(messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
+        if len(messages) > 1:
+            return ModelResponse([TextPart("done")])
+        content = {"content": "User prefers tabs", "tags": []}
+        marks: dict[str, Any] = {"provider_name": name, "provider_details": details}
+        return ModelResponse([ToolCallPart("save_memory", content, **marks)])
+
+    person = Person("yes")
+    run(FunctionModel(respond), Knowledge(person))
+    [review] = person.reviews
+    assert review.proposals[0].offered is offered
+    assert NOTES.exists() is not offered  # this person is a rule, not a key
+
+
+def test_what_was_picked_of_two_similar_memories_is_what_gives_way() -> None:
+    book = Notebook(NOTES)
+    book.remember("We use PostgreSQL 14")
+    book.remember("We use PostgreSQL 15")
+    trust.claim(os.getcwd(), "2026-01-01T00:00:00+00:00")
+
+    async def pick(review: Review) -> Reviewed:
+        [one] = review.proposals
+        assert len(one.collisions) == 2
+        return Reviewed([Decision(replace(one, replaces="1"), "update")])
+
+    model = calling([("save_memory", {"content": "We use PostgreSQL 16"})])
+    [told] = run(model, Knowledge(pick))
+    assert bodies() == ["We use PostgreSQL 15", "We use PostgreSQL 16"]
+    assert "It replaces memory 1" in told["display"]
+    assert "Also similar, and kept: 2" in told["display"]
+
+
 def test_alone_in_another_agent_every_write_is_refused() -> None:
     """Red when approval is granted without somebody who asks."""
     assert run(calling(SAVE), Knowledge()) == [NOBODY.message()]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import io
 import os
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,20 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from co_cli import paths, trust
-from co_cli.agent.approval import DECLINED, STOPPED, Approvals, Proposal, Review, Reviewed, prepare
+from co_cli.agent.approval import (
+    DECLINED,
+    NOBODY,
+    ONLY_OFFERED,
+    STOPPED,
+    Approvals,
+    Proposal,
+    Review,
+    Reviewed,
+    prepare,
+)
+from co_cli.chat import typeahead
 from co_cli.chat.approval_prompt import Screen
+from co_cli.cli.ask import _by_rule
 from co_cli.deps import CoDeps
 from co_cli.errors import MovedOn
 from co_cli.knowledge import Notebook, Policy
@@ -47,9 +61,14 @@ def proposal(text: str, *tags: str, call: str = "c1", scope: str | None = None) 
 
 
 def ask(
-    typist: Typist, *proposals: Proposal, external: tuple[str, ...] = ()
+    typist: Typist,
+    *proposals: Proposal,
+    external: tuple[str, ...] = (),
+    width: int = 100,
+    colours: bool = False,
 ) -> tuple[Reviewed, str]:
-    console = Console(file=io.StringIO(), width=100, highlight=False)
+    console = Console(file=io.StringIO(), width=width, highlight=False, force_terminal=colours,
+                      color_system="standard" if colours else None)  # fmt: skip
     review = Review(list(proposals), external, CoDeps())
     reviewed = asyncio.run(Screen(console, typist)(review))
     assert isinstance(console.file, io.StringIO)
@@ -144,6 +163,30 @@ def test_one_letter_takes_it_to_the_persons_own_notebook() -> None:
     assert "your own notebook" in shown
 
 
+def test_the_same_letter_takes_it_back_as_it_was_asked_for() -> None:
+    """Red when the letter goes one way only, or brings the other notebook's tags along."""
+    Notebook(paths.user_knowledge()).remember("User prefers tabs", ["editor"])
+    typist = Typist("g", "g", "y")
+    reviewed, shown = ask(typist, proposal("User prefers tabs.", "preference"))
+    assert "Tags   editor, preference" in shown
+    assert "[g] in this project only" in typist.questions[1]
+    assert typist.questions[2] == typist.questions[0]
+    [answer] = reviewed.decisions
+    assert (answer.proposal.scope, answer.proposal.tags) == ("project", ("preference",))
+
+
+def test_one_letter_moves_a_whole_batch_or_one_of_it_and_back() -> None:
+    pair = proposal("one fact"), proposal("two facts", call="c2")
+    typist = Typist("g", "g2", "y")
+    reviewed, _ = ask(typist, *pair)
+    assert [one.proposal.scope for one in reviewed.decisions] == ["user", "project"]
+    assert "[g] all everywhere, or g2" in typist.questions[0]
+    assert "[g] all in this project only, or g2" in typist.questions[1]
+    reviewed, _ = ask(Typist("n1", "g", "g", "y"), *pair)
+    scopes = [(one.verdict, one.proposal.scope) for one in reviewed.decisions]
+    assert scopes == [("no", "project"), ("yes", "project")]
+
+
 def test_why_the_other_notebook_refuses_is_said_and_the_place_stays_as_it_was() -> None:
     """Red when the screen shows the old place as if it were the new one and all were well."""
     own = Notebook(paths.user_knowledge())
@@ -183,6 +226,54 @@ def test_a_collision_shows_both_and_wants_a_choice(letter: str, verdict: str) ->
     assert "Similar to memory 1" in shown
     assert "│ -We use PostgreSQL 14" in shown
     assert "│ +We use PostgreSQL 16" in shown
+
+
+@pytest.mark.usefixtures("known")
+def test_old_and_new_are_told_apart_by_colour() -> None:
+    """Red when a row that an old text goes on with loses its colour, or NO_COLOR would show one."""
+    one = proposal("We use PostgreSQL 16")
+    _, shown = ask(Typist("k"), one, width=22, colours=True)
+    for colour, mark, number in ((31, "-", 14), (32, "+", 16)):
+        rows = (f"{mark}We use ", f"PostgreSQL {number}")
+        assert "\n".join(f"\x1b[{colour}m  │ {row}\x1b[0m" for row in rows) in shown
+    assert "\x1b" not in ask(Typist("k"), one)[1]
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize(
+    ("answers", "chosen"), [(("u", "1"), "1"), (("u2",), "2"), (("u 1",), "1")]
+)
+def test_of_two_similar_memories_the_person_picks_the_one_that_gives_way(
+    answers: tuple[str, ...], chosen: str
+) -> None:
+    Notebook(NOTES).remember("We use PostgreSQL 15")
+    typist = Typist(*answers)
+    reviewed, _ = ask(typist, proposal("We use PostgreSQL 16"))
+    [answer] = reviewed.decisions
+    assert (answer.verdict, answer.proposal.replaces) == ("update", chosen)
+    assert "[u]pdate memory " in typist.questions[0]
+    assert " or " in typist.questions[0]
+
+
+@pytest.mark.usefixtures("known")
+def test_an_answer_that_names_no_similar_memory_replaces_none() -> None:
+    """Red when a slip of the finger archives the most similar one."""
+    Notebook(NOTES).remember("We use PostgreSQL 15")
+    reviewed, _ = ask(Typist("u", "7", "u9", "3", "k"), proposal("We use PostgreSQL 16"))
+    assert verdicts(reviewed) == ["keep"]
+
+
+@pytest.mark.usefixtures("known")
+def test_in_a_batch_the_picked_memory_is_named_until_all_is_decided() -> None:
+    Notebook(NOTES).remember("We use PostgreSQL 15")
+    typist = Typist("u1", "1", "y")
+    batch = proposal("We use PostgreSQL 16"), proposal("Dana owns billing", call="c2")
+    reviewed, shown = ask(typist, *batch)
+    assert "Remember this?  [update 1]" in shown
+    assert [(one.verdict, one.proposal.replaces) for one in reviewed.decisions] == [
+        ("update", "1"),
+        ("yes", ""),
+    ]
 
 
 @pytest.mark.usefixtures("known")
@@ -237,6 +328,94 @@ def test_always_holds_only_for_what_was_agreed_to() -> None:
     other = Proposal("c2", "forget_memory", "old", (), "project", "/tmp/x.md", "forgotten", "1")
     reviewed, _ = ask(Typist("n2", "a"), proposal("one fact"), other)
     assert (verdicts(reviewed), set(reviewed.always)) == (["yes", "no"], {"save_memory"})
+
+
+FORGETTING = Proposal("c2", "forget_memory", "old", (), "project", "/tmp/x.md", "forgotten", "1")
+
+
+def test_always_is_never_offered_for_forgetting_nor_taken() -> None:
+    """Red when one key can make Co forget without asking, alone or beside a save."""
+    for batch in ([FORGETTING], [proposal("one fact"), FORGETTING]):
+        typist = Typist("a", "n")
+        reviewed, _ = ask(typist, *batch)
+        assert "lways" not in typist.questions[0]
+        assert not any(one.agreed for one in reviewed.decisions)
+
+    async def blanket(review: Review) -> Reviewed:
+        agreed = Reviewed([], frozenset({"forget_memory"})).always
+        typist = Typist("y")
+        return (await Screen(Console(file=io.StringIO()), typist)(review))._replace(always=agreed)
+
+    approvals = Approvals(blanket)
+    asyncio.run(approvals.decide(CoDeps(), [FORGETTING]))
+    assert approvals.always == set()
+
+
+def test_always_says_that_it_is_on_and_how_to_turn_it_off() -> None:
+    _, shown = ask(Typist("a"), proposal("one fact"))
+    assert "Co now saves without asking until you leave. /ask makes it ask again." in shown
+
+
+@pytest.mark.parametrize("width", [40, 60, 100])
+def test_the_question_fits_the_screen(width: int) -> None:
+    """Red when the terminal has to break the line in the middle of a word."""
+    typist = Typist("n", "n")
+    ask(typist, proposal("one fact"), width=width)
+    ask(typist, proposal("one fact"), proposal("two facts", call="c2"), width=width)
+    for question in typist.questions:
+        assert max(map(len, question.split("\n"))) < width
+        assert question.endswith(" > ")
+
+
+# What nobody asked to keep
+
+
+def offer(text: str) -> Proposal:
+    return replace(proposal(text), offered=True)
+
+
+def test_what_is_only_offered_is_asked_as_such_and_kept_by_a_key() -> None:
+    typist = Typist("a", "y")
+    reviewed, shown = ask(typist, offer("The sky over Turin is grey"))
+    assert "Keep this as a note? [y/n]\n  │ The sky over Turin is grey\n" in shown
+    assert "lways" not in typist.questions[0]
+    [decision] = asyncio.run(Approvals(answering(reviewed)).decide(CoDeps(), [offer("x")]))
+    assert decision.agreed
+
+
+def answering(reviewed: Reviewed) -> Any:
+    async def answer(_review: Review) -> Reviewed:
+        return reviewed
+
+    return answer
+
+
+def test_whoever_goes_on_talking_keeps_nothing_and_loses_no_word() -> None:
+    """Red when an offer has to be answered before anything else can be said."""
+    typist = Typist("yes please", "No, thanks", "What about Milan?")
+    reviewed, shown = ask(typist, offer("The sky over Turin is grey"))
+    assert verdicts(reviewed) == ["no"]
+    assert shown.count("Please answer with") == 2
+    assert typeahead.take() == ("What about Milan?", False)
+    typist = Typist("What about Milan?", "n")
+    ask(typist, offer("The sky over Turin is grey"), proposal("two facts", call="c2"))
+    assert len(typist.questions) == 2
+
+
+def test_no_rule_and_no_earlier_yes_keeps_what_is_only_offered() -> None:
+    """Red when `--yes`, `a` or anything but a key can keep what nobody asked to keep."""
+    one = offer("The sky over Turin is grey")
+    for approvals, why in (
+        (Approvals(partial(_by_rule, True)), ONLY_OFFERED),
+        (Approvals(partial(_by_rule, False)), ONLY_OFFERED),
+        (Approvals(None, {"save_memory"}), NOBODY),
+        (Approvals(answering(ask(Typist("y"), one)[0]._replace(by_key=False))), ONLY_OFFERED),
+    ):
+        [decision] = asyncio.run(approvals.decide(CoDeps(), [one]))
+        assert (decision.agreed, decision.refusal) == (False, why)
+    typist = Typist("a", "n")
+    ask(typist, one, proposal("two facts", call="c2"))
+    assert "lways" not in typist.questions[0]
 
 
 def test_a_no_to_one_can_be_taken_back_and_no_to_all_is_always_possible() -> None:

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import stat
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cli import PATIENCE, Result, Terminal, asked, co, command
+from cli import Talking as Talking  # noqa: PLC0414 - others take it from here
+from cli import asked, co, command
 from handmade import put
 from openai_server import Server, serving
 
@@ -25,50 +24,6 @@ from co_cli.chat import transcripts
 from co_cli.knowledge import Notebook
 
 NOTES = Path(".co-cli/knowledge")
-_ESCAPE = re.compile(
-    r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][A-Z0-9]|[=>78cM])"
-)
-_EDITOR = "\x1b[?2004h"  # what the line editor sends when it is ready
-
-
-class Talking(Terminal):
-    """A person in a chat: reads on from where they last read, types when there is a prompt."""
-
-    def __init__(self, *args: str, at_once: bool = True, **env: str) -> None:
-        super().__init__("chat", *args, at_once=at_once, PROMPT_TOOLKIT_NO_CPR="1", **env)
-        self.at = 0
-        self.answered = 0
-
-    @property
-    def text(self) -> str:
-        """The screen without what moves the cursor or colours it."""
-        return _ESCAPE.sub("", self.shown).replace("\r", "")
-
-    def until(self, text: str) -> str:
-        """Wait for this after what was read before; what stood in between."""
-        deadline = time.monotonic() + PATIENCE
-        while text not in self.text[self.at :]:
-            assert self._read(deadline), f"{text!r} never came:\n{self.text[self.at :]}"
-        end = self.text.index(text, self.at) + len(text)
-        read, self.at = self.text[self.at : end], end
-        return read
-
-    def keys(self, text: str) -> None:
-        """Press keys once there is a line editor to take them."""
-        deadline = time.monotonic() + PATIENCE
-        while self.shown.count(_EDITOR) <= self.answered:
-            assert self._read(deadline), f"no prompt came:\n{self.text[self.at :]}"
-        self.type(text)
-
-    def say(self, text: str) -> None:
-        """Type a line and send it."""
-        self.keys(f"{text}\r")
-        self.answered += 1
-
-    def leave(self) -> Result:
-        """Control-D."""
-        self.keys("\x04")
-        return self.end()
 
 
 @pytest.fixture

@@ -368,6 +368,14 @@ def test_a_person_is_asked_about_a_similar_memory() -> None:
         terminal.type("k\n")
         assert terminal.end().code == 0
     assert names() == ["002-we-deploy-on-thursdays.md", "003-we-deploy-on-tuesdays.md"]
+    with Terminal("learn", "We deploy on Wednesdays") as terminal:
+        terminal.expect(" or ")
+        terminal.expect("[c]ancel")
+        terminal.type("u\n")
+        terminal.expect("Which one, ")
+        terminal.type("2\n")
+        assert terminal.end().code == 0
+    assert names() == ["003-we-deploy-on-tuesdays.md", "004-we-deploy-on-wednesdays.md"]
 
 
 # Recall

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import asyncio
-import importlib.util
 import json
 import re
 import shutil
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli import Result, co
+from cli import Result, co, script
 
 from co_cli import agent, knowledge
 from co_cli.cli.knowledge import TABLE
@@ -32,16 +31,7 @@ EXAMPLES = ROOT / "examples" / "knowledge"
 LONGEST = {"README.md": 150, "ARCHITECTURE.md": 120}
 
 
-def _load(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-docs = _load("docs")
+docs = script("docs")
 
 
 @pytest.fixture
@@ -242,7 +232,7 @@ def test_the_tree_in_the_architecture_names_every_module() -> None:
 
 def test_the_picture_in_the_readme_is_what_the_chat_shows() -> None:
     """Red when the chat looks different: run `make docs`."""
-    picture = _load("picture")
+    picture = script("picture")
     assert picture.draw(picture.play()) == picture.TARGET.read_text(encoding="utf-8")
 
 

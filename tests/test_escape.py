@@ -7,7 +7,7 @@ import unicodedata
 
 import pytest
 
-from co_cli.knowledge.safety.escape import MOST_DIFF_LINES, difference, escape, rows
+from co_cli.knowledge.safety.escape import MOST_DIFF_LINES, difference, escape, hanging, rows
 
 
 @pytest.mark.parametrize(
@@ -116,3 +116,22 @@ def test_a_long_file_is_shown_whole_and_at_once() -> None:
     ]
     assert len(lines) == 3 + 4 * count
     assert difference(old, old, "x") == ""
+
+
+@pytest.mark.parametrize(
+    ("row", "columns", "shown"),
+    [
+        ("   1  2026-11-16  User prefers tabs over spaces", 37,
+         ["   1  2026-11-16  User prefers tabs ", "                  over spaces"]),
+        ("  g2  2026-11-16  🔒  Dana owns the billing service", 40,
+         ["  g2  2026-11-16  🔒  Dana owns the ", "                      billing service"]),
+        ("/model [name]  Show or change the model", 32,
+         ["/model [name]  Show or change ", "               the model"]),
+        ("One sentence.  And one more of them here", 30,
+         ["One sentence.  And one ", "    more of them here"]),
+        ("a-very-long-name-that-takes-half  and then some", 40,
+         ["a-very-long-name-that-takes-half  ", "    and then some"]),
+    ],
+)  # fmt: skip
+def test_a_row_of_a_list_goes_on_under_its_text(row: str, columns: int, shown: list[str]) -> None:
+    assert hanging(row, columns) == shown

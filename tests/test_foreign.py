@@ -10,9 +10,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from cli import co, command
+from cli import Talking, co, command
 from repos import MINE, THEIRS, Pair, commit, git, write
-from test_chat import Talking
 
 from co_cli import paths, trust
 from co_cli.deps import CoDeps

@@ -166,7 +166,7 @@ def test_the_answer_does_not_claim_words_that_the_person_changed() -> None:
 def test_a_collision_is_told_in_the_tools_own_words() -> None:
     more = "\nSimilar to memory 2 (91%): User prefers spaces\nBoth are kept."
     result = _run("I prefer tabs", saved={**SAVED, "display": SAVED["display"] + more})  # type: ignore[operator]
-    assert result.output == "Saved as [5]." + more.replace("\n", "\n\n")
+    assert result.output == "Saved as [5]." + more
 
 
 def test_what_was_known_already_is_said_to_be() -> None:

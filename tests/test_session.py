@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,21 @@ def test_a_turn_is_words_and_is_kept_whole() -> None:
     assert session.transcript is not None
     kept = transcripts.load(session.transcript.path)
     assert (kept.turns, len(kept.messages)) == (2, 4)
+
+
+@pytest.mark.parametrize("steps", range(12))
+def test_a_turn_can_be_stopped_at_any_moment(steps: int) -> None:
+    """Red when stopping it before the first word came is told as the model's failure."""
+
+    async def stop() -> None:
+        turn = asyncio.ensure_future(anext(begin(echo).turn("hi")))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        turn.cancel()
+        with suppress(asyncio.CancelledError):
+            assert isinstance(await turn, TextDelta)
+
+    asyncio.run(stop())
 
 
 async def declining(review: Review) -> Reviewed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 
 import pytest
@@ -49,6 +50,19 @@ def test_words_come_out_once_and_in_order() -> None:
     assert shown.split() == ["Hello", "you.", "Second", "part"]
 
 
+def test_a_block_stands_apart_and_a_line_stays_a_line() -> None:
+    """Red when two paragraphs run together, or the lines of a confirmation do."""
+    shown = spoken("✓ Forgot memory 1\n", "/restore 1 brings it back\n\n", "- a\n- b\n\n", "Bye.")
+    assert shown == ("✓ Forgot memory 1\n/restore 1 brings it back\n\n • a\n • b\n\nBye.\n")
+
+
+def test_no_row_is_filled_up_to_the_edge() -> None:
+    """Red when a narrower screen makes two rows of every one."""
+    shown = spoken("# Title\n\nword " + "long " * 30 + "\n\n- item\n\n> quoted\n", width=40)
+    assert max(map(len, shown.split("\n"))) < 40
+    assert not any(row.endswith("  ") for row in shown.split("\n"))
+
+
 def test_console_markup_in_an_answer_is_only_text() -> None:
     assert "[link=http://evil]x[/link] [/etc/passwd]" in spoken(
         "[link=http://evil]x[/link] [/etc/passwd]"
@@ -84,3 +98,22 @@ def test_a_remark_ends_the_words_before_it() -> None:
 @pytest.mark.parametrize("text", ["Use Vec<u8> and List<String>", "<div>kept</div>"])
 def test_what_looks_like_html_is_not_left_out(text: str) -> None:
     assert text in spoken(text)
+
+
+def test_a_narrower_screen_leaves_nothing_behind_of_what_is_drawn_again() -> None:
+    """Red when the rows that the terminal made of wider ones stay above the new ones."""
+
+    async def shown() -> str:
+        console = Console(file=io.StringIO(), force_terminal=True, width=60, height=20)
+        with StreamView(console) as view:
+            view.words("word " * 22 + "end")
+            assert view.live is not None
+            view.live.refresh()
+            assert isinstance(console.file, io.StringIO)
+            before = len(console.file.getvalue())
+            console.width = 30
+            view.live.refresh()
+            return console.file.getvalue()[before:]
+
+    up = "\x1b[2K\x1b[1A"  # both rows were two by then
+    assert asyncio.run(shown()).startswith(up * 2 + "\r\x1b[2K")

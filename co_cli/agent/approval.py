@@ -41,6 +41,9 @@ STOPPED = Refusal(
 )
 NOBODY = Refusal("nobody", "Nobody is there to approve it, so nothing was changed.")
 REPEATED = Refusal("repeated", "The same was asked for twice; the first request counts.")
+ONLY_OFFERED = Refusal(
+    "rule", 'Nobody asked to keep this, so only a key in a chat can; begin with "remember" to ask.'
+)
 
 
 def impossible(why: str) -> Refusal:
@@ -72,7 +75,8 @@ class Proposal:
 
     `refused` says why it cannot be done, `left_out` which secret was taken out of its text,
     `moves` which old memories leave because it crosses the limit. `seen` marks what it would do;
-    when that has changed by the time it is done, the person is asked `again`.
+    when that has changed by the time it is done, the person is asked `again`. What is only
+    `offered`, because nobody asked for it, takes a key of the person's, each time.
     """
 
     call: str
@@ -84,11 +88,13 @@ class Proposal:
     action: str = ""
     ref: str = ""
     collisions: tuple[Collision, ...] = ()
+    replaces: str = ""  # which of them gives way, once the person chose
     elsewhere: str = ""
     moves: str = ""
     refused: str = ""
     left_out: str = ""
     again: bool = False
+    offered: bool = False
     seen: str = ""
     shown: Shown | None = None  # this plan is carried out unless the text or a file changed
 
@@ -120,10 +126,11 @@ class Review(NamedTuple):
 
 
 class Reviewed(NamedTuple):
-    """The decisions, and the tools that need no more asking in this session."""
+    """The decisions, the tools that need no more asking in this session, and who decided."""
 
     decisions: list[Decision]
     always: frozenset[str] = frozenset()
+    by_key: bool = False  # a person at a keyboard, and no rule
 
 
 Asker = Callable[[Review], Awaitable[Reviewed]]
@@ -231,7 +238,8 @@ class Approvals:
             if one.refused:
                 settled[number] = Decision(one, "no", impossible(one.refused))
             elif one.tool in self.always and not (
-                deps.external or one.again or one.collides or one.left_out or one.moves
+                deps.external
+                or (one.again or one.collides or one.left_out or one.moves or one.offered)
             ):
                 settled[number] = Decision(one, "yes")
             elif self.ask is None:
@@ -242,6 +250,10 @@ class Approvals:
             asked = Review([proposals[number] for number in left], tuple(deps.external), deps)
             reviewed = await self.ask(asked)
             if not deps.external:
-                self.always |= reviewed.always
-            settled |= dict(zip(left, reviewed.decisions, strict=True))
+                self.always |= reviewed.always - {FORGET}
+            for number, decision in zip(left, reviewed.decisions, strict=True):
+                kept = reviewed.by_key or not (proposals[number].offered and decision.agreed)
+                settled[number] = (
+                    decision if kept else decision._replace(verdict="no", refusal=ONLY_OFFERED)
+                )
         return [settled[number] for number in range(len(proposals))]

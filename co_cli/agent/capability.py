@@ -107,7 +107,9 @@ class Knowledge(AbstractCapability[Any]):
         """Ask once more: what the person agreed to would now do something else."""
         key = ctx.tool_call_id or ""
         proposal = await asyncio.to_thread(approval.prepare, ctx.deps, key, tool, arguments)
-        [decision] = await self.approvals.decide(ctx.deps, [replace(proposal, again=True)])
+        offered = bool((ctx.tool_call_metadata or {}).get("offered"))
+        again = replace(proposal, again=True, offered=offered)
+        [decision] = await self.approvals.decide(ctx.deps, [again])
         if not decision.agreed:
             raise ToolFailed(decision.refusal.message())
         return decision
@@ -134,8 +136,8 @@ class Knowledge(AbstractCapability[Any]):
             arguments = call.args_as_dict()
             said = (call.tool_name, repr(arguments))
             if said not in proposals:
-                prepared = asyncio.to_thread(approval.prepare, deps, key, said[0], arguments)
-                proposals[said] = await prepared
+                made = await asyncio.to_thread(approval.prepare, deps, key, said[0], arguments)
+                proposals[said] = replace(made, offered=_is_offer(call))
         approvals: dict[str, Any] = dict.fromkeys(calls, ToolDenied(approval.REPEATED.message()))
         metadata: dict[str, dict[str, Any]] = {}
         for decision in await self.approvals.decide(deps, list(proposals.values())):
@@ -147,6 +149,17 @@ class Knowledge(AbstractCapability[Any]):
         return requests.build_results(approvals=approvals, metadata=metadata)
 
 
+def _is_offer(call: ToolCallPart) -> bool:
+    """Whether nobody asked for this. Only Co's own model says so, where no other model's words go.
+
+    What a provider sends becomes a call's name and arguments; these marks are set by the code that
+    talks with it.
+    """
+    return call.provider_name == OfflineModel.system and bool(
+        (call.provider_details or {}).get("offered")
+    )
+
+
 def _arguments(proposal: Proposal) -> dict[str, Any]:
     """What a tool is called with: exactly what the person saw."""
     if proposal.tool == approval.FORGET:
@@ -156,9 +169,11 @@ def _arguments(proposal: Proposal) -> dict[str, Any]:
 
 def _metadata(decision: Decision) -> dict[str, Any]:
     """What a tool is told beside its arguments."""
+    one = decision.proposal
+    told = {"seen": one.seen, "offered": one.offered}
     if decision.verdict == "update":  # what was planned keeps both
-        return {"seen": decision.proposal.seen, "similar": "update"}
-    return {"seen": decision.proposal.seen, "shown": decision.proposal.shown}
+        return {**told, "similar": "update", "replaces": one.replaces}
+    return {**told, "shown": one.shown}
 
 
 def _told(result: dict[str, Any]) -> dict[str, Any]:

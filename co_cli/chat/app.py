@@ -9,22 +9,28 @@ import asyncio
 import os
 import signal
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from threading import Thread, get_native_id
 from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.filters import is_searching
 from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.input.typeahead import get_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.search import accept_search
+from prompt_toolkit.utils import is_dumb_terminal
 from rich.console import Console
 from rich.text import Text
 
 from co_cli import prompts
 from co_cli.agent.approval import WRITES, Review, Reviewed
 from co_cli.chat import slash, transcripts, typeahead
-from co_cli.chat.approval_prompt import Screen, TerminalInput, set_aside
+from co_cli.chat.approval_prompt import Screen
 from co_cli.chat.completion import ChatCompleter
 from co_cli.chat.events import Notice, TextDelta, ToolFinished, ToolStarted, TurnEvent
+from co_cli.chat.line_input import TerminalInput, plain_output, set_aside
 from co_cli.chat.stream import StreamView
 from co_cli.chat.transcripts import Transcript
 from co_cli.deps import CoDeps
@@ -32,7 +38,7 @@ from co_cli.errors import CoError
 from co_cli.knowledge import Notebook
 from co_cli.knowledge.context import Receipt
 from co_cli.knowledge.format.note import now
-from co_cli.knowledge.safety.escape import hanging
+from co_cli.knowledge.safety.escape import hanging, rows
 from co_cli.providers.registry import Choice
 from co_cli.providers.trouble import Trouble
 from co_cli.results import plural
@@ -66,7 +72,7 @@ class Chat:
         self.resumed = resumed
         self.transcript = Transcript(deps.folder(), now, resumed.path if resumed else "")
         self.console = Console(highlight=False, no_color=bool(os.environ.get("NO_COLOR")))
-        self.view = StreamView(self.console)
+        self.view = StreamView(self.console, self._listen)
         self.screen = Screen(self.console, TerminalInput())
         self.warming: Thread | None = None
         self.reading: Thread | None = None
@@ -75,6 +81,11 @@ class Chat:
 
     async def run(self) -> None:
         """Talk until the person leaves."""
+        dumb = is_dumb_terminal()
+        with create_app_session(output=plain_output()) if dumb else nullcontext():
+            await self._talk()
+
+    async def _talk(self) -> None:
         self._greet()
         editor = self._editor()
         while not self.done:
@@ -86,6 +97,7 @@ class Chat:
             except EOFError:
                 break
             line = slash.as_command(line)
+            typeahead.keep("".join(key.data for key in get_typeahead(editor.input)).encode())
             if line.startswith("/"):
                 await self._stoppable(self._command(line))
             elif line or self.failed:
@@ -94,12 +106,24 @@ class Chat:
         self.say("Bye.", "dim")
 
     async def _line(self, editor: PromptSession[str]) -> str:
-        """What the person says next; it begins with what they typed while something was asked."""
+        """What the person says next; it begins with what they typed before this.
+
+        What they sent while Co answered is sent now, as one message.
+        """
+        self.console.print()
         if self.failed:
             set_aside(editor)  # an Enter means yes here, and must mean it
+        typed, sent = typeahead.take()
+        if sent and typed.strip():
+            for row in rows(typed, self.console.width, "> ", "  "):
+                self.console.print(Text(row), soft_wrap=True)
+            editor.history.append_string(typed)
+            return typed.strip()
         self._read_closely()
+        if self.unasked:
+            self.say("Saves are not asked about; /ask turns that off.", "dim")
         again = "Press Enter to try again > " if self.failed else "> "
-        return (await editor.prompt_async(again, default=typeahead.take())).strip()
+        return (await editor.prompt_async(again, default=typed)).strip()
 
     def _greet(self) -> None:
         self.say(self.receipt(), "dim")
@@ -119,12 +143,19 @@ class Chat:
     def _editor(self) -> PromptSession[str]:
         keys = KeyBindings()
 
-        @keys.add("enter")
+        @keys.add("enter", filter=~is_searching)
+        @keys.add("c-j", filter=is_dumb_terminal())
         def _send(event: KeyPressEvent) -> None:
             event.current_buffer.validate_and_handle()
 
+        @keys.add("enter", filter=is_searching)
+        def _take(event: KeyPressEvent) -> None:
+            accept_search()
+            found = event.app.current_buffer
+            found.cursor_position = len(found.text)
+
         @keys.add("escape", "enter")
-        @keys.add("c-j")
+        @keys.add("c-j", filter=not is_dumb_terminal())  # there it is what Enter sends
         def _new_line(event: KeyPressEvent) -> None:
             event.current_buffer.insert_text("\n")
 
@@ -132,6 +163,7 @@ class Chat:
         editor: PromptSession[str] = PromptSession(
             history=kept, completer=ChatCompleter(self), key_bindings=keys,
             multiline=True, complete_while_typing=True, reserve_space_for_menu=6,
+            search_ignore_case=True,
             prompt_continuation="  ", bottom_toolbar=lambda: f" {self.choice} · /help",
         )  # fmt: skip
         editor.app.after_render += lambda _app: self._warm()
@@ -198,7 +230,9 @@ class Chat:
             case ToolFinished():
                 told = event.outcome == "done" and not self.choice.name  # offline, by the model
                 if event.text and event.tool in WRITES and not told:
-                    view.note(event.text)
+                    done, *more = event.text.split("\n")
+                    more = [line for line in map(slash.in_chat, more) if "co knowledge" not in line]
+                    view.note("\n".join([done, *more]))
                 view.busy("Thinking")
             case Notice():
                 view.note(event.text)
@@ -211,6 +245,9 @@ class Chat:
         self.say(line, "red")
         if hint:
             self.say(f"  {hint}", "dim")
+
+    def _listen(self) -> AbstractContextManager[None]:
+        return typeahead.listening(asyncio.get_running_loop(), echo=is_dumb_terminal())
 
     async def _asked(self, review: Review) -> Reviewed:
         """The approval screen in the middle of an answer."""
@@ -228,6 +265,7 @@ class Chat:
             await task
         except asyncio.CancelledError:
             self.view.pause()
+            typeahead.hold()
             self.say("Stopped.", "dim")
         except CoError as error:
             self._trouble(str(error), slash.in_chat(error.hint))
@@ -252,6 +290,18 @@ class Chat:
         books = shelf if self.deps.usable() else (shelf.user,)
         count = sum(len(book.store.names("memories")) for book in books)
         return f"{self.prompt.line()}; {plural(count, 'memory')}; {self.choice}"
+
+    @property
+    def unasked(self) -> bool:
+        """Whether Co saves without asking, which outside text ends."""
+        return bool(self._session and self._session.approvals.always and not self.deps.external)
+
+    def ask_again(self) -> bool:
+        """Ask about every save from now on; whether that is new."""
+        was = self.unasked
+        if self._session is not None:
+            self._session.approvals.always.clear()
+        return was
 
     async def use(self, choice: Choice, personality: str) -> Sequence[str]:
         """Go on with this model and this personality; what to warn of."""

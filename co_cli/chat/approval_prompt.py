@@ -6,21 +6,16 @@ Text from a model or a note stands behind a bar, so that none of it can pass for
 import asyncio
 import os
 import re
-import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 
-from prompt_toolkit import PromptSession
-from prompt_toolkit.input.typeahead import get_typeahead
-from prompt_toolkit.output.vt100 import Vt100_Output
-from prompt_toolkit.utils import is_dumb_terminal
 from rich.console import Console
 from rich.text import Text
 
 from co_cli.agent.approval import (
     DECLINED,
     FORGET,
+    SAVE,
     STOPPED,
     Decision,
     Proposal,
@@ -30,8 +25,9 @@ from co_cli.agent.approval import (
     planned,
 )
 from co_cli.chat import typeahead
+from co_cli.chat.line_input import Resized
 from co_cli.deps import CoDeps
-from co_cli.knowledge.safety.escape import BAR, difference, hanging, rows
+from co_cli.knowledge.safety.escape import BAR, difference, escape, hanging, rows
 from co_cli.paths import short
 from co_cli.results import SAME_MATTER
 
@@ -41,51 +37,66 @@ _TITLES = {
     "forgotten": "Forget this memory?",
     "consolidated": "Co knows this already. Update its wording?",
 }
+_OTHER = {"project": "everywhere", "user": "in this project only"}
 _STATES: dict[Verdict, str] = {
-    "yes": "", "no": "  [no]", "update": "  [update]", "keep": "  [keep both]",
+    "yes": "", "no": "  [no]", "update": "  [update {}]", "keep": "  [keep both]",
 }  # fmt: skip
 _VERDICTS: dict[str, Verdict] = {"y": "yes", "u": "update", "k": "keep", "n": "no"}
+_COLOURS = {"-": "red", "+": "green"}
+_ALWAYS = "Co now saves without asking until you leave. /ask makes it ask again."
+_FOR_ALL = ("y", "n", "a")
+_NAMED = re.compile(r"u(?:pdate)?\s?(g?\d{1,9})")  # which similar memory gives way
 _WORDS = {"yes": "y", "no": "n", "always": "a", "all": "a", "edit": "e", "update": "u", "keep": "k"}
 
 
-class _LateOutput(Vt100_Output):
-    """A screen that sets aside what was typed up to the moment it first shows something."""
+@dataclass
+class _Card:
+    """What is on the screen: proposals as asked for and as they are now, and what was said."""
 
-    drawn = True
+    asked: list[Proposal]
+    proposals: list[Proposal]
+    external: tuple[str, ...]
+    chosen: dict[int, Verdict] = field(default_factory=dict)
 
-    def flush(self) -> None:
-        """Draw."""
-        if not self.drawn:
-            typeahead.set_aside()
-        super().flush()
+    def decisions(self) -> list[Decision]:
+        """What was decided; who said nothing about a similar memory keeps both."""
+        return [
+            Decision(one, self.chosen.get(number, "keep" if one.collides else "yes"))
+            for number, one in enumerate(self.proposals)
+        ]
 
+    def meant(self, letter: str, number: int | None) -> list[int]:
+        """The proposals that a letter speaks of; none where it makes no sense."""
+        several = len(self.proposals) > 1
+        if several and number is None:
+            there = enumerate(self.proposals) if letter == "g" else ()
+            return [at for at, one in there if one.tool == SAVE and self.chosen.get(at) != "no"]
+        picked = number or 0
+        return [picked] if letter in _choices(self.proposals[picked]) else []
 
-class TerminalInput:
-    """Asks for a line on the terminal, with a text to begin with; nothing of it is kept."""
+    def is_passed_over(self, said: str) -> bool:
+        """Whether the person, who asked for none of this, simply went on talking."""
+        first, *others = said.split() or [""]
+        answers = first.strip(".,!") in {*_WORDS, *_WORDS.values()}
+        return bool(others) and not answers and all(one.offered for one in self.proposals)
 
-    @cached_property
-    def session(self) -> PromptSession[str]:
-        """The line editor, made for the first question."""
-        if is_dumb_terminal():
-            return PromptSession()
-        output = _LateOutput.from_pty(sys.stdout, os.environ.get("TERM"))
-        output.enable_cpr = False  # or the terminal's report would be taken for early keys
-        session: PromptSession[str] = PromptSession(output=output, prompt_continuation=BAR)
-        session.app.after_render += lambda _app: setattr(output, "drawn", True)
-        return session
-
-    async def __call__(self, question: str, default: str = "") -> str:
-        """What is typed from the moment the question is drawn; what was typed before waits."""
-        set_aside(self.session)
-        if isinstance(self.session.output, _LateOutput):
-            self.session.output.drawn = False
-        # The terminal sends ^C as a key; who stops the turn by a signal still can.
-        return await self.session.prompt_async(question, default=default, handle_sigint=False)
-
-
-def set_aside(session: PromptSession[str]) -> None:
-    """Keep what was typed so far from what is asked now; the next message begins with it."""
-    typeahead.set_aside("".join(key.data for key in get_typeahead(session.input)))
+    def letters(self) -> dict[str, str]:
+        """What the question offers; the first letters speak of all that is on the screen."""
+        agreed = [one.proposal for one in self.decisions() if one.agreed]
+        asks = self.external or any(one.tool != SAVE or one.offered for one in agreed)
+        always = {} if asks or not agreed else {"a": "[a]lways this session"}
+        if len(self.proposals) > 1:
+            collide = any(one.collides for one in self.proposals)
+            both, more = (", keeping similar ones", ", u2, k2") if collide else ("", "")
+            every = {"y": f"[y]es to all{both}", "n": "[n]o"}
+            scopes = {self.proposals[at].scope for at in self.meant("g", None)}
+            place = _OTHER["project" if "project" in scopes else "user"]
+            move = {"g": f"[g] all {place}, or g2"} if scopes else {}
+            return {**every, **always, **move, "": f"or one: y2, n2, e2{more}"}
+        choices = _choices(self.proposals[0])
+        if "y" not in choices:
+            return choices
+        return {"y": choices.pop("y"), "n": choices.pop("n"), **always, **choices}
 
 
 @dataclass
@@ -104,42 +115,88 @@ class Screen:
             return Reviewed([Decision(proposal, "no", STOPPED) for proposal in review.proposals])
 
     async def _review(self, review: Review) -> Reviewed:
-        proposals = list(review.proposals)
-        chosen: dict[int, Verdict] = {}
+        card, typed = _Card(list(review.proposals), list(review.proposals), review.external), ""
         while True:
-            self._show(proposals, chosen, review.external)
-            offered = _offered(proposals, review.external)
-            said = await self.read(f"  {'  '.join(offered.values())} > ", "")
-            letter, number = _parsed(said.strip().lower(), len(proposals))
-            if number is None and letter in offered:
-                if letter in ("y", "a"):
-                    decisions = _agreed(proposals, chosen)
-                    tools = {one.proposal.tool for one in decisions if one.agreed}
-                    return Reviewed(decisions, frozenset(tools if letter == "a" else ()))
-                if letter == "n":
-                    return Reviewed([Decision(proposal, "no", DECLINED) for proposal in proposals])
-            picked = 0 if number is None and len(proposals) == 1 else number
-            if picked is None or letter not in _choices(proposals[picked]):
-                answers = ", ".join(offered.values())
+            self._show(card)
+            try:
+                said = await self.read(_question(card.letters(), self.console.width), typed)
+            except Resized as screen:
+                typed = screen.typed
+                continue
+            whole, said, typed = said, said.strip().lower(), ""
+            letter, number = _parsed(said, len(card.proposals))
+            if number is None and letter in _FOR_ALL and letter in card.letters():
+                return self._ended(card, letter)
+            alone, named = len(card.proposals) == 1, ""
+            if direct := _NAMED.fullmatch(said) if alone else None:
+                letter, number, named = "u", None, direct[1]
+            picked = card.meant(letter, number)
+            if not picked and card.is_passed_over(said):
+                typeahead.keep(whole.encode("utf-8", "replace"))
+                return self._ended(card, "n")
+            if not picked:
+                answers = ", ".join(card.letters().values())
                 self._say(f"  Please answer with one of: {answers}; Ctrl+C means no.")
-            elif letter in _VERDICTS:
-                chosen[picked] = _VERDICTS[letter]
-                if len(proposals) == 1:
-                    return Reviewed(_agreed(proposals, chosen))
-            else:
-                one, deps = proposals[picked], review.deps
-                everywhere = replace(one, scope="user")
-                edit = self._edit(deps, one) if letter == "e" else self._planned(deps, everywhere)
-                proposals[picked] = await edit or one
-                chosen.pop(picked, None)
+            elif await self._act(review.deps, card, letter, picked, named) and alone:
+                return self._ended(card, "y")
+
+    def _ended(self, card: _Card, letter: str) -> Reviewed:
+        if letter == "n":
+            decisions = [Decision(one, "no", DECLINED) for one in card.proposals]
+            return Reviewed(decisions, by_key=True)
+        if letter == "a":
+            self._say(_ALWAYS)
+        return Reviewed(card.decisions(), frozenset({SAVE} if letter == "a" else ()), by_key=True)
+
+    async def _act(
+        self, deps: CoDeps, card: _Card, letter: str, picked: list[int], named: str
+    ) -> bool:
+        """Do what a letter says to these proposals; whether that decides on one."""
+        number, proposals = picked[0], card.proposals
+        if letter == "g":
+            scope = (
+                "user" if any(proposals[one].scope == "project" for one in picked) else "project"
+            )
+            for one in picked:  # from what was asked for: another notebook's tags stay there
+                if moved := await self._planned(deps, replace(card.asked[one], scope=scope)):
+                    proposals[one] = moved
+                    card.chosen.pop(one, None)
+            return False
+        if letter == "e":
+            card.asked[number] = proposals[number] = await self._edit(deps, proposals[number])
+            card.chosen.pop(number, None)
+            return False
+        if letter == "u":
+            which = await self._which(proposals[number], named)
+            if not which:
+                return False
+            proposals[number] = replace(proposals[number], replaces=which)
+        card.chosen[number] = _VERDICTS[letter]
+        return True
+
+    async def _typed(self, question: str, default: str = "") -> str:
+        while True:
+            try:
+                return await self.read(question, default)
+            except Resized as screen:
+                default = screen.typed
+
+    async def _which(self, proposal: Proposal, named: str) -> str:
+        """The memory that gives way: the only one, the one that was named, or what is answered."""
+        refs = _replaceable(proposal)
+        if len(refs) == 1 or named in refs:
+            return named or refs[0]
+        asked = f"  Which one, {_either(refs)}? > "
+        said = (await self._typed(asked)).strip().lower()
+        return next((ref for ref in refs if ref.lower() == said), "")
 
     async def _edit(self, deps: CoDeps, proposal: Proposal) -> Proposal:
         """The proposal as the person edits it, planned anew; asked until it can be done."""
         edited = proposal
         while True:
-            lines = [await self.read("  Text:  ", line) for line in edited.text.split("\n")]
-            tags = await self.read("  Tags:  ", ", ".join(edited.tags))
-            typed = await self.read(f"  Scope, project or user ({proposal.scope}):  ", "")
+            lines = [await self._typed("  Text:  ", line) for line in edited.text.split("\n")]
+            tags = await self._typed("  Tags:  ", ", ".join(edited.tags))
+            typed = await self._typed(f"  Scope, project or user ({proposal.scope}):  ")
             scopes = (scope for scope in _PLACES if scope.startswith(typed.strip() or "?"))
             edited = replace(
                 edited, text="\n".join(lines), scope=next(scopes, proposal.scope),
@@ -156,21 +213,21 @@ class Screen:
             return None
         return changed
 
-    def _show(
-        self, proposals: list[Proposal], chosen: dict[int, Verdict], external: tuple[str, ...]
-    ) -> None:
+    def _show(self, card: _Card) -> None:
         self.console.print()
-        for number, proposal in enumerate(proposals):
-            mark = f"{number + 1}  " if len(proposals) > 1 else ""
+        for number, proposal in enumerate(card.proposals):
+            mark = f"{number + 1}  " if len(card.proposals) > 1 else ""
             title = _TITLES.get(proposal.action, "Remember this?")
+            title = "Keep this as a note? [y/n]" if proposal.offered else title
             again = "  (the notebook has changed, so Co asks again)" if proposal.again else ""
-            self._say(f"{mark}{title}{again}{_STATES[chosen.get(number, 'yes')]}", "bold")
+            state = _STATES[card.chosen.get(number, "yes")].format(proposal.replaces)
+            self._say(f"{mark}{title}{again}{state}", "bold")
             self._quote(proposal.text)
             if proposal.left_out:
                 self._warn(f"Left out: {proposal.left_out}. [e]dit to say where it is kept.")
             tags = [f'"{tag}"' if "," in tag else tag for tag in proposal.tags]
             self._quote(", ".join(tags) or "none", "  Tags   ")
-            place = f"{_PLACES[proposal.scope]}: {_where(proposal, proposals)}"
+            place = f"{_PLACES[proposal.scope]}: {_where(proposal, card.proposals)}"
             self._quote(place, "  Where  ")
             if proposal.moves:
                 self._warn(proposal.moves)
@@ -178,22 +235,26 @@ class Screen:
                 self._warn(f"Memory {proposal.elsewhere} of your other notebook says the same.")
             if proposal.action == "consolidated":
                 self._say(f"  Memory {proposal.ref} currently says:")
-                self._quote(proposal.collisions[0].text)
-            for old in proposal.collisions if proposal.collides else ():
-                lock = ", protected" if old.protected else ""
-                close = SAME_MATTER if old.same_matter else f"{old.score:.0f}%"
-                self._warn(f"Similar to memory {old.ref} ({close}{lock}):")
-                self._quote(_changes(old.text, proposal.text))
-        if external:
+                self._quote(proposal.collisions[0].text, style=_COLOURS["-"])
+            self._show_similar(proposal)
+        if card.external:
             self._say("This conversation contains text from outside, so Co asks every time.",
                       "yellow")  # fmt: skip
-            self._quote(", ".join(external[:3]), "  From   ")
+            self._quote(", ".join(card.external[:3]), "  From   ")
 
-    def _quote(self, text: str, label: str = "") -> None:
+    def _show_similar(self, proposal: Proposal) -> None:
+        for old in proposal.collisions if proposal.collides else ():
+            lock = ", protected" if old.protected else ""
+            close = SAME_MATTER if old.same_matter else f"{old.score:.0f}%"
+            self._warn(f"Similar to memory {old.ref} ({close}{lock}):")
+            for line in _changes(old.text, proposal.text):
+                self._quote(line, style=_COLOURS.get(line[:1], ""))
+
+    def _quote(self, text: str, label: str = "", style: str = "") -> None:
         """Text that is not Co's own: every row it takes begins with the bar, or under a label."""
         first, then, keep = (label, " " * len(label), "") if label else (BAR, BAR, "\n")
         for row in rows(text, self.console.width, first, then, keep=keep):
-            self.console.print(Text(row), soft_wrap=True)
+            self.console.print(Text(row, style=style), soft_wrap=True)
 
     def _warn(self, text: str) -> None:
         self._say(f"  {text}", "yellow")
@@ -211,10 +272,10 @@ def _where(proposal: Proposal, proposals: list[Proposal]) -> str:
     return short(path) if seen.startswith("..") else seen
 
 
-def _changes(old: str, new: str) -> str:
+def _changes(old: str, new: str) -> list[str]:
     """Two texts as a diff, without its heading."""
     _, _, *lines = difference(f"{old}\n".encode(), f"{new}\n".encode(), "memory").split("\n")
-    return "\n".join(line for line in lines if not line.startswith("@@"))
+    return [line for line in lines if not line.startswith("@@")]
 
 
 def _parsed(said: str, count: int) -> tuple[str, int | None]:
@@ -226,35 +287,32 @@ def _parsed(said: str, count: int) -> tuple[str, int | None]:
     return _WORDS.get(found[2], found[2]), int(number) - 1 if number else None
 
 
-def _agreed(proposals: list[Proposal], chosen: dict[int, Verdict]) -> list[Decision]:
-    return [
-        Decision(one, chosen.get(number, "keep" if one.collides else "yes"))
-        for number, one in enumerate(proposals)
-    ]
+def _replaceable(proposal: Proposal) -> list[str]:
+    """The similar memories that may give way."""
+    return [old.ref for old in proposal.collisions if proposal.collides and not old.protected]
+
+
+def _either(refs: list[str]) -> str:
+    return escape(" or ".join(refs), keep="")
 
 
 def _choices(proposal: Proposal) -> dict[str, str]:
     """What can be said to one proposal: its letters and what they mean."""
     choices = {"y": "[y]es", "n": "[n]o"}
     if proposal.collides:
-        old = proposal.collisions[0]
-        update = {} if old.protected else {"u": f"[u]pdate memory {old.ref}"}
+        refs = _replaceable(proposal)
+        update = {"u": f"[u]pdate memory {_either(refs)}"} if refs else {}
         choices = {**update, "k": "[k]eep both", "n": "[n]o"}
     if proposal.tool != FORGET:
-        everywhere = {"g": "[g] everywhere"} if proposal.scope == "project" else {}
-        choices |= {**everywhere, "e": "[e]dit"}
+        choices |= {"g": f"[g] {_OTHER[proposal.scope]}", "e": "[e]dit"}
     return choices
 
 
-def _offered(proposals: list[Proposal], external: tuple[str, ...]) -> dict[str, str]:
-    """What the question offers; the first letters speak of all that is on the screen."""
-    always = {} if external else {"a": "[a]lways this session"}
-    if len(proposals) > 1:
-        collide = any(one.collides for one in proposals)
-        both, more = (", keeping similar ones", ", u2, k2") if collide else ("", "")
-        every = {"y": f"[y]es to all{both}", "n": "[n]o"}
-        return {**every, **always, "": f"or one: y2, n2, e2{more}"}
-    choices = _choices(proposals[0])
-    if "y" not in choices:
-        return choices
-    return {"y": choices.pop("y"), "n": choices.pop("n"), **always, **choices}
+def _question(keys: dict[str, str], columns: int) -> str:
+    """What can be answered, in rows that fit the screen."""
+    rows = [""]
+    for key in keys.values():
+        if rows[-1] and len(f"{rows[-1]}  {key} > ") >= columns:
+            rows.append("")
+        rows[-1] += f"  {key}"
+    return "\n".join(rows) + " > "

@@ -18,7 +18,7 @@ class ToolStarted(NamedTuple):
 
 
 class ToolFinished(NamedTuple):
-    """A tool is done; what it did in a few words."""
+    """A tool is done; what it did in a few words, and what else there is to know in more lines."""
 
     tool: str
     outcome: Literal["done", "refused", "failed"]

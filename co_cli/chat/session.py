@@ -5,13 +5,14 @@ Knows no terminal: a surface is given small events, and a way to ask the person.
 
 import logging
 from collections.abc import AsyncIterator, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
 from traceback import walk_tb
 from typing import Any
 
-from pydantic_ai import Agent
+from pydantic_ai import Agent, UserError
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse, TextContent
 
 from co_cli import prompts
@@ -148,9 +149,10 @@ class Session:
                 finally:
                     if len(self.deps.external) > before:
                         self._write(external=self.deps.external)
-                    self.messages = history.whole(_until(failed, events.all_messages()))
-                    new = _until(failed, events.new_messages())
-                    self._write(self.deps.notes, turn=_plain(new))
+                    with suppress(UserError):  # it was stopped before it began
+                        self.messages = history.whole(_until(failed, events.all_messages()))
+                        new = _until(failed, events.new_messages())
+                        self._write(self.deps.notes, turn=_plain(new))
         usage = events.usage
         log.info("turn of %.1f s, %s requests, %s tool calls", monotonic() - began,
                  usage.requests, usage.tool_calls)  # fmt: skip
@@ -218,8 +220,12 @@ def _finished(part: Any) -> ToolFinished:
         return ToolFinished(tool, "failed", f"{tool} failed: {why}")
     if not isinstance(content, dict):
         return ToolFinished(tool, "refused" if outcome == "denied" else "done", "")
-    text, said = (str(content.get(name, "")).partition("\n")[0] for name in ("display", "content"))
+    text, *more = str(content.get("display", "")).split("\n")
+    said = str(content.get("content", "")).partition("\n")[0]
     if said:  # as the person put it, where the tool names the file
         verb = "Updated" if content.get("action") == "consolidated" else "Saved"
         text = f"✓ {verb} memory {content.get('ref')}: {said}"
-    return ToolFinished(tool, "done", text)
+    path = str(content.get("path"))
+    return ToolFinished(
+        tool, "done", "\n".join([text, *(line for line in more if path not in line)])
+    )

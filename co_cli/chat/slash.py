@@ -167,6 +167,10 @@ async def _clear(chat: Chat, _argument: str) -> str:
     return "Started a new conversation. Your memories are kept."
 
 
+def _ask(chat: Chat, _argument: str) -> str:
+    return "Co asks again before it saves." if chat.ask_again() else "Co asks before every change."
+
+
 def _history(chat: Chat, _argument: str) -> str:
     rows = [
         f"{one.id}  {one.started[:16].replace('T', ' ')}  {plural(one.turns, 'turn')}  "
@@ -237,6 +241,7 @@ COMMANDS = {
     "memory": SlashCommand("Show what is known, or add to it", notes.memory, "[show|add text]",
                            names=_after_memory),
     "context": SlashCommand("Show what this session loaded", _context),
+    "ask": SlashCommand("Be asked about every save again, after `a`", _ask),
     "tools": SlashCommand("List the model's tools and which ask", _tools),
     "model": SlashCommand("Show or change the model", _model, "[provider:name]", names=_models),
     "personality": SlashCommand("Show or change how Co speaks", _personality, "[name]",

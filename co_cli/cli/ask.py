@@ -83,6 +83,8 @@ async def _by_rule(yes: bool, review: Review) -> Reviewed:
     if yes and not review.external:
         return Reviewed([_agreed(one) for one in review.proposals])
     refusal = approval.Refusal("rule", OUTSIDE if yes else NO_YES)
+    if all(one.offered for one in review.proposals):
+        refusal = approval.ONLY_OFFERED
     done = {approval.FORGET: "forgotten", approval.SAVE: "saved"}
     warn(*(f"not {done[one.tool]}: {one.text}" for one in review.proposals), hint=refusal.text)
     return Reviewed([Decision(one, "no", refusal) for one in review.proposals])
@@ -90,6 +92,9 @@ async def _by_rule(yes: bool, review: Review) -> Reviewed:
 
 def _agreed(proposal: Proposal) -> Decision:
     """Yes, but never to a text that is not the one that was asked for."""
+    if proposal.offered:
+        warn(f"not saved: {proposal.text}", hint=approval.ONLY_OFFERED.text)
+        return Decision(proposal, "no", approval.ONLY_OFFERED)
     if proposal.left_out:
         warn(f"not saved: {proposal.left_out}")
         return Decision(proposal, "no", approval.impossible(proposal.left_out))
@@ -106,7 +111,7 @@ async def _answer(events: AsyncIterator[TurnEvent], as_json: bool) -> str | None
                     click.echo(escape(event.text), nl=False)
                 said += event.text
             case ToolFinished() if event.text and event.tool in approval.WRITES:
-                notice(event.text)
+                notice(event.text.partition("\n")[0])
             case Notice():
                 notice(event.text)
             case Trouble():

@@ -113,26 +113,31 @@ def _ask_about_secret(kept: str, error: RefusedText) -> str:
 
 
 def _remember_asking(book: Notebook, content: str, options: dict[str, Any]) -> Saved | None:
-    picked: Similar | None = None
+    picked: dict[str, Any] = {}
     seen = None
     while True:
-        plan = book.plan_remember(content, similar=picked or "keep", **options)
+        plan = book.plan_remember(content, **options, **picked)
         shown = [note.raw for note, _ in plan.saved.similar]
         if shown and shown != seen:
-            picked, seen = _ask_about(book, plan.saved, content), shown
-            if picked is None:
+            answer = _ask_about(book, plan.saved, content)
+            if answer is None:
                 return None
+            picked, seen = answer, shown
         else:
             with suppress(MovedOn):
                 return book.commit(plan)
 
 
-def _ask_about(book: Notebook, saved: Saved, content: str) -> Similar | None:
+def _ask_about(book: Notebook, saved: Saved, content: str) -> dict[str, Any] | None:
+    """What a person wants beside a similar memory, for `plan_remember`; None for nothing at all."""
     for old, score in saved.similar:
         say(f"This is similar to memory {book.ref(old)} ({closeness(book, score)}):")
         diff = difference(old.body.encode() + b"\n", content.strip().encode() + b"\n", "")
         quote("\n".join(diff.split("\n")[3:]))  # without the names and places of two files
-    first = book.ref(saved.similar[0][0])
-    question = f"[u]pdate (replace {first}), [k]eep both, or [c]ancel"
-    choices: dict[str, Similar] = {"u": "update", "k": "keep"}
-    return choices.get(ask(question, ("u", "k", "c", "")))
+    refs = [book.ref(note) for note, _ in saved.similar]
+    named = " or ".join(refs)
+    answer = ask(f"[u]pdate (replace {named}), [k]eep both, or [c]ancel", ("u", "k", "c", ""))
+    if answer != "u":
+        return {} if answer == "k" else None
+    which = refs[0] if len(refs) == 1 else ask(f"Which one, {named}?", (*refs, ""))
+    return {"similar": "update", "replaces": which} if which else None

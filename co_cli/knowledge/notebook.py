@@ -239,6 +239,7 @@ class Notebook:
         *,
         actor: str = "cli",
         similar: Similar = "keep",
+        replaces: str = "",
         allow_secret: bool = False,
         call: str = "",
         seen: str = "",
@@ -260,7 +261,7 @@ class Notebook:
             if agreed:
                 return self.commit(agreed)
         plan = partial(
-            self.plan_remember, text, tags, actor=actor, similar=similar,
+            self.plan_remember, text, tags, actor=actor, similar=similar, replaces=replaces,
             allow_secret=allow_secret, call=call, fields=fields,
         )  # fmt: skip
         return self._agree(lambda: plan().hold_to(seen), self.commit)
@@ -272,6 +273,7 @@ class Notebook:
         *,
         actor: str = "cli",
         similar: Similar = "keep",
+        replaces: str = "",
         allow_secret: bool = False,
         call: str = "",
         checked: bool = False,
@@ -279,7 +281,8 @@ class Notebook:
     ) -> Plan:
         """Decide what saving this text does: same, similar or distinct, and whether notes decay.
 
-        `similar` is the person's choice for a collision: `keep` both or `update` the old note.
+        `similar` is the person's choice for a collision: `keep` both or `update` the old note, the
+        most similar one unless `replaces` names another of them.
         `fields` are further header fields, such as `decay_protected`, `expires` or `source`.
         With `checked`, text and tags went through `safety.check` before.
         """
@@ -290,7 +293,7 @@ class Notebook:
             text, tags = check_note(text, tags, allow_secret=allow_secret)
         look, around = self.around(text)
         draft = self._draft(actor, look, mark_call(call, text, tags))
-        return draft.save(around, text, tags, similar, fields or {})
+        return draft.save(around, text, tags, similar, replaces, fields or {})
 
     def around(self, text: str) -> tuple[Look, Around]:
         """The notes a new text is compared with: all if they are few, else what the index finds."""

@@ -199,8 +199,9 @@ class Draft:
     # The verbs, which `Notebook` describes
 
     def save(
-        self, around: Around, text: str, tags: list[str], similar: Similar, fields: _Fields
-    ) -> Plan:
+        self, around: Around, text: str, tags: list[str], similar: Similar, replaces: str,
+        fields: _Fields,
+    ) -> Plan:  # fmt: skip
         """What saving a checked text does: same, similar or distinct, and whether notes decay."""
         book, policy = self.book, self.book.policy
         same, close = lifecycle.judge(text, around, policy.threshold)
@@ -212,7 +213,10 @@ class Draft:
         # What a person says beside a note from outside is theirs; a model may just echo it.
         echoed = met if self.actor == "agent" else []
         if met and similar == "update":
-            action, replaced = "updated", met[0]
+            named = [note for note in met if book.ref(note) == replaces]
+            if replaces and not named:
+                raise MovedOn(f"memory {replaces} is not similar any more", hint="Ask again.")
+            action, replaced = "updated", [*named, *met][0]
             echoed = [*echoed, replaced]
             self.remove(replaced)
             links = {"supersedes": self.links([replaced])}

@@ -209,7 +209,7 @@ def _saved(values: Mapping[str, Any], display: str) -> str:
         head = f"[{values['ref']}] already says this."
     path = str(values.get("path") or display)
     more = [line for line in display.splitlines()[1:] if path not in line]
-    return "\n\n".join([head, *more])  # paragraphs: an answer is markdown
+    return "\n".join([head, *more])
 
 
 def _recalled(hits: Sequence[Mapping[str, Any]], heard: Conversation) -> str:

@@ -114,7 +114,8 @@ async def save_memory(
             plan, (_, fields) = None, echo(deps, shelf, book.scope, check_text(content))
         saved = book.remember(
             content, tags or [], actor="agent", call=call, fields=fields, agreed=plan,
-            similar=approved.get("similar", "keep"), seen=approved.get("seen", ""),
+            similar=approved.get("similar", "keep"), replaces=approved.get("replaces", ""),
+            seen=approved.get("seen", ""),
         )  # fmt: skip
         logs.log_note("saved", saved.note)
         met = deps.tellable(book, [note for note, _ in saved.similar])

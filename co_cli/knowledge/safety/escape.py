@@ -23,6 +23,10 @@ _JOINED = re.compile(
 )
 KEYCAPS = tuple("#*0123456789")
 _PICTURES = "\u203c\u2049\u2139\u3030\u303d"  # emoji that Unicode files as punctuation or letters
+_LEAST = 12  # columns for a text, however far in it begins
+_CELL = re.compile(r"(?<=[^\s.!?:;,]) {2,40}(?=\S)")  # no sentence ends before it
+_WORDS = re.compile(r"[^\W\d]\S{0,80} \S")  # as in a sentence
+_PLAIN = {*map(chr, range(32, 127)), *"→🔒📌"}
 _NO_END = "\n\\ No newline at end of file"
 
 # What is not shown as what it is, by the rule that keeps it out of notes. The last: what Unicode
@@ -78,19 +82,37 @@ def rows(
     shown = escape(text, keep=keep).expandtabs()
     turned = _LEFT_TO_RIGHT if _RUNS_LEFT.search(shown) else ""
     starts = first + turned, (first if then is None else then) + turned
-    room = max(columns - 1 - max(map(widest, starts)), 16)
+    room = max(columns - 1 - max(map(widest, starts)), _LEAST)
     found = [row for line in shown.split("\n") for row in _fold(line, room)]
     return [starts[number > 0] + row for number, row in enumerate(found)]
 
 
 def hanging(text: str, columns: int, *, keep: str = "\n\t") -> list[str]:
-    """The text in rows that fit the screen; what a line goes on with stands further in than it."""
+    """The text in rows that fit the screen; what a line goes on with stands further in than it.
+
+    In a list, whose cells stand two blanks apart, that is under the text of the row.
+    """
     found = []
     for line in escape(text, keep=keep).split("\n"):
         words = line.lstrip(" ")
         indent = min(len(line) - len(words), columns // 2) * " "
-        found += rows(words, columns, indent, indent + "    ", keep=keep)
+        label = _label(words, columns - len(indent) - max(columns // 3, _LEAST))
+        then = indent + " " * (drawn(label) or 4)
+        found += rows(words[len(label) :], columns, indent + label, then, keep=keep)
     return found
+
+
+def _label(row: str, room: int) -> str:
+    """The cells of a list's row that stand before its text, with the blanks after them."""
+    label = ""
+    for cell in _CELL.finditer(row):
+        found = row[: cell.end()]
+        if widest(found) >= room or not set(found) <= _PLAIN:
+            break
+        label = found
+        if _WORDS.match(row, cell.end()):
+            break
+    return label
 
 
 def drawn(text: str) -> int:
