@@ -182,9 +182,15 @@ class QueryTerms:
         return found
 
     def _has(self, word: str) -> bool:
-        stems = self.lookup.stems(words.analysed(word))
-        inside = any(words.folded(one) in words.folded(word) for one in self.within)
-        return inside or not self.stems.keys().isdisjoint(stems)
+        # A stem begins like its word, so few words have to be cut down to theirs.
+        maybe = [term for term in words.terms(word) if term[0] in self._initials or term[0] > "z"]
+        if maybe and not self.stems.keys().isdisjoint(self.lookup.stems(" ".join(maybe))):
+            return True
+        return any(words.folded(one) in words.folded(word) for one in self.within)
+
+    @cached_property
+    def _initials(self) -> set[str]:
+        return {stem[0] for stem in self.stems}
 
     def _ask(self, word: str) -> None:
         """Look for a word as a whole, and for its parts, which together are as good."""
