@@ -59,11 +59,6 @@ class Setting(NamedTuple):
         """The variable that overrides the files."""
         return f"CO_CLI_{self.name.upper()}"
 
-    @property
-    def default(self) -> int | float | str:
-        """The value when nobody says otherwise."""
-        return Settings._field_defaults[self.name]  # type: ignore[no-any-return]
-
     def accept(self, value: object) -> int | float | str | None:
         """The value as this setting holds it, or None when it is not allowed."""
         if self.kind is str:
@@ -74,10 +69,6 @@ class Setting(NamedTuple):
         if type(value) is int or (type(value) is float and self.kind is float):
             return self.kind(value) if self.low <= value <= self.high else None
         return None
-
-    def accept_text(self, text: str) -> int | float | str | None:
-        """The same for a variable's text."""
-        return self.accept(self.kind(text)) if re.fullmatch(_TEXTS[self.kind], text) else None
 
 
 TABLE = (
@@ -162,11 +153,12 @@ def _from_env(env: Mapping[str, str], warnings: list[str]) -> dict[str, Any]:
     for name in sorted(env):
         if name.startswith(_ENV_PREFIX) and name not in rows:
             warnings.append(_unknown("variable", name, rows))
-    return {
-        row.name: _accepted(row.accept_text(text), row.env, row, text)
-        for row in TABLE
-        if (text := env.get(row.env, "").strip())
-    }
+    found = {}
+    for row in TABLE:
+        if text := env.get(row.env, "").strip():
+            value = row.kind(text) if re.fullmatch(_TEXTS[row.kind], text) else None
+            found[row.name] = _accepted(row.accept(value), row.env, row, text)
+    return found
 
 
 def _accepted(value: int | float | str | None, where: str, row: Setting, given: object) -> Any:

@@ -137,8 +137,9 @@ def settings_page() -> str:
     ]
     for row in config.TABLE:
         may = "yes" if row.project_may_set else "no"
+        default = getattr(config.Settings(), row.name)
         lines.append(
-            f"| `{row.name}` | {row.help} | {row.allowed} | `{row.default}` | `{row.env}` | {may} |"
+            f"| `{row.name}` | {row.help} | {row.allowed} | `{default}` | `{row.env}` | {may} |"
         )
     return "\n".join(lines) + "\n"
 

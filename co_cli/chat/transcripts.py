@@ -44,7 +44,6 @@ class Conversation:
     said: list[str] = field(default_factory=list)
     notes: dict[str, None] = field(default_factory=dict)
     turns: int = 0
-    bad: int = 0
 
 
 @dataclass
@@ -91,7 +90,7 @@ class Transcript:
         """Add a line; the first makes the file, for its owner alone whatever the umask."""
         flags = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         started = timestamp(self.clock())
-        path = self.path or os.path.join(_private_folder(), _name(started))
+        path = self.path or _new_path(started)
         flags |= 0 if self.path else os.O_CREAT | os.O_EXCL
         with disk.opened(path, flags, 0o600) as fd:
             try:
@@ -118,7 +117,7 @@ class Transcript:
 
 
 def load(path: str) -> Conversation:
-    """All that can be read of a conversation; lines that cannot are counted in `bad`."""
+    """All that can be read of a conversation; lines that cannot are passed over."""
     talk = Conversation(_id(path), path)
     for record in map(_record, _lines(read(path))):
         talk.notes |= dict.fromkeys(marks_in(record))
@@ -134,8 +133,6 @@ def load(path: str) -> Conversation:
                 talk.external |= dict.fromkeys(new)
             case {"co": int(), "project": str(), "started": str(text)}:
                 talk.started = text
-            case _:
-                talk.bad += 1
     return talk
 
 
@@ -181,10 +178,10 @@ def said_before(project: folders.AnyPath, limit: int = 500) -> list[str]:
     return list(found)[:limit]
 
 
-def prune(now: datetime, days: int = KEEP_DAYS) -> int:
-    """Remove conversations that nobody has continued for this many days; how many there were."""
+def prune(now: datetime, days: int = KEEP_DAYS) -> None:
+    """Remove conversations that nobody has continued for this many days."""
     oldest = (now - timedelta(days=days)).timestamp()
-    return remove(path for path, changed in files() if changed < oldest)
+    remove(path for path, changed in files() if changed < oldest)
 
 
 def described(paths: Iterable[str]) -> Iterator[str]:
@@ -196,35 +193,28 @@ def described(paths: Iterable[str]) -> Iterator[str]:
         yield f"{_id(path)}  {said if len(said) <= 60 else said[:57] + '...'}".rstrip()
 
 
-def remove(paths: Iterable[str]) -> int:
+def remove(paths: Iterable[str]) -> None:
     """Remove these whole, because an answer or a summary may say the same in other words."""
-    gone = 0
     with disk.in_words():
         for path in paths:
             with suppress(FileNotFoundError):
                 os.unlink(path)
-                gone += 1
-        if gone:
-            disk.sync_folder(_folder())
-    return gone
+                disk.sync_folder(_folder())
 
 
 def _folder() -> str:
     return os.path.join(folders.state_folder(), "transcripts")
 
 
-def _private_folder() -> str:
-    """The folder, made if need be, for its owner alone."""
+def _new_path(started: str) -> str:
+    """Where a conversation goes; the folder is made if need be, for its owner alone."""
     disk.make_folder(folders.state_folder(), 0o700)
     disk.make_folder(_folder(), 0o700)
     with disk.opened(_folder(), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC) as fd:
         os.fchmod(fd, 0o700)
-    return _folder()
-
-
-def _name(started: str) -> str:
     moment = started[:19].replace("-", "").replace(":", "")
-    return f"{moment}Z-{''.join(_LETTERS[byte % 32] for byte in os.urandom(4))}.jsonl"
+    letters = "".join(_LETTERS[byte % 32] for byte in os.urandom(4))
+    return os.path.join(_folder(), f"{moment}Z-{letters}.jsonl")
 
 
 def files() -> list[tuple[str, float]]:
@@ -240,16 +230,14 @@ def files() -> list[tuple[str, float]]:
 
 
 def _of(project: folders.AnyPath) -> Iterator[str]:
-    """This project's transcripts, newest first."""
+    """The transcripts whose first line names this project, newest first."""
     real = os.path.realpath(project)
-    return (path for path, _ in files() if _project(path) == real)
-
-
-def _project(path: str) -> object:
-    """The project that a transcript's first line names; None when it names none."""
-    with suppress(OSError), disk.opened(path) as fd:
-        return _record(os.read(fd, _HEADER).partition(b"\n")[0]).get("project")
-    return None
+    for path, _ in files():
+        named = None
+        with suppress(OSError), disk.opened(path) as fd:
+            named = _record(os.read(fd, _HEADER).partition(b"\n")[0]).get("project")
+        if named == real:
+            yield path
 
 
 def _talks(paths: Iterator[str]) -> Iterator[Conversation]:

@@ -53,10 +53,6 @@ def _any(match: Match) -> bool:
     return not _PLACEHOLDER.search(match.value)
 
 
-def _sure(match: Match) -> bool:
-    return match.end > match.start
-
-
 def _bare(value: str, quoted: bool) -> str:
     """The value without the sentence's punctuation; empty when it is no secret for sure."""
     if not _ODD.search(value):
@@ -178,7 +174,7 @@ def _encoded(match: Match) -> bool:
 
 
 JUDGES: dict[str, Callable[[Match], bool]] = {
-    "any": _any, "sure": _sure, "loose": _loose, "beside": _beside, "named": _named,
+    "any": _any, "sure": lambda _: True, "loose": _loose, "beside": _beside, "named": _named,
     "strict": _strict, "random": _random, "codes": _codes, "seed": _seed, "card": _card,
     "pin": _pin, "encoded": _encoded,
 }  # fmt: skip
