@@ -285,7 +285,8 @@ def test_a_line_that_cannot_be_read_is_passed_over_and_the_rest_is_read(line: by
         assert transcripts.recent(".", 1)[0].turns == 2
         assert transcripts.said_before(".") == ["one"]
         assert mentioning(["something else entirely"]) == []
-    assert (found.messages, found.said) == ([request("one"), request("two")], ["one"])
+    assert found.messages == [request("one"), request("two")]
+    assert (found.said, found.external) == (["one"], {})
 
 
 def test_a_first_line_that_cannot_be_read_gives_the_file_to_no_project() -> None:

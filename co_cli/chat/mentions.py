@@ -81,9 +81,8 @@ def _holding(texts: Iterable[str], names: Iterable[str]) -> Callable[[Iterable[A
 
     def holds(values: Iterable[Any]) -> bool:
         texts = map(_folded, (text for value in values for text in _strings(value)))
-        return any(
-            whole.search(text) for text in texts if any(needle in text for needle in needles)
-        )
+        likely = (text for text in texts if any(needle in text for needle in needles))
+        return any(map(whole.search, likely))
 
     return holds
 

@@ -61,8 +61,7 @@ class Session:
         budget = _SMALL if choice.provider == "ollama" else history.BUDGET
         model = model_for(choice)
         self.agent = get_agent(model, prompt=prompt.text, ask=self.approvals, budget=budget)
-        self.budget = budget
-        self.choice, self.prompt = choice, prompt
+        self.choice, self.prompt, self.budget = choice, prompt, budget
         log.info("model %s", choice)
 
     def resume(self, kept: Conversation) -> None:
@@ -198,7 +197,6 @@ def _until(failed: bool, messages: list[ModelMessage]) -> list[ModelMessage]:
 
 
 def _tell(event: Any) -> TurnEvent | None:
-    """What a surface needs to know of the framework's events."""
     match event.event_kind:
         case "part_start" if event.part.part_kind == "text" and event.part.content:
             return TextDelta(event.part.content)

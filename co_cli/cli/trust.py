@@ -61,7 +61,6 @@ def ask_trust(workspace: Workspace, notes: list[Note], yes: bool, quiet: bool) -
 
 
 def _show(workspace: Workspace, notes: list[Note]) -> None:
-    """What files and notes say, so that a person can look before they agree."""
     project, status = workspace.project, workspace.trust
     summary = []
     for relpath in (*status.new, *status.changed):

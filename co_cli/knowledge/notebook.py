@@ -286,11 +286,12 @@ class Notebook:
         `fields` are further header fields, such as `decay_protected`, `expires` or `source`.
         With `checked`, text and tags went through `safety.check` before.
         """
-        from co_cli.knowledge.safety.check import check_note
+        from co_cli.knowledge.safety.check import check_text, clean_tags
 
         tags = list(tags)
         if not checked:
-            text, tags = check_note(text, tags, allow_secret=allow_secret)
+            text = check_text(text, allow_secret=allow_secret)
+            tags = clean_tags(tags, allow_secret=allow_secret)
         look, around = self.around(text)
         draft = self._draft(actor, look, mark_call(call, text, tags))
         return draft.save(around, text, tags, similar, replaces, fields or {})
@@ -346,9 +347,9 @@ class Notebook:
 
     def consolidate(self, ref: Ref, text: str, tags: Iterable[str] = ()) -> Saved:
         """Give a note a new wording of the same and further tags; a protected one stays."""
-        from co_cli.knowledge.safety.check import check_note
+        from co_cli.knowledge.safety.check import check_text, clean_tags
 
-        text, tags = check_note(text, tags)
+        text, tags = check_text(text), clean_tags(tags)
         return self._do("cli", lambda draft: draft.consolidate(self.find(ref), text, tags, {}))
 
     def forget(self, ref: Ref, *, actor: str = "cli", seen: str = "") -> Saved:

@@ -46,7 +46,10 @@ def key(text: str) -> tuple[str, ...]:
     body = text.strip().replace("\r\n", "\n")
     if len(body) > _LONG:
         return (body,)
-    words = _prose(body) if _is_paragraph(body.split("\n")) else None
+    first, *others = body.split("\n")
+    # The line breaks of a paragraph are mere spaces: no list, no code, no line of its own.
+    runs_on = all(line[:1].islower() and " " in line.strip() for line in others)
+    words = _prose(body) if not others or (runs_on and " " in first.strip()) else None
     return tuple(re.split(r"(\s+)", body) if words is None else _told(words))
 
 
@@ -58,12 +61,6 @@ def longest_word(text: str) -> str:
 def same(old: str, new: str) -> bool:
     """Whether both texts say the same and differ only in what never carries meaning."""
     return key(old) == key(new)
-
-
-def _is_paragraph(lines: list[str]) -> bool:
-    """Whether the line breaks are mere spaces: no list, no code, no line of its own."""
-    runs_on = all(line[:1].islower() for line in lines[1:])
-    return len(lines) == 1 or (runs_on and all(" " in line.strip() for line in lines))
 
 
 def _prose(body: str) -> list[_Word] | None:

@@ -67,7 +67,6 @@ def explain(error: BaseException, choice: Choice) -> Trouble | None:
 
 
 def _words(error: BaseException, choice: Choice) -> dict[str, object]:
-    """What the lines about an error may speak of."""
     status, wait = (getattr(error, name, None) for name in ("status_code", "retry_after"))
     phase = getattr(error, "phase", None)
     said = _sanitised(getattr(error, "body", None))

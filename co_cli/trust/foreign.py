@@ -109,8 +109,6 @@ class ProjectOrigins:
                     found |= {file["after"] for file in entry.files} - {None}
         return found
 
-    # The files
-
     def _below(self, path: str) -> str:
         return os.path.relpath(os.path.realpath(path), self.project)  # as git knows it
 
@@ -119,8 +117,6 @@ class ProjectOrigins:
         files = [(kind, name) for kind in (MEMORIES, ARTICLES) for name in self.store.names(kind)]
         found = map(Pages(self.store).note, (f"{kind}/{name}" for kind, name in files))
         return [note for note in found if note]
-
-    # The list
 
     def _list(self) -> str:
         return os.path.join(paths.state_folder(), "known", digest(os.fsencode(self.project)))

@@ -59,13 +59,6 @@ def without_secret(text: str, error: RefusedText) -> str:
     return kept if kept.replace(LEFT_OUT, "").strip() else ""
 
 
-def check_note(
-    text: str, tags: Iterable[str], *, allow_secret: bool = False
-) -> tuple[str, list[str]]:
-    """Return the text and tags to store, or raise RefusedText."""
-    return check_text(text, allow_secret=allow_secret), clean_tags(tags, allow_secret=allow_secret)
-
-
 def _check_tag(tag: str, number: int, *, allow_secret: bool) -> None:
     # Secrets come first, hidden characters left out: the messages after this one show the tag.
     if not allow_secret:

@@ -221,10 +221,7 @@ _TAILS = {
     r"|(?!-----)[\w+/=]*(?:\s+[\w+/=]{30,})*(?:\s+[\w+/]+=+)?|[\s\S]*",
     "kubernetes-secret": r"[^\n]*(?:\n[ \t][^\n]*)*",
     "recovery-code": r"(?:[\s,;]{1,3}[A-Za-z0-9-]*[0-9][A-Za-z0-9-]*)*",
-    "seed-phrase": "",
-    "card-number": "",
-    "database-url": "",
-    "basic-auth-url": "",
+    **dict.fromkeys(("seed-phrase", "card-number", "database-url", "basic-auth-url"), ""),
     "quoted": "[^\"'`\\n»”]*",
     "": "(?:[^\\s\"'`<>]*[^\\s\"'`<>,;])?",
 }
