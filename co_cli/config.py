@@ -172,7 +172,6 @@ def _accepted(value: int | float | str | None, where: str, row: Setting, given: 
 
 
 def _read(path: paths.AnyPath, shown: str) -> dict[str, Any]:
-    """A settings file as it is written; nothing when there is none."""
     try:
         data = disk.read_if_any(os.fspath(path))
         found = read_json(decode(data).removeprefix("\ufeff")) if data else {}

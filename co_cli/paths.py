@@ -122,10 +122,8 @@ def project_file(project: AnyPath, relpath: str) -> str:
     path = os.path.join(project, relpath)
     root, real = os.path.realpath(project), os.path.realpath(os.path.dirname(path))
     if real != root and not real.startswith(os.path.join(root, "")):
-        raise CoError(
-            f"{os.path.dirname(path)} leads out of the project, to {real}",
-            hint="Make it a real folder inside the project; nothing was read or written.",
-        )
+        hint = "Make it a real folder inside the project; nothing was read or written."
+        raise CoError(f"{os.path.dirname(path)} leads out of the project, to {real}", hint=hint)
     return path
 
 

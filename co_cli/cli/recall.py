@@ -86,7 +86,6 @@ def recall_command(query: tuple[str, ...], in_user: bool, as_json: bool, **optio
 
 
 def _not_faint(found: _Found) -> _Found:
-    """The answers without most of the weak ones, if there are better ones."""
     good = [pair for pair in found if not pair[1].weak]
     weak = [pair for pair in found if pair[1].weak]
     return good + weak[: 0 if any(hit.score == 1.0 for _, hit in good) else _FAINT]

@@ -138,7 +138,6 @@ def _named(text: str) -> bool:
 
 
 def _placed(shown: str, fold: _Fold) -> _Read:
-    """The text folded, with every character's place."""
     found = [one for one in re.finditer(rf"{_MARK}|(.)", shown, re.DOTALL) if one[1]]
     folded = [(fold[ord(one[1])], one.span()) for one in found]
     places = [span for plain, span in folded for _ in plain]

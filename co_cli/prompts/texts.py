@@ -75,10 +75,8 @@ def _ours(name: str, provider: str) -> str:
         return shipped(f"personalities/{name}.md", provider)
     known = personalities()
     meant = f"Did you mean {near}? " if (near := nearest(name, known)) else ""
-    raise NotFound(
-        f"there is no personality '{escape(name[:64], keep='')}'",
-        hint=f"{meant}Choose from: {', '.join(sorted(known))}.",
-    )
+    hint = f"{meant}Choose from: {', '.join(sorted(known))}."
+    raise NotFound(f"there is no personality '{escape(name[:64], keep='')}'", hint=hint)
 
 
 def _theirs(name: str) -> str | None:

@@ -68,10 +68,9 @@ def build(choice: Choice, env: Mapping[str, str]) -> Model[Any]:
     except ImportError as error:
         raise registry.missing_package(choice) from error
     except (OSError, ValueError) as error:  # a certificate or proxy that the library cannot use
-        raise SettingsError(
-            f"{choice} cannot be set up here ({type(error).__name__})",
-            hint="Check the variables for proxies and certificates, such as SSL_CERT_FILE.",
-        ) from error
+        told = f"{choice} cannot be set up here ({type(error).__name__})"
+        hint = "Check the variables for proxies and certificates, such as SSL_CERT_FILE."
+        raise SettingsError(told, hint=hint) from error
 
 
 def _kind(choice: Choice) -> Callable[..., Model[Any]]:

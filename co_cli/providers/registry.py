@@ -115,10 +115,8 @@ def named(text: str, source: str, kind: Kind, env: Mapping[str, str], switch: st
     provider, _, name = (part.strip() for part in text.partition(":"))
     provider = _ALIASES.get(provider.lower(), provider.lower())
     if find_secret(text):
-        raise SettingsError(
-            f"{source} holds what looks like a key, not a name",
-            hint="A key goes into a variable such as OPENAI_API_KEY.",
-        )
+        hint = "A key goes into a variable such as OPENAI_API_KEY."
+        raise SettingsError(f"{source} holds what looks like a key, not a name", hint=hint)
     if (kind, provider, name) == ("model", "offline", ""):
         return Choice(provider, name, source, switch=switch)
     fits = name.isprintable() and len(name.split()) < 2 and len(name) <= LONGEST
@@ -159,10 +157,8 @@ def address(provider: str, env: Mapping[str, str]) -> str:
     source = next((name for name in known.url_from if env.get(name, "").strip()), "")
     text = env.get(source, "").strip() or known.url
     if not text and provider == "compatible":
-        raise SettingsError(
-            "compatible:MODEL needs an address, and model_base_url is not set",
-            hint=f"Set it, for example to {_EXAMPLE}.",
-        )
+        unset = "compatible:MODEL needs an address, and model_base_url is not set"
+        raise SettingsError(unset, hint=f"Set it, for example to {_EXAMPLE}.")
     if not text:
         return ""
     if source == "OLLAMA_HOST":
@@ -189,10 +185,8 @@ def _checked(source: str, text: str, key: str) -> str:
     except ValueError:
         fits = None
     if "@" in text or find_secret(text):
-        raise SettingsError(
-            f"{source} holds a name or password, which an address must not",
-            hint=f"Take it out of the address; a key goes into {key}.",
-        )
+        told = f"{source} holds a name or password, which an address must not"
+        raise SettingsError(told, hint=f"Take it out of the address; a key goes into {key}.")
     if not fits or text.split() != [text] or not text.isprintable():
         raise SettingsError(f"{source} must be an http or https address, such as {_EXAMPLE}")
     return text.rstrip("/")
@@ -220,10 +214,8 @@ def key(choice: Choice, env: Mapping[str, str]) -> str:
 
 def missing_package(choice: Choice) -> SettingsError:
     """That a provider's library is not installed."""
-    return SettingsError(
-        f"{choice} needs a package that is not installed",
-        hint=f"pip install '{choice.known.package}'",
-    )
+    hint = f"pip install '{choice.known.package}'"
+    return SettingsError(f"{choice} needs a package that is not installed", hint=hint)
 
 
 def connect(choice: Choice, env: Mapping[str, str], **more: Any) -> Connected[Any]:

@@ -121,9 +121,8 @@ def drawn(text: str) -> int:
         return len(text)
     from unicodedata import category, east_asian_width
 
-    return sum(
-        0 if category(one)[0] == "M" else 1 + (east_asian_width(one) in "WF") for one in text
-    )
+    letters = (one for one in text if category(one)[0] != "M")  # a mark is drawn onto a letter
+    return sum(1 + (east_asian_width(one) in "WF") for one in letters)
 
 
 def widest(text: str) -> int:
