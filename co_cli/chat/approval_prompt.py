@@ -74,12 +74,6 @@ class _Card:
         picked = number or 0
         return [picked] if letter in _choices(self.proposals[picked]) else []
 
-    def is_passed_over(self, said: str) -> bool:
-        """Whether the person, who asked for none of this, simply went on talking."""
-        first, *others = said.split() or [""]
-        answers = first.strip(".,!") in {*_WORDS, *_WORDS.values()}
-        return bool(others) and not answers and all(one.offered for one in self.proposals)
-
     def letters(self) -> dict[str, str]:
         """What the question offers; the first letters speak of all that is on the screen."""
         agreed = [one.proposal for one in self.decisions() if one.agreed]
@@ -131,9 +125,11 @@ class Screen:
             if direct := _NAMED.fullmatch(said) if alone else None:
                 letter, number, named = "u", None, direct[1]
             picked = card.meant(letter, number)
-            if not picked and card.is_passed_over(said):
-                typeahead.keep(whole.encode("utf-8", "replace"))
-                return self._ended(card, "n")
+            if not picked and _is_message(said):
+                typeahead.keep(f"{whole}\n".encode("utf-8", "replace"), sent=True)
+                if all(one.offered for one in card.proposals):  # nobody asked for it
+                    return self._ended(card, "n")
+                self._say("  What you wrote waits for your next message.")
             if not picked:
                 answers = ", ".join(card.letters().values())
                 self._say(f"  Please answer with one of: {answers}; Ctrl+C means no.")
@@ -285,6 +281,12 @@ def _parsed(said: str, count: int) -> tuple[str, int | None]:
     if not found or (number and not 1 <= int(number) <= count):
         return "", None
     return _WORDS.get(found[2], found[2]), int(number) - 1 if number else None
+
+
+def _is_message(said: str) -> bool:
+    """Whether the person did not answer and simply went on talking."""
+    first, *others = said.split() or [""]
+    return bool(others) and first.strip(".,!") not in {*_WORDS, *_WORDS.values()}
 
 
 def _replaceable(proposal: Proposal) -> list[str]:

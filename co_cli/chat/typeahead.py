@@ -34,8 +34,10 @@ def set_aside(more: str = "") -> str:
     return _words(keys).strip("\n")
 
 
-def keep(keys: bytes) -> None:
-    """Let these keys wait."""
+def keep(keys: bytes, *, sent: bool = False) -> None:
+    """Let these keys wait; those `sent` after a question, with none before, are not held."""
+    global _held  # noqa: PLW0603
+    _held = _held and not (sent and not _typed)
     _typed.extend(keys[: _MOST - len(_typed)])
 
 
