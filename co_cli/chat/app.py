@@ -28,6 +28,7 @@ from co_cli import prompts
 from co_cli.agent.approval import WRITES, Review, Reviewed
 from co_cli.chat import slash, transcripts, typeahead
 from co_cli.chat.approval_prompt import Screen
+from co_cli.chat.attachments import attach
 from co_cli.chat.completion import ChatCompleter
 from co_cli.chat.events import Notice, TextDelta, ToolFinished, ToolStarted, TurnEvent
 from co_cli.chat.line_input import TerminalInput, plain_output, set_aside
@@ -217,8 +218,11 @@ class Chat:
 
     async def _turn(self, line: str | None) -> None:
         self.failed = False
+        given = attach(self.deps, line or "", offline=self.choice.provider == "offline")
+        for told in given.told:
+            self.say(told, "dim")
         with self.view as view:
-            async for event in (await self.session()).turn(line):
+            async for event in (await self.session()).turn(line, given.text):
                 self._show(view, event)
 
     def _show(self, view: StreamView, event: TurnEvent) -> None:

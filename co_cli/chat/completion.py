@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from prompt_toolkit.completion import Completer, Completion
 from prompt_toolkit.document import Document
 
+from co_cli.chat.attachments import offered
 from co_cli.chat.slash import COMMANDS
 from co_cli.errors import CoError
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ChatCompleter(Completer):
-    """Slash commands, and names where a command takes one."""
+    """Slash commands, names where a command takes one, and files after an @."""
 
     def __init__(self, chat: Chat) -> None:
         self.chat = chat
@@ -33,6 +34,10 @@ class ChatCompleter(Completer):
                     yield Completion(word, -len(text), display_meta=command.help)
         elif text.startswith("/") and name in COMMANDS:
             yield from self._names(name, typed)
+        elif (word := text.split(" ")[-1].split("\n")[-1]).startswith("@"):
+            with suppress(CoError):
+                for file, meta in offered(self.chat.deps, word[1:]):
+                    yield Completion(f"@{file}", -len(word), display_meta=meta)
 
     def _names(self, name: str, typed: str) -> Iterable[Completion]:
         before, _, start = typed.rpartition(" ")

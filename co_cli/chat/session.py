@@ -90,6 +90,8 @@ class Session:
         """
         if text is not None:
             self._write(said=text)
+        if attached:
+            self._write(external=self.deps.external)
         said = text and text.encode("utf-8", "replace").decode()  # half a character cannot be sent
         outside = TextContent(attached, metadata={"external": True})
         prompt: UserInput = [said, outside] if said and attached else said
