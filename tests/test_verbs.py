@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cli import Terminal, co, command
+from cli import Talking, Terminal, co, command
 from openai_server import Server, serving
-from test_chat import Talking, connected
+from test_chat import connected
 
 from co_cli.knowledge import Notebook
 from co_cli.meant import meant

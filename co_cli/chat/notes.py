@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Iterable
+from dataclasses import replace
 from textwrap import indent
 from typing import TYPE_CHECKING
 
 from co_cli import trust, verbs
 from co_cli.agent.approval import SAVE, Decision, Proposal, Review, planned
+from co_cli.chat.line_input import Resized
 from co_cli.editing import Editing
 from co_cli.errors import Ambiguous, CoError, FormatError, NotFound
 from co_cli.knowledge import Note, Notebook, Shelf
@@ -29,10 +31,14 @@ def placed(shelf: Shelf, ref: str | Note) -> tuple[Notebook, str | Note]:
 
 async def asked(chat: Chat, question: str) -> str:
     """What the person answers; nothing, if they stop here."""
-    try:
-        return await chat.screen.read(f"  {question} > ", "")
-    except (KeyboardInterrupt, EOFError):
-        return ""
+    typed = ""
+    while True:
+        try:
+            return await chat.screen.read(f"  {question} > ", typed)
+        except Resized as screen:
+            typed = screen.typed
+        except (KeyboardInterrupt, EOFError):
+            return ""
 
 
 def forget(shelf: Shelf, what: str | Note) -> str:
@@ -142,7 +148,8 @@ async def remember(chat: Chat, argument: str) -> str:
         raise CoError(f"this cannot be saved: {one.refused}")
     choice = Decision(one, "yes")
     if one.collides or one.left_out or one.moves:
-        [choice] = (await chat.screen(Review([one], (), deps))).decisions
+        card = Review([replace(one, offered=True)], (), deps)  # so that there is no `a`
+        [choice] = (await chat.screen(card)).decisions
     if not choice.agreed:
         return "Nothing was saved."
     one = choice.proposal
@@ -150,7 +157,7 @@ async def remember(chat: Chat, argument: str) -> str:
         book = shelf.user if one.scope == "user" else shelf.project
         fresh = book.scope == "project" and trust.untouched(deps.folder())
         saved = book.remember(
-            one.text, one.tags, actor="chat", seen=one.seen,
+            one.text, one.tags, actor="chat", seen=one.seen, replaces=one.replaces,
             similar="update" if choice.verdict == "update" else "keep",
         )  # fmt: skip
         problem = trust.claim(deps.folder(), timestamp(now())) if fresh else ""

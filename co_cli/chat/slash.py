@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from co_cli.chat.app import Chat
 
 Reply = str | Awaitable[str]
-_KEYS = "Enter sends, Alt+Enter starts a new line, Ctrl+R searches what you typed, Ctrl+D leaves."
+_KEYS = (
+    "@FILE in a message lets the model read that file of the project.\n"
+    "Enter sends, Alt+Enter starts a new line, Ctrl+R searches what you typed, Ctrl+D leaves."
+)
 _CONNECT = (
     "To connect a model, set GEMINI_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY in your\n"
     "environment and restart Co, or start Ollama and type /model ollama:qwen3.\n"
@@ -228,8 +231,8 @@ def _personalities(_chat: Chat, before: str) -> Names:
 COMMANDS = {
     "help": SlashCommand("Show this list", _help),
     "remember": SlashCommand("Remember something; `# text` does too", notes.remember, "[-g] text"),
-    "memories": SlashCommand("List your memories, or count them", notes.memories, "[tag]", True,
-                             _tags),
+    "memories": SlashCommand("List your memories, or count them", notes.memories, "[tag|--count]",
+                             True, _tags),
     "recall": SlashCommand("Search your memories without the model", notes.recall, "words", True),
     "forget": SlashCommand("Archive a memory", notes.forget, "id or words", True, _ids),
     "restore": SlashCommand("Bring an archived memory back", notes.restore, "[id]", True,
