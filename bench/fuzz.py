@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import statistics
 import sys
 import time
 from collections.abc import Callable
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the `co` command does
 
 from lab import Prose, scratch, tell, write_notebook
 

@@ -277,6 +277,14 @@ def test_a_word_is_looked_for_as_its_kin_and_by_its_parts(word: str, terms: list
     assert list(words.terms(word)) == terms
 
 
+def test_a_question_with_a_zero_in_it_is_answered_by_the_index(tmp_path: Path) -> None:
+    """Red when it ends what SQLite is asked, so that the index is built anew for nothing."""
+    book = Notebook(tmp_path)
+    book.remember("Releases go through qzfrobnicator")
+    found = book.recall("rele\0 qzfrobnicator\0")
+    assert ([hit.note.id for hit in found], found.degraded) == ([1], ())
+
+
 def test_a_word_of_a_question_is_found_inside_a_longer_one(tmp_path: Path) -> None:
     """Red when only a whole question is looked for inside words, and not each word of it."""
     book = Notebook(tmp_path)

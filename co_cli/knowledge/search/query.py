@@ -86,7 +86,8 @@ class Query:
     """What is asked for, in the forms the search needs; `today` tells what `yesterday` means."""
 
     def __init__(self, text: str, today: str = "") -> None:
-        text = text[:MOST].encode("utf-8", "replace").decode()
+        text = text[:MOST].replace("\0", " ")  # where SQLite would take it for the end
+        text = text.encode("utf-8", "replace").decode()
         self.text, self.today = text, today
         self.needle = words.folded(text)
         self.days, rest = _days(text, today)
