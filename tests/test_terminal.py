@@ -353,7 +353,7 @@ def test_a_dumb_terminal_is_enough(server: Server) -> None:
     """Red when the chat needs more of a terminal than lines, or draws what it cannot take back."""
     co("learn", "User prefers tabs over spaces")
     env = connected(server, "faulty-held") | {"TERM": "dumb"}
-    with Talking(**env) as chat:
+    with Talking(columns="60", **env) as chat:
         chat.until("\n> ")
         chat.type("I prefer spaces over tabs\r")
         chat.until("I prefer spaces over tabs")
@@ -366,4 +366,5 @@ def test_a_dumb_terminal_is_enough(server: Server) -> None:
         chat.type("/quit\r")
         assert chat.end().code == 0
     assert "\x1b" not in chat.shown
+    assert max(map(len, chat.shown.split("\n"))) < 60
     assert len(Notebook(NOTES).notes()) == 2

@@ -42,7 +42,7 @@ STOPPED = Refusal(
 NOBODY = Refusal("nobody", "Nobody is there to approve it, so nothing was changed.")
 REPEATED = Refusal("repeated", "The same was asked for twice; the first request counts.")
 ONLY_OFFERED = Refusal(
-    "rule", 'Nobody asked to keep this, so only a key in a chat can; begin with "remember" to ask.'
+    "rule", 'You did not ask to keep this. Begin with "remember", or say yes to it in a chat.'
 )
 
 

@@ -10,6 +10,7 @@ import os
 import signal
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
+from shutil import get_terminal_size
 from threading import Thread, get_native_id
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ from prompt_toolkit.input.typeahead import get_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.search import accept_search
 from prompt_toolkit.utils import is_dumb_terminal
-from rich.console import Console
+from rich.console import Console, ConsoleDimensions
 from rich.text import Text
 
 from co_cli import prompts
@@ -73,6 +74,8 @@ class Chat:
         self.resumed = resumed
         self.transcript = Transcript(deps.folder(), now, resumed.path if resumed else "")
         self.console = Console(highlight=False, no_color=bool(os.environ.get("NO_COLOR")))
+        if is_dumb_terminal():  # which rich takes for one of 80 columns
+            self.console.size = ConsoleDimensions(*get_terminal_size())
         self.view = StreamView(self.console, self._listen)
         self.screen = Screen(self.console, TerminalInput())
         self.warming: Thread | None = None
