@@ -175,6 +175,14 @@ def test_the_same_letter_takes_it_back_as_it_was_asked_for() -> None:
     assert (answer.proposal.scope, answer.proposal.tags) == ("project", ("preference",))
 
 
+def test_what_was_left_out_of_a_text_does_not_hold_it_where_it_is() -> None:
+    reviewed, shown = ask(Typist("g", "y"), proposal("the nas pass" + "word is Win" + "ter2026!"))
+    [answer] = reviewed.decisions
+    assert (answer.verdict, answer.proposal.scope) == ("yes", "user")
+    assert answer.proposal.text == "the nas password is [left out]"
+    assert shown.count("Left out: ") == 2
+
+
 def test_one_letter_moves_a_whole_batch_or_one_of_it_and_back() -> None:
     pair = proposal("one fact"), proposal("two facts", call="c2")
     typist = Typist("g", "g2", "y")
@@ -260,6 +268,9 @@ def test_an_answer_that_names_no_similar_memory_replaces_none() -> None:
     """Red when a slip of the finger archives the most similar one."""
     Notebook(NOTES).remember("We use PostgreSQL 15")
     reviewed, _ = ask(Typist("u", "7", "u9", "3", "k"), proposal("We use PostgreSQL 16"))
+    assert verdicts(reviewed) == ["keep"]
+    Notebook(NOTES).protect("2")
+    reviewed, _ = ask(Typist("u2", "2", "k"), proposal("We use PostgreSQL 16"))
     assert verdicts(reviewed) == ["keep"]
 
 
@@ -399,7 +410,7 @@ def test_whoever_goes_on_talking_keeps_nothing_and_loses_no_word() -> None:
     assert typeahead.take() == ("What about Milan?", True)
     typist = Typist("What about Milan?", "n")
     _, shown = ask(typist, offer("The sky over Turin is grey"), proposal("two facts", call="c2"))
-    assert "What you wrote waits for your next message." in shown
+    assert "Waiting for your next message: What about Milan?" in shown
     assert typeahead.take()[0] == "What about Milan?"
 
 

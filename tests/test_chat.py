@@ -372,6 +372,7 @@ def test_keys_typed_while_the_model_thinks_approve_nothing(server: Server, early
         chat.until("Thinking")
         chat.type(early)
         server.let_go()
+        chat.until("Waiting for your next message: y")
         chat.until("[e]dit >")
         chat.say("n")
         chat.until("Not saved: ")

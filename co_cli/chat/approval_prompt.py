@@ -129,7 +129,6 @@ class Screen:
                 typeahead.keep(f"{whole}\n".encode("utf-8", "replace"), sent=True)
                 if all(one.offered for one in card.proposals):  # nobody asked for it
                     return self._ended(card, "n")
-                self._say("  What you wrote waits for your next message.")
             if not picked:
                 answers = ", ".join(card.letters().values())
                 self._say(f"  Please answer with one of: {answers}; Ctrl+C means no.")
@@ -150,12 +149,13 @@ class Screen:
         """Do what a letter says to these proposals; whether that decides on one."""
         number, proposals = picked[0], card.proposals
         if letter == "g":
-            scope = (
-                "user" if any(proposals[one].scope == "project" for one in picked) else "project"
-            )
-            for one in picked:  # from what was asked for: another notebook's tags stay there
-                if moved := await self._planned(deps, replace(card.asked[one], scope=scope)):
-                    proposals[one] = moved
+            scopes = {proposals[one].scope for one in picked}
+            scope = "user" if "project" in scopes else "project"
+            for one in picked:  # with the tags asked for: those of the other notebook stay there
+                now = proposals[one]
+                moved = replace(card.asked[one], text=now.text, scope=scope)
+                if there := await self._planned(deps, moved):
+                    proposals[one] = replace(there, left_out=now.left_out)
                     card.chosen.pop(one, None)
             return False
         if letter == "e":
@@ -180,7 +180,7 @@ class Screen:
     async def _which(self, proposal: Proposal, named: str) -> str:
         """The memory that gives way: the only one, the one that was named, or what is answered."""
         refs = _replaceable(proposal)
-        if len(refs) == 1 or named in refs:
+        if named in refs or (len(refs) == 1 and not named):
             return named or refs[0]
         asked = f"  Which one, {_either(refs)}? > "
         said = (await self._typed(asked)).strip().lower()
@@ -237,6 +237,8 @@ class Screen:
             self._say("This conversation contains text from outside, so Co asks every time.",
                       "yellow")  # fmt: skip
             self._quote(", ".join(card.external[:3]), "  From   ")
+        if waiting := " ".join(typeahead.waiting().split()):
+            self._say(f"  Waiting for your next message: {waiting[-200:]}", "dim")
 
     def _show_similar(self, proposal: Proposal) -> None:
         for old in proposal.collisions if proposal.collides else ():
