@@ -90,8 +90,9 @@ def mentioning(texts: list[str], names: Iterable[str] = ()) -> list[str]:
 
 
 def bad(path: str) -> int:
-    """How many lines of a conversation cannot be read."""
-    return sum(not transcripts._record(line) for line in Path(path).read_bytes().splitlines())
+    """How many lines of a conversation cannot be read; an empty one ends a writer's broken line."""
+    lines = filter(None, Path(path).read_bytes().splitlines())
+    return sum(not transcripts._record(line) for line in lines)
 
 
 def files() -> list[str]:
