@@ -89,7 +89,10 @@ def test_words_that_no_memory_holds_are_answered_with_the_nearest() -> None:
     for more in ((), ("--yes",)):
         result = co("forget", "pattern about callbacks", *more)
         assert result.code == 1
-        assert "no memory contains 'pattern about callbacks'; the nearest:" in result.err
+        assert (
+            "no memory contains 'pattern about callbacks'; perhaps you mean one of these"
+            in result.err
+        )
         assert "such as `co forget 1`" in result.err
         assert "      1  We never nest functions" in result.err
     assert len(bodies()) == 2

@@ -74,7 +74,7 @@ def _described(shelf: Shelf, text: str, in_user: bool, yes: bool) -> tuple[Noteb
     if not found:
         raise NotFound(f"no memory contains '{text}'", hint=f"Look for it: co recall {text}")
     contain = f"{len(found)} memories contain '{text}'"
-    what = contain if sure else f"no memory contains '{text}'; the nearest:"
+    what = contain if sure else f"no memory contains '{text}'; perhaps you mean one of these"
     if len(found) > 1 or not (sure or on_terminal()):
         return _which(what, found)
     if is_answered() and not yes:
@@ -93,7 +93,7 @@ def _which(what: str, found: Found) -> tuple[Notebook, Ref]:
         lines = "\n".join(f"      {name}  {note.summary}" for name, (_, note) in called.items())
         hint = f"Say which by its number, such as `co forget {next(iter(called))}`:\n{lines}"
         raise Ambiguous(what, choices=(), hint=hint)
-    say_line(what if what.endswith(":") else f"{what}:")
+    say_line(f"{what}:")
     memory_table(found)
     picked = ask(f"Forget which one ({', '.join(called)}; Enter for none)", (*called, ""))
     if not picked:
