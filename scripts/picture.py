@@ -31,7 +31,7 @@ SESSION = [
     (CHOICE, "y\r"),
     (READY, "when do we deploy?\r"),
     (READY, "no wait, we deploy on Thursdays\r"),
-    (CHOICE, "u\r"),
+    (CHOICE, "y\r"),
     (READY, "\x04"),
 ]
 PALETTE = dict(

@@ -559,6 +559,7 @@ def test_the_tools_carry_the_five_signals_and_what_not_to_save() -> None:
         "content",
         "tags",
         "scope",
+        "replaces",
     }
 
 

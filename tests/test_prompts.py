@@ -140,6 +140,12 @@ def test_a_prompt_is_these_parts_and_nothing_else(project: Path) -> None:
         build("", None, project=project, usable=ALL).receipt,
         (PromptFile(INSTRUCTIONS, 9, 0), PromptFile(AGENTS, 21, 0)),
         (),
+        {
+            "Your own context.md": "Mine",
+            "The project's context.md": "Ours",
+            INSTRUCTIONS: "Use tabs.",
+            AGENTS: "Run make.\nThen rest.",
+        },
     )
 
 

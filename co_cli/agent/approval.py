@@ -88,7 +88,7 @@ class Proposal:
     action: str = ""
     ref: str = ""
     collisions: tuple[Collision, ...] = ()
-    replaces: str = ""  # which of them gives way, once the person chose
+    replaces: str = ""  # which of them gives way: what is corrected, or what the person chose
     elsewhere: str = ""
     moves: str = ""
     refused: str = ""
@@ -141,14 +141,15 @@ def prepare(deps: CoDeps, call: str, tool: str, arguments: Mapping[str, Any]) ->
     if tool == FORGET:
         return _forgetting(deps, call, str(arguments.get("ref", "")))
     text, tags = str(arguments.get("content", "")), map(str, arguments.get("tags") or ())
-    scope = str(arguments.get("scope") or "")
-    return planned(deps, Proposal(call, tool, text, tuple(tags), scope))
+    scope, replaces = (str(arguments.get(name) or "") for name in ("scope", "replaces"))
+    return planned(deps, Proposal(call, tool, text, tuple(tags), scope, replaces=replaces))
 
 
 def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
     """The same proposal with what saving its text would do now."""
     try:
         scope = deps.scope(proposal.scope or None)
+        replaces = _replaceable(deps, scope, proposal.replaces)
         text, left_out = _without_secret(proposal.text)
         tags = tuple(clean_tags(proposal.tags))
         with deps.notebooks() as shelf:
@@ -156,7 +157,13 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
             files = book.store.files(MEMORIES)
             elsewhere, fields = echo(deps, shelf, scope, text)
             plan = book.plan_remember(
-                text, tags, actor="agent", call=proposal.call, checked=True, fields=fields
+                text,
+                tags,
+                actor="agent",
+                call=proposal.call,
+                checked=True,
+                fields=fields,
+                replaces=replaces,
             )
     except RefusedText as error:  # how to have a secret stored all the same is no model's business
         return replace(proposal, refused=str(error))
@@ -180,9 +187,19 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
     return replace(
         proposal, text=text, tags=tags, scope=scope, where=saved.note.path, action=saved.action,
         ref=saved.ref, collisions=tuple(collisions), elsewhere=elsewhere, refused="",
-        left_out=left_out, moves=_moves(book, saved), seen=plan.seen,
+        replaces=replaces, left_out=left_out, moves=_moves(book, saved), seen=plan.seen,
         shown=Shown(plan, fields, files),
     )  # fmt: skip
+
+
+def _replaceable(deps: CoDeps, scope: str, ref: str) -> str:
+    """The memory to be corrected, by its reference; none where it is not there or may not go."""
+    try:
+        with deps.notebooks() as shelf:
+            book, note = deps.find(shelf, ref) if ref else (shelf.project, None)
+    except CoError:
+        return ""
+    return book.ref(note) if note and book.scope == scope and not note.protected else ""
 
 
 def _without_secret(text: str) -> tuple[str, str]:

@@ -6,7 +6,7 @@ told whom to ask, every write is refused.
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import wraps
@@ -164,7 +164,9 @@ def _arguments(proposal: Proposal) -> dict[str, Any]:
     """What a tool is called with: exactly what the person saw."""
     if proposal.tool == approval.FORGET:
         return {"ref": proposal.ref}
-    return {"content": proposal.text, "tags": list(proposal.tags), "scope": proposal.scope}
+    replaces = {"replaces": proposal.replaces} if proposal.replaces else {}
+    saved = {"content": proposal.text, "tags": list(proposal.tags), "scope": proposal.scope}
+    return {**saved, **replaces}
 
 
 def _metadata(decision: Decision) -> dict[str, Any]:
@@ -172,17 +174,19 @@ def _metadata(decision: Decision) -> dict[str, Any]:
     one = decision.proposal
     told = {"seen": one.seen, "offered": one.offered}
     if decision.verdict == "update":  # what was planned keeps both
-        return {**told, "similar": "update", "replaces": one.replaces}
+        return {**told, "similar": "update"}
     return {**told, "shown": one.shown}
 
 
 def _told(result: dict[str, Any]) -> dict[str, Any]:
     """A tool's result for a model: nothing twice, endless, or that ends an envelope."""
     if result.get("results"):
-        names = ("ref", "kind", "scope", "content", "tags", "created", "weak", "replaced_by")
+        names = ("ref", "kind", "scope", "content", "tags", "created", "score", "weak",
+                 "replaced_by")  # fmt: skip
         rows = []
         for full in result["results"]:
             row = {name: full[name] for name in names}
+            row |= {name: full[name][:_LONGEST] for name in ("source", "earlier") if name in full}
             if len(row["content"]) > _LONGEST:
                 row["content"] = f"{full['passage'][:_LONGEST]}\n[part of a longer memory]"
             rows.append(row)
@@ -190,7 +194,7 @@ def _told(result: dict[str, Any]) -> dict[str, Any]:
     elif result.get("memories"):
         left = max(0, result["count"] - MOST_LISTED)
         more = {"left_out": left} if left else {}
-        result = {"count": result["count"], "memories": result["memories"][:MOST_LISTED], **more}
+        result = {"count": result["count"], "memories": result["memories"][-MOST_LISTED:], **more}
     return {name: _harmless(one) for name, one in result.items()}
 
 
@@ -236,6 +240,13 @@ def get_agent(
     )
 
 
-def model_for(choice: Choice) -> Model[Any]:
-    """The model that was chosen; offline, the one without a language model behind it."""
-    return OfflineModel() if choice.provider == "offline" else models.build(choice, os.environ)
+def model_for(
+    choice: Choice, known: Mapping[str, str] | None = None, reword: Callable[[str], str] = str
+) -> Model[Any]:
+    """The model that was chosen; offline, the one without a language model behind it.
+
+    That one is told what is `known`, texts by their names, and words its hints for the surface.
+    """
+    if choice.provider == "offline":
+        return OfflineModel(known or {}, reword)
+    return models.build(choice, os.environ)

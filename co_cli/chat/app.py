@@ -212,7 +212,9 @@ class Chat:
             self.warming.join()
         from co_cli.chat.session import Session
 
-        session = Session(self.deps, self.choice, self.prompt, self.transcript, self._asked)
+        session = Session(
+            self.deps, self.choice, self.prompt, self.transcript, self._asked, reword=slash.in_chat
+        )
         if self.resumed:
             session.resume(self.resumed)
         return session
@@ -225,8 +227,13 @@ class Chat:
         for told in given.told:
             self.say(told, "dim")
         with self.view as view:
-            async for event in (await self.session()).turn(line, given.text):
-                self._show(view, event)
+            session = await self.session()
+            command = await asyncio.to_thread(session.command, line or "")
+            if not command:
+                async for event in session.turn(line, given.text):
+                    self._show(view, event)
+        if command:
+            await self._command(command)
 
     def _show(self, view: StreamView, event: TurnEvent) -> None:
         match event:

@@ -59,9 +59,9 @@ class _Card:
     chosen: dict[int, Verdict] = field(default_factory=dict)
 
     def decisions(self) -> list[Decision]:
-        """What was decided; who said nothing about a similar memory keeps both."""
+        """What was decided, or goes without saying."""
         return [
-            Decision(one, self.chosen.get(number, "keep" if one.collides else "yes"))
+            Decision(one, self.chosen.get(number, _meant(one)))
             for number, one in enumerate(self.proposals)
         ]
 
@@ -78,6 +78,7 @@ class _Card:
         """What the question offers; the first letters speak of all that is on the screen."""
         agreed = [one.proposal for one in self.decisions() if one.agreed]
         asks = self.external or any(one.tool != SAVE or one.offered for one in agreed)
+        asks = asks or (len(agreed) == 1 and agreed[0].collides)
         always = {} if asks or not agreed else {"a": "[a]lways this session"}
         if len(self.proposals) > 1:
             collide = any(one.collides for one in self.proposals)
@@ -215,6 +216,9 @@ class Screen:
             mark = f"{number + 1}  " if len(card.proposals) > 1 else ""
             title = _TITLES.get(proposal.action, "Remember this?")
             title = "Keep this as a note? [y/n]" if proposal.offered else title
+            corrected = card.asked[number].replaces if proposal.collides else ""
+            corrected = corrected if corrected == proposal.replaces else ""
+            title = f"Correct memory {corrected}?" if corrected else title
             again = "  (the notebook has changed, so Co asks again)" if proposal.again else ""
             state = _STATES[card.chosen.get(number, "yes")].format(proposal.replaces)
             self._say(f"{mark}{title}{again}{state}", "bold")
@@ -232,7 +236,7 @@ class Screen:
             if proposal.action == "consolidated":
                 self._say(f"  Memory {proposal.ref} currently says:")
                 self._quote(proposal.collisions[0].text, style=_COLOURS["-"])
-            self._show_similar(proposal)
+            self._show_similar(proposal, corrected)
         if card.external:
             self._say("This conversation contains text from outside, so Co asks every time.",
                       "yellow")  # fmt: skip
@@ -240,11 +244,12 @@ class Screen:
         if waiting := " ".join(typeahead.waiting().split()):
             self._say(f"  Waiting for your next message: {waiting[-200:]}", "dim")
 
-    def _show_similar(self, proposal: Proposal) -> None:
+    def _show_similar(self, proposal: Proposal, corrected: str) -> None:
         for old in proposal.collisions if proposal.collides else ():
             lock = ", protected" if old.protected else ""
             close = SAME_MATTER if old.same_matter else f"{old.score:.0f}%"
-            self._warn(f"Similar to memory {old.ref} ({close}{lock}):")
+            similar = f"Similar to memory {old.ref} ({close}{lock}):"
+            self._warn("Old and new:" if old.ref == corrected else similar)
             for line in _changes(old.text, proposal.text):
                 self._quote(line, style=_COLOURS.get(line[:1], ""))
 
@@ -300,12 +305,19 @@ def _either(refs: list[str]) -> str:
     return escape(" or ".join(refs), keep="")
 
 
+def _meant(proposal: Proposal) -> Verdict:
+    """What yes means: what is corrected gives way, what is only similar is kept beside it."""
+    return ("update" if proposal.replaces else "keep") if proposal.collides else "yes"
+
+
 def _choices(proposal: Proposal) -> dict[str, str]:
     """What can be said to one proposal: its letters and what they mean."""
     choices = {"y": "[y]es", "n": "[n]o"}
     if proposal.collides:
         refs = _replaceable(proposal)
         update = {"u": f"[u]pdate memory {_either(refs)}"} if refs else {}
+        if proposal.replaces:
+            update = {"y": f"[y]es, replace {_either([proposal.replaces])}"}
         choices = {**update, "k": "[k]eep both", "n": "[n]o"}
     if proposal.tool != FORGET:
         choices |= {"g": f"[g] {_OTHER[proposal.scope]}", "e": "[e]dit"}

@@ -4,7 +4,7 @@ Knows no terminal: a surface is given small events, and a way to ask the person.
 """
 
 import logging
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,7 +25,7 @@ from co_cli.chat.transcripts import Conversation, Transcript
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
 from co_cli.knowledge.format.note import now
-from co_cli.providers import bounds
+from co_cli.providers import bounds, conversation
 from co_cli.providers.registry import Choice
 from co_cli.providers.trouble import Trouble, explain
 from co_cli.results import plural
@@ -51,6 +51,7 @@ class Session:
     approvals: Approvals = field(init=False)
     budget: int = field(init=False)  # tokens that a request may hold
     unkept: str = ""
+    reword: Callable[[str], str] = str  # what to do next, in the words of the surface
 
     def __post_init__(self) -> None:
         self.approvals = Approvals(self.ask)
@@ -59,10 +60,22 @@ class Session:
     def use(self, choice: Choice, prompt: prompts.SystemPrompt) -> None:
         """Go on with this model and prompt; CoError when the model cannot be had."""
         budget = _SMALL if choice.provider == "ollama" else history.BUDGET
-        model = model_for(choice)
+        model = model_for(choice, prompt.known, self.reword)
         self.agent = get_agent(model, prompt=prompt.text, ask=self.approvals, budget=budget)
         self.choice, self.prompt, self.budget = choice, prompt, budget
         log.info("model %s", choice)
+
+    def command(self, said: str) -> str:
+        """The slash command that this is in plain words, where no model would know."""
+        if self.choice.provider != "offline":
+            return ""
+        wanted = conversation.command(said)
+        if wanted == "undo":
+            last = [[entry.at for entry in book.store.entries()[-1:]] for book in self.deps.shelf()]
+            return (
+                "/undo -g" if last[1] and last[1] >= last[0] else "/undo"
+            )  # where something changed last
+        return f"/{wanted}" if wanted else ""
 
     def resume(self, kept: Conversation) -> None:
         """Go on where a kept conversation ended; what came from outside still counts."""

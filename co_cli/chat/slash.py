@@ -64,6 +64,7 @@ def in_chat(hint: str) -> str:
         name = _IN_CHAT.get(found[1], found[1])
         return f"/{name}" if name.partition(" ")[0] in COMMANDS else found[0]
 
+    hint = hint.replace("co chat --model ", "/model ")
     return re.sub(r"\bco (?:knowledge )?([a-z]{1,20})\b", spelled, hint)
 
 

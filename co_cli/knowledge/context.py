@@ -48,13 +48,14 @@ class ContextFile(NamedTuple):
 class Receipt(NamedTuple):
     """What was loaded, cut and skipped; `size` is the combined text's before anything was cut.
 
-    `text` is for the prompt; None when there is none.
+    `text` is for the prompt, None when there is none; `texts` are its parts by their titles.
     """
 
     files: tuple[ContextFile, ...] = ()
     skipped: tuple[Problem, ...] = ()
     size: int = 0
     text: str | None = None
+    texts: tuple[tuple[str, str], ...] = ()
 
     def line(self) -> str:
         """The whole receipt in a few words."""
@@ -131,7 +132,8 @@ def read_context(
         texts[:0] = [(title, text)] if text else []
         over = size > budget
         files.insert(0, ContextFile(title, path, len(raw), loaded, size - loaded, budget, over))
-    return Receipt(tuple(files), tuple(skipped), _size(_join(whole)), _join(texts) or None)
+    joined = _join(texts) or None
+    return Receipt(tuple(files), tuple(skipped), _size(_join(whole)), joined, tuple(texts))
 
 
 def load_internal_knowledge() -> str | None:

@@ -282,7 +282,7 @@ class Notebook:
         """Decide what saving this text does: same, similar or distinct, and whether notes decay.
 
         `similar` is the person's choice for a collision: `keep` both or `update` the old note, the
-        most similar one unless `replaces` names another of them.
+        most similar one unless `replaces` names another, which need not be similar.
         `fields` are further header fields, such as `decay_protected`, `expires` or `source`.
         With `checked`, text and tags went through `safety.check` before.
         """

@@ -100,7 +100,7 @@ class Plan(NamedTuple):
         edits = self.change.edits if self.change and same else ()
         met = [(edit.path, disk.digest(edit.before)) for edit in edits]
         met += [(note.name, disk.digest(note.raw)) for note, _ in self.saved.similar]
-        seen = mark(os.path.dirname(self.saved.note.path), same, met)
+        seen = mark(os.path.dirname(self.saved.note.path), same, sorted(met))
         moved = [note.name for note in self.saved.decayed]
         return f"{seen}+{mark(moved)}" if moved else seen
 
@@ -209,14 +209,12 @@ class Draft:
             return self.consolidate(same, text, tags, fields)
         action: Action = "created"
         replaced, links = None, {}
+        close = self._naming(replaces, text, close) if replaces else close
         met = [note for note, _ in close]
         # What a person says beside a note from outside is theirs; a model may just echo it.
         echoed = met if self.actor == "agent" else []
         if met and similar == "update":
-            named = [note for note in met if book.ref(note) == replaces]
-            if replaces and not named:
-                raise MovedOn(f"memory {replaces} is not similar any more", hint="Ask again.")
-            action, replaced = "updated", [*named, *met][0]
+            action, replaced = "updated", met[0]
             echoed = [*echoed, replaced]
             self.remove(replaced)
             links = {"supersedes": self.links([replaced])}
@@ -232,6 +230,14 @@ class Draft:
             saved.over = count + 1
         self.over = count >= policy.max_count
         return Plan(self.change("update" if replaced else "save"), saved)
+
+    def _naming(
+        self, ref: str, text: str, close: list[tuple[Note, float]]
+    ) -> list[tuple[Note, float]]:
+        """What is similar, after the note that a person named, however unlike its words are."""
+        named = self.book.find(ref.removeprefix(self.book.prefix))
+        others = [pair for pair in close if pair[0] != named]
+        return [(named, lifecycle.similarity(named.body, text)), *others]
 
     def consolidate(self, old: Note, text: str, tags: list[str], fields: _Fields) -> Plan:
         saved = Saved("consolidated", old, self.book.ref(old), reworded=text != old.body)

@@ -7,7 +7,17 @@ from co_cli.knowledge.meaning.encoders import LENGTH, built_in
 from co_cli.knowledge.search.words import STOP
 
 _NUMBERS, _NAMES, _LONGER = 0.5, 0.35, 0.05  # what counts for a place beside its meaning
-_ENOUGH = 0.3
+_ENOUGH, _SURE = 0.3, 0.6
+_ALIKE = 0.45
+_USED_BEFORE = 0.65
+SWITCHED = (  # and to what
+    r"(?i)\b(?:switched|moved|migrated|changed|relocated|gone) (?:over )?to ([^,.;!?]{1,40}?)"
+    r"(?: now| instead| today| recently)?[.!]?$"
+)
+_USES = (  # what stands before a value that one may switch from
+    r"(?i)\b(?:use[sd]?|using|(?:runs?|hosted|based|are|is) (?:on|in|at)|written in"
+    r"|built (?:with|in|on)|chose|picked|(?:moved|switched|migrated) to|went with) (?:the |an? )?$"
+)
 _GONE = (  # what is said of a value that no longer holds
     r"\b(?:not|n't|instead of|no longer|rather than|from|never) (?:an? |the )?{0}\b"
     r"|\b{0} (?:(?:got|was|were|is|are|has been|have been) )?"
@@ -15,19 +25,24 @@ _GONE = (  # what is said of a value that no longer holds
 )
 
 
-def amended(text: str, value: str, said: str) -> str:
+def amended(text: str, value: str, said: str, whole: str = "") -> str:
     """The text with the value in the place of what is most like it; "" where there is none.
 
-    What is said of the old value ("not 12", "Jenkins got replaced") tells the place best.
+    What is said of the old value ("not 12", "Jenkins got replaced") tells the place best. What
+    makes sense as a `whole` may be about something else: it takes a place that is more like it.
     """
     if value.lower() in text.lower():
         return ""
+    same = (re.search(r"\bI\b", said) is not None) == text.startswith("User")  # who moved
+    moved = same and re.search(SWITCHED, said) is not None
     words = list(re.finditer(r"[\w'’./@:%€$£+-]*\w[%€]?", text))
-    best, place = _ENOUGH, (0, 0)
+    best, place = _SURE if whole else _ENOUGH, (0, 0)
     for first in range(len(words)):
         for last in range(first, min(first + len(value.split()) + 1, len(words))):
             start, end = words[first].start(), words[last].end()
             score = _fits(text[start:end], value, said)
+            if moved and re.search(_USES, text[:start]) and not re.search(r"\d", text[start:end]):
+                score += _USED_BEFORE
             if score > best:
                 best, place = score, (start, end)
     start, end = place
@@ -37,15 +52,26 @@ def amended(text: str, value: str, said: str) -> str:
     return text[:start] + (value[:1].upper() + value[1:] if capital else value) + text[end:]
 
 
+def alike(old: str, new: str) -> bool:
+    """Whether two texts may be about the same."""
+    return _near(old, new) >= _ALIKE
+
+
+def _near(old: str, new: str) -> float:
+    """The cosine of two short texts, as they are skimmed."""
+    vectors = (memoryview(built_in().quickly(one)).cast("b") for one in (old, new))
+    return float(sum(map(mul, *vectors))) / LENGTH**2
+
+
 def _fits(old: str, value: str, said: str) -> float:
-    if all(word in STOP for word in re.findall(r"\w+", old.lower())):
+    words = re.findall(r"\w+", old)
+    if all(word.lower() in STOP for word in words) or "User" in words:
         return 0.0
-    near: float = sum(
-        map(mul, *(memoryview(built_in().quickly(one)).cast("b") for one in (old, value)))
-    )
     named = re.search(rf"(?i)\b{re.escape(old)}\b", said) is not None
     gone = re.search(_GONE.format(re.escape(old)), said, re.IGNORECASE) is not None
     numbers = all(re.search(r"\d", one) for one in (old, value))
-    names = old[0].isupper() and value[0].isupper()
+    begin = words[0].lower() not in STOP and words[0][0].isupper()  # no sentence's first word
+    names = begin and value[0].isupper() and old.isupper() == value.isupper()
     shorter = _LONGER * abs(len(old.split()) - len(value.split()))
-    return near / LENGTH**2 + 2 * gone - named + _NUMBERS * numbers + _NAMES * names - shorter
+    known = 2 * gone - named + _NUMBERS * numbers + _NAMES * names
+    return _near(old, value) + known - shorter

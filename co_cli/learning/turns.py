@@ -5,6 +5,7 @@ looks like speech (code, logs, long texts) is left alone, and what must not be k
 """
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from co_cli.knowledge.meaning.turns import STATEMENTS, hear
@@ -22,7 +23,7 @@ _LOG = (
     r"(?i)\[?(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|(?:error|warn(?:ing)?|info|debug|fatal)\b)"
     r"|at [\w.$<>]+\(|file \"[^\"]{1,200}\", line \d|traceback \(|caused by:|>{1,3} "
 )
-_PRIVATE = (  # what a person wants to be kept out, in so many words
+PRIVATE = (  # what a person wants to be kept out, in so many words
     r"(?i)\b(?:do ?n'?t|do not|never|no need to|not to|rather not|(?:should|must)(?:n'?t| not)) "
     r"(?:ever )?(?:save|store|remember|record|memori[sz]e|keep|note|write|log|learn) "
     r"(?:this|that|it|any|these|those|what|down|a (?:note|record))\b|\boff the record\b"
@@ -50,7 +51,14 @@ _ASKS = (
 )
 _TAKES_BACK = (  # how a sentence begins that only says what is wrong
     r"(?i)(?:no|nope|nah|wait|sorry|oops|whoops|ups|actually|wrong|scratch|scrap|strike|i meant"
-    r"|make that|not|hm+|er+|my bad|my mistake|correction|typo)\b"
+    r"|make that|not|hm+|er+|my bad|my mistake|correction|typo|it|they|he|she"
+    r"|that(?:'s| is| was)? (?:wrong|not|incorrect|false))\b"
+)
+_LEADS_ON = r"(?i)^(?:and|also|plus|oh|but)(?: also)?,? (?=\w+ \w)"
+_LOOKS = r"(?i)(?:please |can you |co,? ){0,2}(?:recall|find|search|look|show|retrieve)\b"
+_VALUE = (  # a value that is put right in a few words
+    r"(?:(?i:no|nope|wait|sorry|oops|actually)\b[,.! ]{1,3}){1,3}"
+    r"((?:(?:on|at|in) )?[A-Z0-9][\w:.'-]{0,40}(?: [\w:.'-]{1,40}){0,2})[.!]?$"
 )
 KEPT = ("keep", *STATEMENTS, "correct", "amend")  # wants that may become a note
 
@@ -74,7 +82,7 @@ class Turn(NamedTuple):
 def understand(said: str) -> list[Turn]:
     """What each sentence wants, in order; nothing where a text is no speech."""
     said = said.strip().replace("’", "'")
-    if not said or _pasted(said) or re.search(_PRIVATE, said):
+    if not said or _pasted(said) or re.search(PRIVATE, said):
         return []
     tagged = re.search(_TAGGED, said)
     asked = re.split(r"[#, ]+(?:and )?", tagged[1].strip()) if tagged else []
@@ -106,16 +114,16 @@ def _pasted(said: str) -> bool:
 
 def _read(sentence: str, asked: list[str]) -> Turn:
     heard = hear(sentence)
-    if heard.want == "keep" and sentence.endswith("?"):  # "remember that?"
-        return Turn("recall", heard.meant)
+    if heard.want == "keep" and (sentence.endswith("?") or re.match(_LOOKS, sentence)):
+        return Turn("recall", heard.meant)  # "remember that?"
+    if heard.want == "nothing" and (value := re.match(_VALUE, sentence)):
+        return Turn("amend", value[1].rstrip("."), ("correction",))
     if heard.want not in KEPT:
         named = heard.want in ("forget", "recall", "nothing")
         return Turn(heard.want, heard.meant if named else sentence)
     kind = heard.want if heard.want in STATEMENTS else heard.kind
     kind = "correction" if heard.want in ("correct", "amend") else kind
-    words = re.findall(r"[a-z0-9_]+", re.sub(r"\w+://\S+", " ", heard.meant.lower()))
-    domains = dict.fromkeys(_DOMAINS[word] for word in words if word in _DOMAINS)
-    tags = dict.fromkeys([kind, *list(domains)[:2], *asked])
+    tags = tagged([kind, *filter(None, asked)], heard.meant)
     meant, at = heard.meant, sentence.rfind(heard.meant)
     if heard.want == "keep" and (lead := re.match(_ASKED_TO_KEEP, sentence)):
         left_out = sentence[lead.end() : at]
@@ -123,9 +131,18 @@ def _read(sentence: str, asked: list[str]) -> Turn:
     sure = heard.want not in STATEMENTS or heard.likely >= _SURE
     alone = heard.want == "amend" and not re.match(_TAKES_BACK, sentence)
     whole = third_person(sentence) if alone else ""
+    meant = re.sub(_LEADS_ON, "", meant)
     text = meant if heard.want == "amend" else third_person(meant)
     mine = heard.mine > (0 if re.search(r"(?i)\b(?:i|me|my|mine)\b", meant) else _MINE)
-    return Turn(heard.want, text, tuple(filter(None, tags)), mine, sure, whole)
+    return Turn(heard.want, text, tuple(tags), mine, sure, whole)
+
+
+def tagged(tags: Iterable[str], text: str) -> list[str]:
+    """The signal, the domains that a text speaks of, two at most, and the tags beside them."""
+    kind, *others = tags
+    words = re.findall(r"[a-z0-9_]+", re.sub(r"\w+://\S+", " ", text.lower()))
+    domains = dict.fromkeys(_DOMAINS[word] for word in words if word in _DOMAINS)
+    return [*dict.fromkeys([kind, *list(domains)[:2], *others])]
 
 
 _DOMAINS = {word: tag for tag, *words in map(str.split, """

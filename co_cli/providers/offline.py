@@ -5,7 +5,7 @@ nor a tool's answer nor a summary can make it call a tool. What to do and to say
 """
 
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from itertools import accumulate
@@ -29,7 +29,8 @@ from pydantic_ai.models import (
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import RunContext
 
-from co_cli.providers import replies
+from co_cli.providers import conversation, replies
+from co_cli.providers.known import Known
 
 _NAME = "offline"
 _SUMMED = 1500  # characters of a summary
@@ -41,6 +42,12 @@ class OfflineModel(Model[None]):
 
     model_name = system = _NAME
 
+    def __init__(
+        self, known: Mapping[str, str] | None = None, reword: Callable[[str], str] = str
+    ) -> None:
+        super().__init__()
+        self._surface = conversation.Surface(Known(known or {}).find, reword)
+
     async def request(
         self,
         messages: list[ModelMessage],
@@ -49,7 +56,7 @@ class OfflineModel(Model[None]):
     ) -> ModelResponse:
         """Answer at once."""
         _, asked = self.prepare_request(model_settings, model_request_parameters)
-        return _answer(messages, asked)
+        return _answer(messages, asked, self._surface)
 
     @asynccontextmanager
     async def request_stream(
@@ -61,7 +68,7 @@ class OfflineModel(Model[None]):
     ) -> AsyncGenerator[StreamedResponse]:
         """Answer word by word."""
         _, asked = self.prepare_request(model_settings, model_request_parameters)
-        answer = _answer(messages, asked)
+        answer = _answer(messages, asked, self._surface)
         yield _Words(answer, model_request_parameters=asked, replay_events=True)
 
 
@@ -79,7 +86,9 @@ class _Words(CompletedStreamedResponse):
                     yield event
 
 
-def _answer(messages: Sequence[ModelMessage], asked: ModelRequestParameters) -> ModelResponse:
+def _answer(
+    messages: Sequence[ModelMessage], asked: ModelRequestParameters, surface: conversation.Surface
+) -> ModelResponse:
     start = _start(messages)
     said = _said(messages[start]) if messages else ""
     parts = [part for message in messages[start + 1 :] for part in message.parts]
@@ -89,11 +98,12 @@ def _answer(messages: Sequence[ModelMessage], asked: ModelRequestParameters) -> 
     offered = {tool.name for tool in asked.declared_function_tools}
     if not offered and not returns:
         return _response([TextPart(_summary(said) or replies.BRIEFLY)])
-    heard = replies.hear(said, messages[:start])
+    heard = conversation.hear(said, messages, start, surface)
     if calls := [one for one in replies.calls(heard, returns) if one.tool_name in offered]:
         return _response(calls)
     earlier = [part for message in messages[:start] for part in message.parts]
-    explained = any(isinstance(part, TextPart) and part.content == replies.HOW for part in earlier)
+    how = surface.reword(replies.HOW)
+    explained = any(isinstance(part, TextPart) and part.content == how for part in earlier)
     return _response([TextPart(replies.answer(heard, returns, explained=explained))])
 
 
@@ -133,7 +143,7 @@ def _summary(text: str) -> str:
     """
     said = []
     for line in text.splitlines():
-        values = replies.read(line) if line.startswith("{") else {}
+        values = conversation.read(line) if line.startswith("{") else {}
         for who in ("earlier summary", "person", "assistant"):
             if isinstance(values.get(who), str):
                 said.append(f"{who}: {_first(values[who])}")

@@ -4,24 +4,32 @@ The person's words decide on every call; a note that was just spoken of is only 
 right, when they say so. Knows no notebook: the tools do the work.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from datetime import date, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
-from pydantic_ai.messages import ModelMessage, ToolCallPart, ToolReturnPart
+from pydantic_ai.messages import ToolCallPart, ToolReturnPart
 
-from co_cli.errors import EmbedderUnavailable
-from co_cli.learning.amend import amended
-from co_cli.learning.turns import KEPT, Turn, understand
+from co_cli.knowledge.meaning.turns import STATEMENTS
+from co_cli.learning.amend import SWITCHED, alike, amended
+from co_cli.learning.turns import KEPT, PRIVATE, Turn, tagged
 from co_cli.learning.voice import second_person
+from co_cli.providers.conversation import (
+    Conversation,
+    Note,
+    Surface,
+    found,
+    is_plain,
+    note_of,
+    read,
+    rows_of,
+)
 
 HOW = (
     "I am offline: no language model is connected. I can remember what you tell me and recall it, "
     "and nothing else. To connect a model, set GEMINI_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY "
-    "and start again, or start with `co chat --model ollama:NAME`."
+    "and start again, or use `co chat --model ollama:NAME`."
 )
 BRIEFLY = "I am offline and can only remember and recall."
 _NOTHING = "I have nothing about that. Tell me, and I will offer to remember it."
@@ -33,7 +41,7 @@ _PLAIN = {
         "anything."
     ),
     "who": "I am Co. I keep your notes as plain files on this machine and find them when you ask.",
-    "undo": "`co undo` takes back the last change.",
+    "undo": "`co knowledge undo` takes back the last change.",
 }
 _GREETINGS = {
     r"\b(?:thanks?|thx|ty|cheers|merci|danke|gracias)\b": "You are welcome.",
@@ -41,50 +49,29 @@ _GREETINGS = {
     "": "Hello. What should I keep or find?",
 }
 _WHICH = "Which note do you mean? Ask for it first, or name its number."
+_OF_WHAT = "I do not know what that is about. Ask me about something first."
+_NOT_THERE = "I have nothing about that, so there is nothing to forget."
 _RESULTS, _MORE = 5, 2
-_QUOTED = 1000  # characters of one note in an answer
+_ONE_BY_ONE = "I forget notes one by one: say which, or name its number."
+_PRIVATE = "All right, I keep no note of that."
+_EVERYTHING = r"(?:everything|all|(?:all|every one) of (?:it|them)|all (?:my |the |your )?\w{5,8})"
+_NUMBERS = (  # notes by their numbers
+    r"(?:(?:the )?(?:memor(?:y|ies)|notes?|numbers?|no\.?) )?#?g?\d{1,9}"
+    r"(?:(?:,| and|, and) (?:#|note |memory |number )?g?\d{1,9}){0,9}"
+)
+_SAID = (
+    r"(?: (?:that )?(?:i|you) (?:have )?(?:just )?(?:said|told (?:you|me)|saved|mentioned|wrote))"
+)
+_THAT = (  # the note that was spoken of
+    rf"(?:it|that|this|what{_SAID}|(?:that|this|the|my) (?:(?:very )?(?:last|latest|previous) )?"
+    rf"(?:one|note|memory|thing|fact|entry){_SAID}?)(?: (?:again|please|now|just now|then))?"
+)
+_TAKEN_BACK = (  # what only makes sense of the note just spoken of
+    r"(?i)^(?:oh |uh |hm+,? |sorry,? |oops,? |ok,? )?(?:no\b|nope|wait|scratch|scrap|strike|wrong"
+    r"|my (?:bad|mistake)|correction|i meant|that(?:'s| is| was) (?:wrong|not))"
+)
+_REASON = r"(?i)\b(?:because|since|so that|due to|in order to|as (?:we|it|the)|to avoid|reason)\b"
 _DAYS = ((r"\btoday|\bthis morning|\btonight|\bjust now", 0), (r"\byesterday", 1), (r"\bmonth", 31))
-
-
-class Note(NamedTuple):
-    """A note that was spoken of: saved, or told as the best answer."""
-
-    ref: str
-    text: str
-    day: str
-
-
-class Conversation(NamedTuple):
-    """What the person said last, what it wants, and the note that was spoken of before."""
-
-    said: str
-    turns: list[Turn]
-    note: Note | None
-
-
-def hear(said: str, earlier: Iterable[ModelMessage]) -> Conversation:
-    """Understand what was said; where Co's weights cannot be read, nothing is."""
-    turns: list[Turn] = []
-    with suppress(EmbedderUnavailable):
-        turns = understand(said)
-    return Conversation(said, turns, _spoken_of(earlier))
-
-
-def _spoken_of(earlier: Iterable[ModelMessage]) -> Note | None:
-    note = None
-    for part in (part for message in earlier for part in message.parts):
-        if not isinstance(part, ToolReturnPart) or part.outcome != "success":
-            continue
-        values = read(part.content)
-        rows = _rows(values.get("results"))
-        if part.tool_name == "save_memory" and values.get("ref"):
-            note = Note(str(values["ref"]), str(values.get("content") or ""), "")
-        elif part.tool_name == "recall_memory" and rows:
-            best = min(rows, key=lambda row: bool(row.get("weak")))
-            note = Note(str(best.get("ref")), _text(best), str(best.get("created") or "")[:10])
-        elif part.tool_name == "forget_memory":
-            note = None
-    return note
 
 
 # What to do
@@ -93,54 +80,70 @@ def _spoken_of(earlier: Iterable[ModelMessage]) -> Note | None:
 def calls(heard: Conversation, returned: Sequence[ToolReturnPart]) -> list[ToolCallPart]:
     """The tools to call next, after what came back of those that were called."""
     if returned:
-        return _forget_found(heard, returned)
-    found = []
+        return _forgetfound(heard, returned)
+    found: list[ToolCallPart] = []
     for turn in heard.turns:
         if turn.want in KEPT:
-            found.append(_save(turn, heard))
+            found += _save(turn, heard)
         elif turn.want == "forget":
-            found.append(_forget(turn, heard))
-        elif turn.want in ("list", "about_me", "changes"):
+            found += _forget(turn, heard)
+        elif turn.want == "changes":
+            found.append(ToolCallPart("list_memories", {"since": _since(heard.said)}))
+        elif turn.want in ("list", "about_me"):
             found.append(ToolCallPart("list_memories", {}))
-        elif turn.want in ("recall", "nothing") or (turn.want == "followup" and not heard.note):
+        elif turn.want in ("recall", "nothing", "help", "who") and not is_plain(turn, heard.said):
             found.append(_recall(turn.text))
-    return [call for call in found if call]
+    return found
 
 
 def _recall(query: str) -> ToolCallPart:
     return ToolCallPart("recall_memory", {"query": query, "max_results": _RESULTS})
 
 
-def _save(turn: Turn, heard: Conversation) -> ToolCallPart | None:
+def _since(said: str) -> str:
+    days = next((days for cue, days in _DAYS if re.search(cue, said.lower())), 7)
+    return str(date.today() - timedelta(days))
+
+
+def _save(turn: Turn, heard: Conversation) -> list[ToolCallPart]:
+    """Keep what was said; what puts the note right that was spoken of takes its place."""
     text, old = turn.text, heard.note
+    known = (*STATEMENTS, "amend") if old else ()
+    if turn.want in known and (switched := re.search(SWITCHED, heard.said)):
+        turn = turn._replace(want="amend", text=switched[1], whole=turn.whole or text)
     if turn.want == "amend":
-        text = (amended(old.text, text, heard.said) if old else "") or turn.whole
+        text = (amended(old.text, turn.text, heard.said, turn.whole) if old else "") or turn.whole
     if not text:
-        return None
-    arguments: dict[str, Any] = {"content": text, "tags": list(turn.tags)}
-    corrects = old and text != turn.whole and turn.want in ("correct", "amend")
-    if old.ref.startswith("g") if old and corrects else turn.mine:
-        arguments["scope"] = "user"
-    offered = None if turn.sure else {"offered": True}
-    return ToolCallPart("save_memory", arguments, provider_name="offline", provider_details=offered)
-
-
-def _forget(turn: Turn, heard: Conversation) -> ToolCallPart | None:
-    number = re.fullmatch(r"(?:(?:memory|note|number|no\.?) ?)*#?(g?\d{1,9})", turn.text.lower())
-    ref = number[1] if number else heard.note.ref if heard.note and not turn.text else ""
-    if ref:
-        return ToolCallPart("forget_memory", {"ref": ref})
-    return _recall(turn.text) if turn.text else None
-
-
-def _forget_found(heard: Conversation, returned: Sequence[ToolReturnPart]) -> list[ToolCallPart]:
-    """What was looked for to be forgotten, where only one note answers to it."""
-    wants = [turn.want for turn in heard.turns]
-    if wants != ["forget"] or [part.tool_name for part in returned] != ["recall_memory"]:
         return []
-    rows = _rows(read(returned[0].content).get("results"))
-    sure = [row for row in rows if not row.get("weak")]
-    return [ToolCallPart("forget_memory", {"ref": str(sure[0]["ref"])})] if len(sure) == 1 else []
+    corrects = turn.want in ("correct", "amend") and old and text != turn.whole
+    if corrects and turn.want == "correct" and not re.search(_TAKEN_BACK, heard.said):
+        corrects = old and alike(old.text, text)
+    arguments: dict[str, Any] = {"content": text, "tags": tagged(turn.tags, text)}
+    if old.mine if old and corrects else turn.mine:
+        arguments["scope"] = "user"
+    if old and corrects and old.ref:
+        arguments["replaces"] = old.ref
+    offered = None if turn.sure else {"offered": True}
+    call = ToolCallPart("save_memory", arguments, provider_name="offline", provider_details=offered)
+    return [call]
+
+
+def _forget(turn: Turn, heard: Conversation) -> list[ToolCallPart]:
+    named = re.fullmatch(_NUMBERS, turn.text.lower())
+    refs = re.findall(r"g?\d+", named[0]) if named else []
+    if not turn.text or re.fullmatch(_THAT, turn.text.lower()):
+        refs = [heard.note.ref] if heard.note and heard.note.ref and heard.note.kept else []
+    elif not refs and not re.fullmatch(_EVERYTHING, turn.text.lower()):
+        return [_recall(turn.text)]
+    return [ToolCallPart("forget_memory", {"ref": ref}) for ref in dict.fromkeys(refs)]
+
+
+def _forgetfound(heard: Conversation, returned: Sequence[ToolReturnPart]) -> list[ToolCallPart]:
+    """What was looked for to be forgotten, where only one note answers to it."""
+    if heard.wants != {"forget"} or [part.tool_name for part in returned] != ["recall_memory"]:
+        return []
+    sure = [note for note in found(returned[0], heard)[0] if note.ref]
+    return [ToolCallPart("forget_memory", {"ref": sure[0].ref})] if len(sure) == 1 else []
 
 
 # What to say
@@ -148,11 +151,16 @@ def _forget_found(heard: Conversation, returned: Sequence[ToolReturnPart]) -> li
 
 def answer(heard: Conversation, returned: Sequence[ToolReturnPart], *, explained: bool) -> str:
     """What the person is told: what was done and found, or what else there is to say."""
-    told = dict.fromkeys(filter(None, (_told(part, heard) for part in returned)))
+    done = [part for part in returned if part.tool_name == "forget_memory"]
+    shown = done if done and heard.wants == {"forget"} else returned
+    told = dict.fromkeys(filter(None, (_told(part, heard) for part in shown)))
     for turn in heard.turns:
-        if text := _reply(turn, heard):
+        answered = told and turn.want in ("help", "who") and not is_plain(turn, heard.said)
+        if not answered and (text := _reply(turn, heard)):
             told[text] = None
-    return "\n\n".join(told) or (BRIEFLY if explained else HOW)
+    if not told and re.search(PRIVATE, heard.said):
+        return _PRIVATE
+    return "\n\n".join(told) or (BRIEFLY if explained else heard.surface.reword(HOW))
 
 
 def _reply(turn: Turn, heard: Conversation) -> str:
@@ -160,13 +168,29 @@ def _reply(turn: Turn, heard: Conversation) -> str:
     if turn.want == "greet":
         said = (say for cue, say in _GREETINGS.items() if re.search(cue, heard.said.lower()))
         return next(said)
-    if turn.want == "followup" and heard.note:
-        when = f"on {heard.note.day}" if heard.note.day else "just now"
-        return f"You told me {when}: {second_person(heard.note.text)} [{heard.note.ref}]"
-    lost = (turn.want == "amend" and not _save(turn, heard)) or (
-        turn.want == "forget" and not _forget(turn, heard)
-    )
-    return _WHICH if lost else _PLAIN.get(turn.want, "")
+    if turn.want == "followup":
+        return _follow(heard.said.lower(), heard.note) if heard.note else _OF_WHAT
+    if turn.want == "forget" and re.fullmatch(_EVERYTHING, turn.text.lower()):
+        return _ONE_BY_ONE
+    if turn.want == "forget" and not _forget(turn, heard):
+        file = heard.note.file if heard.note else ""
+        return f"{file} says that; change it there." if file else _WHICH
+    if turn.want == "amend" and not _save(turn, heard):
+        return _WHICH
+    return heard.surface.reword(_PLAIN.get(turn.want, ""))
+
+
+def _follow(said: str, note: Note) -> str:
+    """What was asked about the note that was told: who said so, since when, why, for sure."""
+    if note.file:
+        return note.told
+    if re.search(r"\bwho\b", said) and not note.source:
+        return f"You did, {note.when}: {note}"
+    if re.search(r"\bwhy\b|\breason|\bhow come", said) and not re.search(_REASON, note.text):
+        return f"You did not tell me why. {note.told}"
+    if re.search(r"\bsure\b|\breally\b|\bcertain|\bright\b|\bcorrect\b|\bpositive\b", said):
+        return f"{note.told}\n\nIf that has changed, tell me."
+    return note.told
 
 
 def _told(part: ToolReturnPart, heard: Conversation) -> str:
@@ -179,29 +203,25 @@ def _told(part: ToolReturnPart, heard: Conversation) -> str:
     if part.outcome != "success":
         return f"Not {verb}: {text}"
     if part.tool_name == "save_memory" and values.get("ref"):
-        return _saved(values, text)
+        return _saved(values, text, heard.surface)
+    if part.tool_name == "forget_memory":
+        return _done(*text.splitlines(), surface=heard.surface) or "Done."
     for tool, key, tell in (
         ("recall_memory", "results", _recalled),
         ("list_memories", "memories", _listed),
     ):
         if part.tool_name == tool and isinstance(values.get(key), list):
-            return tell(_rows(values[key]), heard)
+            return tell(part, heard)
     return text or "Done."
 
 
-def read(content: object) -> Mapping[str, Any]:
-    """What a tool answered as values, whether they came as such or as JSON."""
-    if isinstance(content, str):
-        with suppress(ValueError):
-            content = json.loads(content)
-    return content if isinstance(content, Mapping) else {}
+def _done(*lines: str, surface: Surface) -> str:
+    """What was done, and what may be done next in the words of the surface."""
+    done, *more = lines or ("",)
+    return "\n".join([done, *map(surface.reword, more)])
 
 
-def _rows(values: object) -> list[Mapping[str, Any]]:
-    return [row for row in values if isinstance(row, Mapping)] if isinstance(values, list) else []
-
-
-def _saved(values: Mapping[str, Any], display: str) -> str:
+def _saved(values: Mapping[str, Any], display: str, surface: Surface) -> str:
     """What a save did, from what the tool says: the person may have changed the words."""
     said = str(values.get("content") or "").strip()
     head = f"Saved as [{values['ref']}]{f': {said}' if said else '.'}"
@@ -209,41 +229,35 @@ def _saved(values: Mapping[str, Any], display: str) -> str:
         head = f"[{values['ref']}] already says this."
     path = str(values.get("path") or display)
     more = [line for line in display.splitlines()[1:] if path not in line]
-    return "\n".join([head, *more])
+    return _done(head, *more, surface=surface)
 
 
-def _recalled(hits: Sequence[Mapping[str, Any]], heard: Conversation) -> str:
+def _recalled(part: ToolReturnPart, heard: Conversation) -> str:
     """One best answer, what it replaces, and at most two more; what is not sure says so."""
-    sure = [hit for hit in hits if not hit.get("weak")]
-    wants = {turn.want for turn in heard.turns}
-    if wants == {"forget"} and hits:
-        return _bullets("Which one? Say “forget” and its number.", map(_quoted, hits))
-    if not sure and "recall" not in wants:
+    sure, perhaps = found(part, heard)
+    if heard.wants == {"forget"}:
+        which = [str(note) for note in (*sure, *perhaps) if note.ref]
+        return _bullets("Which one? Say “forget” and its number.", which) if which else _NOT_THERE
+    if not sure and "recall" not in heard.wants:
         return ""
-    if not hits:
-        return _NOTHING
     if not sure:
-        return _bullets("Perhaps:", map(_quoted, hits[: _MORE + 1]))
+        return _bullets("Perhaps:", map(str, perhaps[: _MORE + 1])) if perhaps else _NOTHING
     best, *others = sure
-    earlier = [hit for hit in hits if hit is not best and hit.get("replaced_by")]
-    others = [hit for hit in others if hit not in earlier][:_MORE]
-    day = str(best.get("created") or "")[:10]
-    who = "From outside" if best.get("external") else "You told me"
-    told = [f"{who}{f' on {day}' if day else ''}: {_quoted(best)}"]
-    told += [f"Earlier: {_quoted(hit)}" for hit in earlier[:1]]
-    return "\n\n".join([*told, *([_bullets("Also:", map(_quoted, others))] if others else [])])
+    rows = rows_of(part, "results")
+    replaced = [str(note_of(row)) for row in rows if row.get("replaced_by") == best.ref]
+    replaced += [str(row["earlier"]) for row in rows if "earlier" in row and row["ref"] == best.ref]
+    told = [best.told, *(f"Earlier: {second_person(text)}" for text in replaced[:1])]
+    more = [one.told if one.file else str(one) for one in others[:_MORE]]
+    return "\n\n".join([*told, *([_bullets("Also:", more)] if more else [])])
 
 
-def _listed(rows: Sequence[Mapping[str, Any]], heard: Conversation) -> str:
-    wants = {turn.want for turn in heard.turns}
-    title = "This is what I remember:"
-    if "about_me" in wants:
+def _listed(part: ToolReturnPart, heard: Conversation) -> str:
+    rows, title = rows_of(part, "memories"), "This is what I remember:"
+    if "about_me" in heard.wants:
         title = "This is what I know about you:"
         rows = [row for row in rows if _about_person(row)] or rows
-    elif "changes" in wants:
-        days = next((days for cue, days in _DAYS if re.search(cue, heard.said.lower())), 7)
-        since = str(date.today() - timedelta(days))
-        rows = [row for row in rows if str(row.get("updated") or row.get("created")) >= since]
+    elif "changes" in heard.wants:
+        since = _since(heard.said)
         title = f"Kept or changed since {since}:"
         if not rows:
             return f"Nothing was kept or changed since {since}."
@@ -257,13 +271,3 @@ def _about_person(row: Mapping[str, Any]) -> bool:
 
 def _bullets(title: str, texts: Iterable[str]) -> str:
     return "\n".join([title, "", *("- " + text.replace("\n", "\n  ") for text in texts)])
-
-
-def _text(hit: Mapping[str, Any]) -> str:
-    article = hit.get("kind") == "article"
-    return str((hit.get("passage") if article else None) or hit.get("content") or "").strip()
-
-
-def _quoted(hit: Mapping[str, Any]) -> str:
-    text = second_person(_text(hit))
-    return f"{text if len(text) <= _QUOTED else f'{text[:_QUOTED]}…'} [{hit.get('ref')}]"

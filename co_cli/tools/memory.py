@@ -9,13 +9,14 @@ from typing import Any, NamedTuple, Protocol
 
 from co_cli import logs, paths, results, trust
 from co_cli.deps import CoDeps
-from co_cli.knowledge import Note, Notebook, Plan, Shelf, lifecycle
+from co_cli.knowledge import Hit, Note, Notebook, Plan, Shelf, lifecycle
 from co_cli.knowledge.format.note import marks, now, slugify, timestamp
 from co_cli.knowledge.pages import MEMORIES
 from co_cli.knowledge.policy import Scope
 from co_cli.knowledge.safety.check import check_text
 from co_cli.knowledge.similarity import same
 
+_NEAR = 2.0  # what meaning adds to the score of a hit that is not only of the same words
 MOST_LISTED = 150  # memories that a model is told of in a list
 _slugify = slugify
 _detect_source = lifecycle.detect_source
@@ -56,7 +57,11 @@ class MemoryEntry:
 
 
 async def save_memory(
-    ctx: Context, content: str, tags: list[str] | None = None, scope: str | None = None
+    ctx: Context,
+    content: str,
+    tags: list[str] | None = None,
+    scope: str | None = None,
+    replaces: str | None = None,
 ) -> dict[str, Any]:
     """Offer to remember a fact for later sessions. The person sees the text and decides.
 
@@ -99,6 +104,7 @@ async def save_memory(
         tags: The signal first, then a domain or two.
         scope: "project" for this project (the default), "user" for facts about the person that
             hold everywhere.
+        replaces: The ref of the memory that this one corrects, where you know it.
     """
     approved = getattr(ctx, "tool_call_metadata", None) or {}
     call = getattr(ctx, "tool_call_id", None) or ""
@@ -114,7 +120,7 @@ async def save_memory(
             plan, (_, fields) = None, echo(deps, shelf, book.scope, check_text(content))
         saved = book.remember(
             content, tags or [], actor="agent", call=call, fields=fields, agreed=plan,
-            similar=approved.get("similar", "keep"), replaces=approved.get("replaces", ""),
+            similar=approved.get("similar", "keep"), replaces=replaces or "",
             seen=approved.get("seen", ""),
         )  # fmt: skip
         logs.log_note("saved", saved.note)
@@ -185,10 +191,29 @@ async def recall_memory(ctx: Context, query: str, max_results: int = 5) -> dict[
         return {
             "display": results.recall_text(query, found),
             "count": len(found),
-            "results": [results.hit_json(book, hit) for book, hit in found],
+            "results": [
+                results.hit_json(book, hit) | _background(ctx.deps, book, hit.note) | _doubt(hit)
+                for book, hit in found
+            ],
         }
 
     return await _work(ctx, recall)
+
+
+def _doubt(hit: Hit) -> dict[str, Any]:
+    """That a hit is weak: also one that shares a word with the question, and no meaning."""
+    return {"weak": hit.weak or (hit.score < 1 and hit.features.get("meaning", _NEAR) < _NEAR)}
+
+
+def _background(deps: CoDeps, book: Notebook, note: Note) -> dict[str, str]:
+    """Where a text comes from that is not the person's own, and what it took the place of."""
+    told = {"source": str(note.meta.get("source") or "outside")} if note.external else {}
+    links = note.meta.get("supersedes")
+    gone = [old for _, old in book.archived() if old.uid in links] if links else []
+    if earlier := deps.tellable(book, gone)[:1]:
+        _told(deps, earlier)
+        told["earlier"] = earlier[0].body
+    return told
 
 
 def _told(deps: CoDeps, notes: list[Note], *, whole: bool = True) -> None:
@@ -201,21 +226,28 @@ def _told(deps: CoDeps, notes: list[Note], *, whole: bool = True) -> None:
             deps.came_from(f"memory {note.name} ({note.meta.get('source') or 'untrusted'})")
 
 
-async def list_memories(ctx: Context) -> dict[str, Any]:
+async def list_memories(ctx: Context, since: str | None = None) -> dict[str, Any]:
     """List every memory of this project and the person's own, a line each.
 
     Use this when the person asks what is remembered, or to find the ref of a memory to forget.
     For anything else recall_memory is better: it finds what matters and returns whole texts.
+
+    Args:
+        since: A day such as 2026-01-31; then only what was saved or changed since, newest last.
     """
 
     def listing(shelf: Shelf) -> dict[str, Any]:
         books = shelf if ctx.deps.usable() else (shelf.user,)
         read = [(book, ctx.deps.tellable(book, book.notes())) for book in books]
+        if since:
+            read = [(book, [n for n in notes if _changed(n) >= since]) for book, notes in read]
         shown = [(book, notes) for book, notes in read if notes] or read[:1]
         names = ("id", "ref", "created", "tags", "summary")
-        rows = [results.note_json(book, note) for book, notes in shown for note in notes]
-        listed = [note for _, notes in shown for note in notes]
-        _told(ctx.deps, listed[:MOST_LISTED], whole=False)
+        listed = [(book, note) for book, notes in shown for note in notes]
+        if since:
+            listed.sort(key=lambda pair: _changed(pair[1]))
+        rows = [results.note_json(book, note) for book, note in listed]
+        _told(ctx.deps, [note for _, note in listed[-MOST_LISTED:]], whole=False)
         return {
             "display": "\n\n".join(results.list_text(book, notes) for book, notes in shown),
             "count": len(rows),
@@ -225,12 +257,16 @@ async def list_memories(ctx: Context) -> dict[str, Any]:
     return await _work(ctx, listing)
 
 
+def _changed(note: Note) -> str:
+    """When it was last written, or saved."""
+    return str(note.meta.get("updated") or note.created)
+
+
 async def forget_memory(ctx: Context, ref: str) -> dict[str, Any]:
     """Offer to forget a memory. The person sees it and decides; it can be brought back.
 
     Use this only when the person asks to forget something, or says that a memory is wrong and
-    nothing takes its place. To correct a memory, save the right fact instead: Co then offers to
-    replace the old one.
+    nothing takes its place. To correct a memory, save the right fact and say what it replaces.
 
     Args:
         ref: The memory's ref as recall_memory or list_memories shows it, such as 12 or g3.

@@ -1,0 +1,156 @@
+"""What a person said where no language model is connected, what it wants, and of which note.
+
+Knows what the tools answered earlier; calls none and says nothing.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from pydantic_ai.messages import ModelMessage, ToolCallPart, ToolReturnPart
+
+from co_cli.errors import EmbedderUnavailable
+from co_cli.learning.turns import Turn, understand
+from co_cli.learning.voice import second_person
+from co_cli.providers.known import Passage
+
+# Scores: what is told, told as a guess, told beside the best; and a file's, which is short.
+_SURE, _PERHAPS, _BESIDE, _FILE = 0.43, 0.3, 0.75, 0.55
+_STRONG = 0.65  # the score of what is a guess all the same
+_QUOTED = 1000  # characters of one note in an answer
+_OF_CO = r"(?i)\b(?:you|your|yourself|u|co|help|commands?|this (?:thing|tool|program|app))\b"
+
+
+class Surface(NamedTuple):
+    """What a model without a language model is given: files, and how to word what to do next."""
+
+    find: Callable[[str], Passage | None] = lambda _query: None
+    reword: Callable[[str], str] = str
+
+
+class Note(NamedTuple):
+    """A note that was spoken of: saved, or told as the best answer; or a passage of a file."""
+
+    ref: str  # of what was not kept, that of the note it was to replace
+    text: str
+    when: str = ""
+    source: str = ""  # where it comes from, unless the person said it
+    file: str = ""
+    kept: bool = True
+    mine: bool = False
+
+    def __str__(self) -> str:
+        text = self.text if len(self.text) <= _QUOTED else f"{self.text[:_QUOTED]}…"
+        if self.file or not self.kept:
+            return text
+        return f"{second_person(text)} [{self.ref}]"
+
+    @property
+    def told(self) -> str:
+        """It, after who said it and when."""
+        who = f"{self.file} says" if self.file else "You told me"
+        who = f"From {self.source}" if self.source else who
+        return f"{f'{who} {self.when}'.rstrip()}: {self}"
+
+
+class Conversation(NamedTuple):
+    """What the person said last, what it wants, and the note that was spoken of before.
+
+    `called` are the arguments of every call so far.
+    """
+
+    said: str
+    turns: list[Turn]
+    note: Note | None
+    surface: Surface
+    called: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def wants(self) -> set[str]:
+        """What is wanted, in any order."""
+        return {turn.want for turn in self.turns}
+
+
+def command(said: str) -> str:
+    """The name of a chat's own command that this asks for and nothing else: `undo`, `help`."""
+    turns: list[Turn] = []
+    with suppress(EmbedderUnavailable):
+        turns = understand(said)
+    wants = [turn.want for turn in turns if turn.want == "undo" or is_plain(turn, said)]
+    return wants[0] if wants in (["undo"], ["help"]) and len(turns) == 1 else ""
+
+
+def is_plain(turn: Turn, said: str) -> bool:
+    """Whether this is asked of Co about itself, and not of the notes."""
+    return turn.want in ("help", "who") and re.search(_OF_CO, said) is not None
+
+
+def hear(said: str, messages: Sequence[ModelMessage], start: int, surface: Surface) -> Conversation:
+    """Understand what was said; where Co's weights cannot be read, nothing is.
+
+    It was said in the message at `start`.
+    """
+    turns: list[Turn] = []
+    with suppress(EmbedderUnavailable):
+        turns = understand(said)
+    parts = [part for message in messages for part in message.parts]
+    called = {one.tool_call_id: read(one.args) for one in parts if isinstance(one, ToolCallPart)}
+    heard = Conversation(said, turns, None, surface, called)
+    for part in (part for message in messages[:start] for part in message.parts):
+        if isinstance(part, ToolReturnPart):
+            heard = heard._replace(note=_spoken_of(part, heard))
+    return heard
+
+
+def _spoken_of(part: ToolReturnPart, heard: Conversation) -> Note | None:
+    """The note that is spoken of after what a tool answered."""
+    values = read(part.content)
+    if part.tool_name == "save_memory":
+        asked, kept = heard.called.get(part.tool_call_id, {}), part.outcome == "success"
+        ref, text = values.get("ref") or asked.get("replaces"), {**asked, **values}.get("content")
+        mine = str(ref).startswith("g") if ref else asked.get("scope") == "user"
+        return Note(str(ref or ""), str(text or ""), "just now", kept=kept, mine=mine)
+    if part.tool_name == "recall_memory":
+        sure, perhaps = found(part, heard)
+        return next(iter((*sure, *perhaps)), heard.note)
+    return None if (part.tool_name, part.outcome) == ("forget_memory", "success") else heard.note
+
+
+def found(part: ToolReturnPart, heard: Conversation) -> tuple[list[Note], list[Note]]:
+    """What surely answers, best first, notes before files; and what perhaps does."""
+    scores: dict[bool, list[tuple[float, Note]]] = {True: [], False: []}
+    for row in rows_of(part, "results"):
+        if not row.get("replaced_by"):
+            score = float(row.get("score", 1.0))
+            scores[bool(row.get("weak"))].append((score, note_of(row)))
+    least = max([_SURE, *(_BESIDE * score for score, _ in scores[False][:1])])
+    sure = [note for score, note in scores[False] if score >= least]
+    query = heard.called.get(part.tool_call_id, {}).get("query")
+    passage = heard.surface.find(str(query)) if query else None
+    if passage and passage.score >= max(least, _FILE):
+        sure.append(Note("", passage.text, file=passage.name))
+    doubtful = [note for score, note in scores[False] if _PERHAPS <= score < _SURE]
+    return sure, doubtful + [note for score, note in scores[True] if score >= _STRONG]
+
+
+def note_of(row: Mapping[str, Any]) -> Note:
+    article = row.get("kind") == "article"
+    text = str((row.get("passage") if article else None) or row.get("content") or "").strip()
+    day, source = str(row.get("created") or "")[:10], str(row.get("source") or "")
+    ref = str(row.get("ref"))
+    return Note(ref, text, f"on {day}" if day else "", source, mine=ref.startswith("g"))
+
+
+def read(content: object) -> Mapping[str, Any]:
+    """What a tool answered as values, whether they came as such or as JSON."""
+    if isinstance(content, str):
+        with suppress(ValueError):
+            content = json.loads(content)
+    return content if isinstance(content, Mapping) else {}
+
+
+def rows_of(part: ToolReturnPart, key: str) -> list[Mapping[str, Any]]:
+    values = read(part.content).get(key)
+    return [row for row in values if isinstance(row, Mapping)] if isinstance(values, list) else []

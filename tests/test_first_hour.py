@@ -1,0 +1,549 @@
+"""The first hour without a model: plain requests, corrections, answers, and whose notebook."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from pathlib import Path
+
+import pytest
+from cli import Talking, co
+
+from co_cli import prompts, trust
+from co_cli.agent.approval import Decision, Proposal, Review, Reviewed, Verdict
+from co_cli.chat import slash
+from co_cli.chat.events import TextDelta
+from co_cli.chat.session import Session
+from co_cli.deps import CoDeps
+from co_cli.knowledge import Notebook
+from co_cli.providers.known import Known
+from co_cli.providers.registry import Choice
+
+NOTES = Path(".co-cli/knowledge")
+UNRELATED = """
+Dana owns the billing service
+We write commit messages in the imperative
+The staging server has 16 GB of memory
+User prefers dark themes
+We pin numpy below 2
+Backups run at 3 every night
+The Jenkins box is called otter
+Maria leads the design team
+We use Postgres 15 for orders
+The logo is teal
+User bikes to the office
+Retro is every second Wednesday
+We keep docs as markdown
+The API speaks JSON only
+Feature flags live in flags.toml
+User drinks oolong tea
+We never mock the database in tests
+The VPN needs a hardware token
+Bug reports go to the tracker, not to chat
+We follow semantic versioning
+The build takes nine minutes
+User is colour blind
+Our biggest customer is Acme
+The office closes at 7
+We use ruff for linting
+Logs are kept for 30 days
+The mobile app is written in Kotlin
+User plays the cello
+We ship to the app stores once a month
+The canary bird feeder is in shed 4
+""".strip().splitlines()
+
+
+class Person:
+    """Somebody in a chat without a model, who says yes, or something else, to what is asked."""
+
+    def __init__(self) -> None:
+        trust.claim(os.getcwd(), "2026-01-01T00:00:00+00:00")
+        prompt = prompts.session_prompt("offline", None)
+        choice = Choice("offline", "", "a test")
+        self.session = Session(
+            CoDeps(gated=True), choice, prompt, None, self._decide, reword=slash.in_chat
+        )
+        self.asked: list[Proposal] = []
+        self.verdict: Verdict | None = None
+
+    async def _decide(self, review: Review) -> Reviewed:
+        self.asked += review.proposals
+        decisions = []
+        for one in review.proposals:
+            meant: Verdict = "update" if one.replaces else "keep" if one.collides else "yes"
+            decisions.append(Decision(one, self.verdict or meant))
+        return Reviewed(decisions, by_key=True)
+
+    def says(self, text: str) -> str:
+        """What Co answers."""
+
+        async def talk() -> str:
+            events = [event async for event in self.session.turn(text)]
+            return "".join(event.text for event in events if isinstance(event, TextDelta))
+
+        return asyncio.run(talk())
+
+
+def bodies(folder: Path = NOTES) -> list[str]:
+    return [note.body for note in Notebook(folder).notes()]
+
+
+def own() -> Path:
+    return Path(os.environ["HOME"]) / ".config/co-cli/knowledge"
+
+
+# Corrections
+
+
+def test_corrections_in_a_row_change_the_note_just_saved() -> None:
+    anna = Person()
+    anna.says("we deploy on Thursdays")
+    for said in ("no, I meant Fridays", "oops, Mondays", "that's wrong, it is Tuesdays"):
+        anna.says(said)
+    assert bodies() == ["We deploy on Tuesdays"]
+    assert [one.replaces for one in anna.asked] == ["", "1", "2", "3"]
+    assert [[old.text for old in one.collisions] for one in anna.asked[1:3]] == [
+        ["We deploy on Thursdays"],
+        ["We deploy on Fridays"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kept", "said", "becomes"),
+    [
+        ("We use Flask for the API", "sorry, that's not right, it's Litestar",
+         "We use Litestar for the API"),
+        ("We use Litestar for the API", "we've switched to Django", "We use Django for the API"),
+        ("our CI runs on Jenkins", "we've moved to Buildkite now", "Our CI runs on Buildkite"),
+        ("the port is 8080", "make that 8081", "The port is 8081"),
+        ("the standup is at 9", "scratch that, the standup is at 10", "The standup is at 10"),
+        ("the release is on June 3rd", "correction: June 5th", "The release is on June 5th"),
+    ],
+)  # fmt: skip
+def test_a_correction_changes_the_note_and_its_own_words_do_not_enter_it(
+    kept: str, said: str, becomes: str
+) -> None:
+    person = Person()
+    person.says(kept)
+    told = person.says(said)
+    assert bodies() == [becomes]
+    assert "It replaces memory 1, which is archived (/restore 1)." in told
+
+
+def test_a_correction_of_what_was_told_changes_that_note() -> None:
+    book = Notebook(NOTES)
+    book.remember("We deploy on Thursdays")
+    book.remember("Dana owns billing")
+    person = Person()
+    person.says("when do we deploy?")
+    person.says("no wait, on Mondays")
+    assert bodies() == ["Dana owns billing", "We deploy on Mondays"]
+
+
+def test_what_was_declined_can_be_put_right_too() -> None:
+    person = Person()
+    person.says("I live in Vienna")
+    person.verdict = "no"
+    person.says("no, Graz")
+    person.verdict = None
+    person.says("wait, Linz")
+    assert bodies(own()) == ["User lives in Linz"]
+    assert person.asked[-1].replaces == "g1"
+
+
+def test_what_is_about_something_else_replaces_nothing() -> None:
+    person = Person()
+    person.says("my name is Anna")
+    person.says("we've switched to Django")
+    person.says("actually, the staging port is 8443")
+    assert bodies(own()) == ["User's name is Anna"]
+    assert bodies() == ["We've switched to Django", "The staging port is 8443"]
+
+
+def test_a_correction_after_an_undo_becomes_a_note_of_its_own() -> None:
+    person = Person()
+    person.says("the port is 8080")
+    Notebook(NOTES).undo()
+    person.says("make that 8081")
+    assert bodies() == ["The port is 8081"]
+
+
+def test_a_note_that_is_named_gives_way_however_unlike_it_is() -> None:
+    """Red when only similar notes can be replaced, or another one than was named is."""
+    book = Notebook(NOTES)
+    book.remember("Dana owns billing")
+    book.remember("We deploy on Mondays")
+    book.remember("Lunch is at noon", similar="update", replaces="1")
+    assert bodies() == ["We deploy on Mondays", "Lunch is at noon"]
+
+
+def test_a_protected_note_is_not_offered_to_be_replaced() -> None:
+    book = Notebook(NOTES)
+    book.remember("The port is 8080", fields={"decay_protected": True})
+    person = Person()
+    person.says("which port?")
+    person.says("no, 8081")
+    assert (person.asked[0].replaces, bodies()) == ("", ["The port is 8080", "The port is 8081"])
+
+
+# Answers
+
+
+def test_one_best_answer_has_its_date_and_what_it_replaced() -> None:
+    person = Person()
+    person.says("the port is 8080")
+    person.says("make that 8081")
+    today = Notebook(NOTES).today()
+    told = f"You told me on {today}: The port is 8081 [2]\n\nEarlier: The port is 8080"
+    assert person.says("which port do we use?") == told
+
+
+def test_an_answer_speaks_to_the_person() -> None:
+    Notebook(NOTES).remember("User prefers tabs because User's screen is small")
+    answer = Person().says("tabs or spaces?")
+    assert answer.endswith(": You prefer tabs because your screen is small [1]")
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["what time is it?", "what is the meaning of life", "what's the deploy password?",
+     "where do I live?", "what's my wife's name?", "how's the weather?", "tell me a joke"],
+)  # fmt: skip
+def test_what_is_about_nothing_kept_gets_no_note(said: str) -> None:
+    for text in UNRELATED:
+        Notebook(NOTES).remember(text)
+    answer = Person().says(said)
+    assert [text for text in UNRELATED if text in answer] == []
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("what instrument do I play?", "You play the cello"),
+        ("who is responsible for invoices?", "Dana owns the billing service"),
+        ("when do the nightly copies happen?", "Backups run at 3 every night"),
+        ("who is our largest client?", "Our biggest customer is Acme"),
+        ("which language is the phone app in?", "The mobile app is written in Kotlin"),
+    ],
+)
+def test_a_question_in_other_words_gets_its_note_and_no_other(said: str, told: str) -> None:
+    for text in UNRELATED:
+        Notebook(NOTES).remember(text)
+    answer = Person().says(said)
+    assert (told in answer, answer.count("[")) == (True, 1)
+
+
+def test_what_is_asked_next_is_answered_from_the_note_just_told() -> None:
+    book = Notebook(NOTES)
+    book.remember("We squash because the history stays readable")
+    book.remember("We deploy on Mondays")
+    on, person = f"on {book.today()}", Person()
+    assert person.says("and why?").startswith("I do not know what that is about.")
+    squash = "We squash because the history stays readable [1]"
+    person.says("do we squash?")
+    assert person.says("and why?") == f"You told me {on}: {squash}"
+    person.says("when do we deploy?")
+    deploy = "We deploy on Mondays [2]"
+    assert person.says("why?") == f"You did not tell me why. You told me {on}: {deploy}"
+    assert person.says("who said so?") == f"You did, {on}: {deploy}"
+    assert person.says("since when?") == f"You told me {on}: {deploy}"
+    assert person.says("are you sure?").endswith("If that has changed, tell me.")
+
+
+def test_what_came_from_outside_is_not_said_to_be_the_persons() -> None:
+    fields = {"source": "web-fetched", "trust": "external"}
+    Notebook(NOTES).remember("The quota is 500 requests a minute", fields=fields)
+    answer = Person().says("what is the quota?")
+    assert answer.startswith("From web-fetched on ")
+
+
+def test_what_changed_lately_is_told_however_much_there_is() -> None:
+    """Red when a list of the oldest is looked through for what is new."""
+    book = Notebook(NOTES)
+    for number in range(160):
+        text = f"---\nid: {number + 1}\ncreated: 2020-01-01T00:00:00Z\n---\nFact {number}\n"
+        (NOTES / "memories").mkdir(parents=True, exist_ok=True)
+        (NOTES / f"memories/{number + 1:03d}-fact.md").write_text(text)
+    book.remember("We deploy on Mondays")
+    book.remember("Fact 3", ["again"])
+    answer = Person().says("what did I tell you today?")
+    assert sorted(answer.splitlines()[2:]) == ["- Fact 3 [4]", "- We deploy on Mondays [161]"]
+
+
+# Files of the prompt
+
+
+def test_a_question_is_answered_from_the_files_of_the_prompt_with_their_names() -> None:
+    own().mkdir(parents=True)
+    (own() / "context.md").write_text("# User\n- Name: Ada\n- Timezone: Europe/Vienna\n")
+    NOTES.mkdir(parents=True)
+    (NOTES / "context.md").write_text("# Project\n- Test policy: functional only\n")
+    agents = "# Work\n\nTo run all checks:\n\n```\nmake check\n```\n\nDana cuts the releases.\n"
+    Path("AGENTS.md").write_text(agents)
+    co("trust", "--yes")
+    person = Person()
+    assert person.says("which timezone am I in?") == (
+        "Your own context.md says: Timezone: Europe/Vienna"
+    )
+    assert person.says("what is our test policy?") == (
+        "The project's context.md says: Test policy: functional only"
+    )
+    assert person.says("how do I run the checks?") == (
+        "AGENTS.md says: To run all checks:\n```\nmake check\n```"
+    )
+    assert person.says("who cuts releases?") == "AGENTS.md says: Dana cuts the releases."
+    assert person.says("who said so?") == "AGENTS.md says: Dana cuts the releases."
+    assert person.says("forget that") == "AGENTS.md says that; change it there."
+    assert "context.md" not in person.says("what time is it?")
+
+
+def test_a_file_that_nobody_trusts_answers_nothing() -> None:
+    Path("AGENTS.md").write_text("Dana cuts the releases.\n")
+    prompt = prompts.session_prompt("offline", None)
+    assert (prompt.known, Known(prompt.known).find("who cuts releases?")) == ({}, None)
+
+
+# Requests
+
+
+def test_several_notes_are_listed_to_pick_from_and_one_is_asked_about() -> None:
+    book = Notebook(NOTES)
+    for text in ("Bob prefers tabs", "Bob owns billing", "Lunch is at noon"):
+        book.remember(text)
+    person = Person()
+    asked = person.says("forget what I said about Bob")
+    assert asked.startswith("Which one? Say “forget” and its number.")
+    assert ("Bob prefers tabs [1]" in asked, "Bob owns billing [2]" in asked) == (True, True)
+    assert person.says("forget 2") == (
+        "✓ Forgot memory 2: Bob owns billing\nTo bring it back: /restore 2"
+    )
+    person.says("forget the note about lunch")
+    assert bodies() == ["Bob prefers tabs"]
+    assert person.says("forget my dentist").startswith("I have nothing about that")
+    assert person.says("forget everything").startswith("I forget notes one by one")
+    assert [one.tool for one in person.asked] == ["forget_memory"] * 2
+
+
+@pytest.mark.parametrize("said", ["forget that", "forget what I just said", "delete that note"])
+def test_that_is_the_note_that_was_spoken_of(said: str) -> None:
+    person = Person()
+    person.says("the port is 8080")
+    person.says(said)
+    assert (bodies(), [one.ref for one in person.asked]) == ([], ["1", "1"])
+
+
+def test_what_is_not_to_be_kept_is_not_kept() -> None:
+    person = Person()
+    told = person.says("don't save this: I am looking for another job")
+    assert (told, person.asked) == ("All right, I keep no note of that.", [])
+
+
+def test_ask_speaks_the_words_of_the_shell() -> None:
+    assert "`co knowledge undo` takes back the last change." in co("ask", "undo").out
+    co("ask", "--yes", "remember the port is 8080")
+    assert "co knowledge restore 1" in co("ask", "--yes", "forget memory 1").out
+
+
+# At the terminal
+
+
+def keep(chat: Talking, said: str, ref: str) -> str:
+    """Say something and agree to what is asked; the card."""
+    chat.say(said)
+    card = chat.until("[e]dit >")
+    chat.say("y")
+    chat.until(f"Saved as [{ref}]")
+    return card
+
+
+def test_what_is_asked_to_be_remembered_is_kept_and_the_rest_is_offered() -> None:
+    with Talking() as chat:
+        assert "│ Bob prefers tabs\n" in keep(chat, "remember Bob prefers tabs", "1")
+        chat.say("the bike shed code changed in spring")
+        chat.until("Keep this as a note? [y/n]")
+        chat.until("[e]dit >")
+        chat.say("n")
+        chat.until("Not saved.")
+        chat.leave()
+    assert bodies() == ["Bob prefers tabs"]
+
+
+def test_plain_requests_do_what_the_slash_commands_do() -> None:
+    with Talking() as chat:
+        keep(chat, "remember the API lives on port 80", "1")
+        keep(chat, "I'm allergic to nuts", "g1")
+        chat.say("undo that")
+        chat.until("Undone: save of 001-user-is-allergic-to-nuts.md")
+        chat.say("what can you do?")
+        chat.until("/recall")
+        chat.say("list everything")
+        chat.until("The API lives on port 80 [1]")
+        chat.say("forget what I said about the API")
+        chat.until("Forget this memory?")
+        chat.until("[y]es  [n]o >")
+        chat.say("y")
+        chat.until("To bring it back: /restore 1")
+        assert "co knowledge" not in chat.text
+        chat.leave()
+    assert (bodies(), bodies(own())) == ([], [])
+
+
+def test_a_question_gets_one_answer_and_the_next_one_is_about_it() -> None:
+    Notebook(NOTES).remember("User prefers tabs")
+    co("trust", "--yes")
+    with Talking() as chat:
+        chat.say("do I like tabs or spaces?")
+        chat.until(f"You told me on {Notebook(NOTES).today()}: You prefer tabs [1]")
+        chat.say("since when?")
+        chat.until(f"You told me on {Notebook(NOTES).today()}: You prefer tabs [1]")
+        chat.say("what is the meaning of life")
+        assert "tabs" not in chat.until("\n>").partition("life")[2]
+        chat.leave()
+
+
+def test_a_correction_shows_old_and_new_and_replaces_that_note() -> None:
+    with Talking() as chat:
+        keep(chat, "we deploy on Thursdays", "1")
+        card = keep(chat, "no, I meant Fridays", "2")
+        assert "Correct memory 1?" in card
+        assert "-We deploy on Thursdays\n  │ +We deploy on Fridays\n  [y]es, replace 1" in card
+        chat.until("It replaces memory 1, which is archived (/restore 1).")
+        chat.leave()
+    assert bodies() == ["We deploy on Fridays"]
+
+
+def test_what_is_about_the_person_is_for_their_own_notebook_and_the_card_says_so() -> None:
+    with Talking() as chat:
+        assert "your own notebook, everywhere" in keep(chat, "my name is Anna", "g1")
+        assert "this project" in keep(chat, "I prefer async/await over callbacks", "1")
+        chat.say("I hate Mondays")
+        chat.until("[g] in this project only  [e]dit >")
+        chat.say("g")
+        chat.until("this project: ")
+        chat.until("[g] everywhere  [e]dit >")
+        chat.say("g")
+        chat.until("your own notebook, everywhere")
+        chat.until("[e]dit >")
+        chat.say("y")
+        chat.until("Saved as [g2]")
+        chat.leave()
+    assert bodies(own()) == ["User's name is Anna", "User hates Mondays"]
+
+
+def test_a_fresh_persons_minute() -> None:
+    """Five sentences, five questions in other words, and again after a new start."""
+    told = {
+        "we deploy on Tuesdays": ("which day do releases go out?", "We deploy on Tuesdays"),
+        "our API runs on port 8443": ("where does the API listen?", "Our API runs on port 8443"),
+        "Dana owns billing": ("who is responsible for invoices?", "Dana owns billing"),
+        "I prefer pytest": ("what should I test with?", "You prefer pytest"),
+        "I'm allergic to peanuts": ("what can't I eat?", "You are allergic to peanuts"),
+    }
+    with Talking() as chat:
+        for said in told:
+            chat.say(said)
+            chat.until("[e]dit >")
+            chat.say("y")
+            chat.until("Saved as [")
+        for question, answer in told.values():
+            chat.say(question)
+            chat.until(answer)
+        chat.leave()
+    with Talking() as chat:
+        for question, answer in told.values():
+            chat.say(question)
+            chat.until(answer)
+        chat.leave()
+
+
+# The manual tests of the design documents
+
+
+def context(folder: Path, text: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "context.md").write_text(text)
+
+
+HEADER = "---\nversion: 1\nupdated: 2026-02-09T14:30:00Z\n---\n\n"
+
+
+def test_both_contexts_are_loaded_and_their_size_is_told() -> None:
+    context(own(), f"{HEADER}# User\n- Name: Test User\n")
+    context(NOTES, f"{HEADER}# Project\n- Type: Python CLI\n")
+    co("trust", "--yes")
+    with Talking() as chat:
+        start = chat.until("offline\n")
+        assert ("2 context files, 52 bytes" in start, "WARNING" in start) == (True, False)
+        chat.say("what type of project is it?")
+        chat.until("The project's context.md says: Type: Python CLI")
+        context(NOTES, f"{HEADER}# Custom\n- Coffee break: at ten\n")
+        chat.leave()
+    co("trust", "--yes")
+    with Talking() as chat:
+        chat.say("when is the coffee break?")
+        chat.until("The project's context.md says: Coffee break: at ten")
+        chat.leave()
+
+
+def test_a_large_context_is_warned_of_and_loaded() -> None:
+    context(NOTES, HEADER + "# User\n" + "- Item with text\n" * 700)
+    co("trust", "--yes")
+    with Talking() as chat:
+        chat.until("exceeds 10240. Consider shortening context.md.")
+        chat.leave()
+
+
+def test_a_broken_context_is_told_and_the_other_still_counts() -> None:
+    context(own(), "# User\n- Name: Test User\n")
+    context(NOTES, "---\ninvalid yaml: [\n---\nContent\n")
+    co("trust", "--yes")
+    with Talking() as chat:
+        chat.until("WARNING: context file skipped: ")
+        chat.say("what is my name?")
+        chat.until("Your own context.md says: Name: Test User")
+        chat.leave()
+
+
+def test_without_any_knowledge_the_chat_works() -> None:
+    with Talking() as chat:
+        assert "WARNING" not in chat.until("no context files; 0 memories")
+        chat.say("recall memories about async")
+        chat.until("I have nothing about that.")
+        chat.leave()
+
+
+def test_a_memory_is_saved_recalled_and_listed_as_in_the_documents() -> None:
+    said = "save a memory: I prefer async/await over callbacks, tag it with python and style"
+    with Talking() as chat:
+        card = keep(chat, said, "1")
+        assert "│ User prefers async/await over callbacks\n" in card
+        chat.say("recall memories about async")
+        chat.until(": You prefer async/await over callbacks [1]")
+        chat.say("How should I structure this async function?")
+        chat.until(": You prefer async/await over callbacks [1]")
+        chat.say("list all my memories")
+        chat.until("This is what I remember:")
+        chat.until("You prefer async/await over callbacks [1]")
+        chat.leave()
+    [file] = (NOTES / "memories").glob("001-*.md")
+    [note] = json.loads(co("knowledge", "list", "--json").out)["memories"]
+    assert (note["id"], note["path"].endswith(file.name)) == (1, True)
+    assert {"python", "style"} <= set(note["tags"])
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("Remember that I prefer snake_case for variable names",
+         "User prefers snake_case for variable names"),
+        ("This project uses FastAPI", "This project uses FastAPI"),
+        ("Tests go in the tests/ directory", "Tests go in the tests/ directory"),
+        ("I prefer explicit imports", "User prefers explicit imports"),
+    ],
+)  # fmt: skip
+def test_the_phrases_of_the_oldest_guide_are_proposed(said: str, kept: str) -> None:
+    person = Person()
+    person.says(said)
+    assert [one.text for one in person.asked] == [kept]
