@@ -200,6 +200,12 @@ def test_one_best_answer_has_its_date_and_what_it_replaced() -> None:
     assert person.says("which port do we use?") == told
 
 
+def test_what_is_not_sure_is_told_as_a_guess() -> None:
+    Notebook(NOTES).remember("User's manager is Priya")
+    Notebook(NOTES).remember("We use four spaces")
+    assert Person().says("who is my boss?") == "Perhaps:\n\n- Your manager is Priya [1]"
+
+
 def test_an_answer_speaks_to_the_person() -> None:
     Notebook(NOTES).remember("User prefers tabs because User's screen is small")
     answer = Person().says("tabs or spaces?")
@@ -246,7 +252,7 @@ def test_what_is_asked_next_is_answered_from_the_note_just_told() -> None:
     assert person.says("and why?") == f"You told me {on}: {squash}"
     person.says("when do we deploy?")
     deploy = "We deploy on Mondays [2]"
-    assert person.says("why?") == f"You did not tell me why. You told me {on}: {deploy}"
+    assert person.says("how come?") == f"You did not tell me why. You told me {on}: {deploy}"
     assert person.says("who said so?") == f"You did, {on}: {deploy}"
     assert person.says("since when?") == f"You told me {on}: {deploy}"
     assert person.says("are you sure?").endswith("If that has changed, tell me.")
@@ -326,7 +332,9 @@ def test_several_notes_are_listed_to_pick_from_and_one_is_asked_about() -> None:
     assert [one.tool for one in person.asked] == ["forget_memory"] * 2
 
 
-@pytest.mark.parametrize("said", ["forget that", "forget what I just said", "delete that note"])
+@pytest.mark.parametrize(
+    "said", ["forget that", "forget what I just said", "delete that note", "scratch that"]
+)
 def test_that_is_the_note_that_was_spoken_of(said: str) -> None:
     person = Person()
     person.says("the port is 8080")

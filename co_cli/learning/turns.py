@@ -55,6 +55,10 @@ _TAKES_BACK = (  # how a sentence begins that only says what is wrong
     r"|that(?:'s| is| was)? (?:wrong|not|incorrect|false))\b"
 )
 _LEADS_ON = r"(?i)^(?:and|also|plus|oh|but)(?: also)?,? (?=\w+ \w)"
+_HOW_SO = r"(?i)(?:and |but |so )?(?:how come|how so|what for)\?{0,2}"
+_TAKES_ALL_BACK = (
+    r"(?i)(?:no,? |oh,? |sorry,? |ok,? ){0,2}(?:scratch|strike|scrap) (?:that|it|this)"
+)
 _LOOKS = r"(?i)(?:please |can you |co,? ){0,2}(?:recall|find|search|look|show|retrieve)\b"
 _VALUE = (  # a value that is put right in a few words
     r"(?:(?i:no|nope|wait|sorry|oops|actually)\b[,.! ]{1,3}){1,3}"
@@ -114,6 +118,10 @@ def _pasted(said: str) -> bool:
 
 def _read(sentence: str, asked: list[str]) -> Turn:
     heard = hear(sentence)
+    if re.fullmatch(_HOW_SO, sentence):
+        return Turn("followup", sentence)
+    if re.fullmatch(_TAKES_ALL_BACK, sentence.rstrip(".!")):
+        return Turn("forget", "that")
     if heard.want == "keep" and (sentence.endswith("?") or re.match(_LOOKS, sentence)):
         return Turn("recall", heard.meant)  # "remember that?"
     if heard.want == "nothing" and (value := re.match(_VALUE, sentence)):

@@ -18,7 +18,7 @@ from co_cli.providers.known import Passage
 
 # Scores: what is told, told as a guess, told beside the best; and a file's, which is short.
 _SURE, _PERHAPS, _BESIDE, _FILE = 0.43, 0.3, 0.75, 0.55
-_STRONG = 0.65  # the score of what is a guess all the same
+_STRONG, _ALONE = 0.65, 0.2  # the score of what is weak and told as a guess; where it is alone
 _QUOTED = 1000  # characters of one note in an answer
 _OF_CO = r"(?i)\b(?:you|your|yourself|u|co|help|commands?|this (?:thing|tool|program|app))\b"
 
@@ -131,8 +131,13 @@ def found(part: ToolReturnPart, heard: Conversation) -> tuple[list[Note], list[N
     passage = heard.surface.find(str(query)) if query else None
     if passage and passage.score >= max(least, _FILE):
         sure.append(Note("", passage.text, file=passage.name))
+    alone = sum(map(len, scores.values())) == 1  # among many notes, some are always near
     doubtful = [note for score, note in scores[False] if _PERHAPS <= score < _SURE]
-    return sure, doubtful + [note for score, note in scores[True] if score >= _STRONG]
+    return sure, doubtful + [
+        note
+        for score, note in scores[True]
+        if score >= _STRONG or (alone and _ALONE <= score < _PERHAPS)
+    ]
 
 
 def note_of(row: Mapping[str, Any]) -> Note:
