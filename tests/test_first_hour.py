@@ -329,6 +329,7 @@ def test_several_notes_are_listed_to_pick_from_and_one_is_asked_about() -> None:
     assert bodies() == ["Bob prefers tabs"]
     assert person.says("forget my dentist").startswith("I have nothing about that")
     assert person.says("forget everything").startswith("I forget notes one by one")
+    assert "`/memories` shows what there is." in person.says("forget note 99")
     assert [one.tool for one in person.asked] == ["forget_memory"] * 2
 
 

@@ -201,7 +201,7 @@ def _told(part: ToolReturnPart, heard: Conversation) -> str:
     if values.get("refused") in ("declined", "stopped"):  # the person knows
         return f"Not {verb}."
     if part.outcome != "success":
-        return f"Not {verb}: {text}"
+        return f"Not {verb}: {heard.surface.reword(text)}"
     if part.tool_name == "save_memory" and values.get("ref"):
         return _saved(values, text, heard.surface)
     if part.tool_name == "forget_memory":
@@ -218,7 +218,9 @@ def _told(part: ToolReturnPart, heard: Conversation) -> str:
 def _done(*lines: str, surface: Surface) -> str:
     """What was done, and what may be done next in the words of the surface."""
     done, *more = lines or ("",)
-    return "\n".join([done, *map(surface.reword, more)])
+    hints = [surface.reword(line) for line in more]
+    shell = surface.reword is str
+    return "\n".join([done, *(line for line in hints if shell or "co knowledge" not in line)])
 
 
 def _saved(values: Mapping[str, Any], display: str, surface: Surface) -> str:
