@@ -305,14 +305,46 @@ def test_one_that_comes_back_beside_another_of_its_number_has_none(book: Noteboo
     drop("7 tea", "We drink tea")
     drop("7 coffee", "We drink coffee")
     assert book.forget("m:7 tea").ref == "m:7 tea"
-    assert refs(book) == ["7"]
+    assert refs(book) == ["m:7 coffee"]
     assert book.restore("m:7 tea").ref == "m:7 tea"
     assert refs(book) == ["m:7 coffee", "m:7 tea"]
     book.forget("m:7 coffee")
-    assert book.forget("7").note.body == "We drink tea"
+    assert book.forget("m:7 tea").note.body == "We drink tea"
     with pytest.raises(Ambiguous, match="2 memories are called 7"):
         book.restore("7")
-    assert book.restore("m:7 tea").ref == "7"
+    assert book.restore("m:7 tea").ref == "m:7 tea"
+
+
+@pytest.mark.parametrize("how", [{}, {"backend": "grep"}], ids=str)
+def test_a_number_that_another_file_had_is_not_taken(how: dict[str, Any]) -> None:
+    """G3. Red when a plain file takes the number of a note that was forgotten or purged."""
+    with opened(MEMORIES.parent, **how) as book:
+        book.remember("Alpha header fact about kangaroos")
+        drop("001-plain", "We drink rooibos")
+        book.forget("1")
+        assert refs(book) == ["m:001-plain"]
+        assert [book.ref(hit.note) for hit in book.recall("rooibos")] == ["m:001-plain"]
+        with pytest.raises(CoError, match="there is no memory 1"):
+            book.forget("1")
+        assert book.adopt().ref == "2"
+        assert book.restore("1").ref == "1"
+        assert refs(book) == ["1", "2"]
+        purge.purge(book, purge.find_copies(book, "1"))
+        drop("1 honey", "Buy honey")
+        assert refs(book) == ["2", "m:1 honey"]
+
+
+def test_a_number_that_no_name_told_is_not_taken_either(book: Notebook) -> None:
+    """G3. Red when a number given to a file of another name is forgotten with it."""
+    drop("tea", "We drink tea")
+    drop("5 milk", "Buy milk")
+    assert book.adopt(["m:tea"]).ref == "6"
+    book.forget("6")
+    drop("6-x", "Buy honey")
+    assert refs(book) == ["5", "m:6-x"]
+    assert book.forget("5").ref == "5"
+    drop("5 bread", "Buy bread")
+    assert refs(book) == ["m:5 bread", "m:6-x"]
 
 
 def test_a_ref_with_a_space_is_told_as_a_shell_takes_it() -> None:

@@ -4,15 +4,16 @@ A file that has not changed since it was read is not read again.
 """
 
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection
+from contextlib import suppress
 from typing import NamedTuple
 
 from co_cli.errors import Ambiguous, CoError, FormatError
 from co_cli.knowledge.format.frontmatter import MAX_ID
 from co_cli.knowledge.format.note import Note, number_of, parse, parse_article, unnumbered
 from co_cli.knowledge.safety.escape import escape
-from co_cli.knowledge.store import JOURNAL, Entry, Store
+from co_cli.knowledge.store import JOURNAL, Entry, Store, previous
 
 MEMORIES, ARTICLES = "memories", "articles"
 Ref = str | int | Note
@@ -25,16 +26,20 @@ def as_number(ref: Ref) -> int:
 
 
 def named(ref: Ref, notes: Collection[Note]) -> list[Note]:
-    """The notes that answer to a number, else to a file's name, to a uid, to a number in a name."""
+    """The notes that answer to a number, else to a file's name, to a uid.
+
+    A number that several names begin with, and that is nobody's, means all of those.
+    """
     if isinstance(ref, Note):
         return [note for note in notes if note.path == ref.path]
     text, number = str(ref).strip(), as_number(ref)
     name = text.removeprefix("m:")
+    twins = [note for note in notes if note.plain and 0 < number == number_of(note.name)]
     return (
         [note for note in notes if number and note.id == number]
         or [note for note in notes if name in (note.name[:-3].strip(), note.name)]
         or [note for note in notes if note.meta.get("uid") == text or note.handle == f"m:{name}"]
-        or [note for note in notes if note.plain and 0 < number == number_of(note.name)]
+        or (twins if len(twins) > 1 else [])
     )
 
 
@@ -94,6 +99,7 @@ class Pages:
     def __init__(self, store: Store) -> None:
         self.store = store
         self._known: dict[str, Page] = {}
+        self._given: tuple[Entry | None, dict[int, set[str]]] = None, {}
 
     def read(self, path: str, signature: int = 0) -> Page | None:
         """A file as it is now, None when there is none; `signature` comes from a listing."""
@@ -136,10 +142,40 @@ class Pages:
         notes = [note for _, note in found if isinstance(note, Note)]
         names = (number_of(problem.path) for problem in problems)
         claims = Counter([*names, *(note.id for note in notes)])
-        notes = [unnumbered(n) if n.plain and n.id and claims[n.id] > 1 else n for n in notes]
+        notes = [self.numbered(n, claims[n.id] > 1, tail) if n.plain else n for n in notes]
         notes.sort(key=lambda note: (note.id or sys.maxsize, note.path))
         left = [Problem(self.store.locate(JOURNAL), trouble)] if trouble else []
         return Look(notes, left + problems, tail, max(claims, default=0))
+
+    def numbered(self, note: Note, taken: bool, tail: Entry) -> Note:
+        """A plain note with its name's number, unless that is `taken` or was another file's."""
+        if not note.id or not (taken or self._had(note.id, tail) - {note.name}):
+            return note
+        return unnumbered(note)
+
+    def _had(self, number: int, tail: Entry) -> set[str]:
+        """The files that had a number or whose names begin with it, by the journal."""
+        if number > tail.high:
+            return set()
+        if self._given[0] != tail:
+            self._given = tail, self._read_given()
+        return self._given[1].get(number, set())
+
+    def _read_given(self) -> dict[int, set[str]]:
+        given, made = defaultdict(set), set()
+        for entry in self.store.entries():
+            for file in entry.files if entry.state == "done" else ():
+                folder, _, name = file["path"].rpartition("/")
+                if folder != MEMORIES:
+                    continue
+                given[number_of(name)].add(name)
+                if file["before"] is None:
+                    made.add(name)
+                elif file["after"] is None and name not in made:  # the name may tell another number
+                    with suppress(CoError):
+                        raw = previous(self.store, entry.n, file)
+                        given[parse(file["path"], raw).id].add(name)
+        return given
 
     def removed(self) -> set[str]:
         """The memories that Co itself took away, by the journal."""

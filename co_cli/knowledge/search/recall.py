@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from co_cli import paths
 from co_cli.errors import CoError, EmbedderUnavailable
-from co_cli.knowledge.format.note import Note, unnumbered
+from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.meaning.encoders import Embedder, Meaning, built_in
 from co_cli.knowledge.pages import ARTICLES, Pages
 from co_cli.knowledge.replacement import newest_first
@@ -262,7 +262,7 @@ class Search:
                 if same(other, note.body):
                     matched -= 1
                     continue
-            marks, note = ranking.marks(one.text), _numbered(ranking.lookup, note)
+            marks, note = ranking.marks(one.text), self._numbered(ranking.lookup, note)
             hits.append(Hit(note, one.shown, one.why, one.weak, one.text, marks, one.parts))
         return hits, matched
 
@@ -287,12 +287,19 @@ class Search:
 
             def told(names: list[str]) -> list[Note]:
                 notes = self.files.notes(names)
-                return [_numbered(lookup, note) for note in notes if note.kind == "memory"]
+                return [self._numbered(lookup, note) for note in notes if note.kind == "memory"]
 
             around = told(sorted(same)), told([*lookup.newest(since, window), *near])
             return Around(*around, lookup.count(), lookup.highest())
 
         return self._use(act)[0]
+
+    def _numbered(self, lookup: Lookup, note: Note) -> Note:
+        """The note with the number that one who has read all files would give it."""
+        if not (note.plain and note.id):
+            return note
+        tail = self.pages.store.tail()
+        return self.pages.numbered(note, lookup.sharing(note.id) > 1, tail)
 
     def having(self, uids: set[str]) -> list[Note] | None:
         """The memories that have one of these uids; None when the index cannot say."""
@@ -300,12 +307,6 @@ class Search:
             lambda index, synced: None if synced.missing else index.lookup.having(uids)
         )
         return None if found is None else [n for n in self.files.notes(found) if n.kind == "memory"]
-
-
-def _numbered(lookup: Lookup, note: Note) -> Note:
-    """The note with the number that one who has read all files would give it."""
-    shared = note.plain and note.id and lookup.sharing(note.id) > 1
-    return unnumbered(note) if shared else note
 
 
 def _readings(note: Note | None) -> dict[bytes, str]:
