@@ -334,6 +334,24 @@ def test_a_number_that_another_file_had_is_not_taken(how: dict[str, Any]) -> Non
         assert refs(book) == ["2", "m:1 honey"]
 
 
+def test_an_archived_file_is_not_called_by_anothers_number(book: Notebook) -> None:
+    """Red when the archive or a purge tells the number of a note that stays."""
+    book.remember("Alpha header fact about kangaroos")
+    drop("001-plain", "We drink rooibos")
+    ok("forget", "m:001-plain")
+    assert [one["ref"] for one in json.loads(ok("knowledge", "restore", "--json"))] == [
+        "m:001-plain"
+    ]
+    with pytest.raises(CoError, match="memory 1 is not archived"):
+        book.restore("1")
+    restored = json.loads(ok("knowledge", "restore", "m:001-plain", "--json"))
+    assert (restored["ref"], restored["memory_id"]) == ("m:001-plain", 0)
+    ok("forget", "m:001-plain")
+    told = ok("forget", "m:001-plain", "--purge", "--yes")
+    assert told.startswith("✓ Purged memory m:001-plain: 2 copies removed.")
+    assert (refs(book), book.archived()) == (["1"], [])
+
+
 def test_a_number_that_no_name_told_is_not_taken_either(book: Notebook) -> None:
     """G3. Red when a number given to a file of another name is forgotten with it."""
     drop("tea", "We drink tea")

@@ -144,7 +144,8 @@ class Notebook:
                         raw = previous(self.store, entry.n, file)
                         modified = self.store.modified(path, entry.n)
                         found[path] = entry, parse(self.store.locate(path), raw, modified)
-        return list(found.values())
+        notes = self.pages.numbered_gone([note for _, note in found.values()])
+        return [(entry, note) for (entry, _), note in zip(found.values(), notes, strict=True)]
 
     def copies(self, notes: Iterable[Note], among: Sequence[Note] = ()) -> set[str]:
         """The paths of notes that copied the uid of one of these; `among` is all notes, if read.
@@ -380,7 +381,8 @@ class Notebook:
     def restore(self, ref: Ref, *, actor: str = "cli") -> Saved:
         """Bring an archived note back as it was."""
         saved = self._do(actor, lambda draft: draft.restore(ref, self.archived()))
-        saved.ref = self.ref(self.find(saved.note))  # a plain file's number may be another's by now
+        saved.note = self.find(saved.note)  # a plain file's number may be another's by now
+        saved.ref = self.ref(saved.note)
         return saved
 
     def plan_decay(self, *, actor: str = "co") -> Plan | None:

@@ -3,6 +3,7 @@
 A file that has not changed since it was read is not read again.
 """
 
+import os
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Collection
@@ -152,6 +153,21 @@ class Pages:
         if not note.id or not (taken or self._had(note.id, tail) - {note.name}):
             return note
         return unnumbered(note)
+
+    def numbered_gone(self, notes: list[Note], look: Look | None = None) -> list[Note]:
+        """Notes of the archive with the numbers that they would have if they came back."""
+        if not any(note.plain and note.id for note in notes):
+            return notes
+        look = look or self.look()
+        names = {(note.id or number_of(note.name), note.name) for note in look.notes}
+        names |= {(number_of(one.path), os.path.basename(one.path)) for one in look.problems}
+        users = defaultdict(set)
+        for number, name in names:
+            users[number].add(name)
+        return [
+            self.numbered(n, bool(users[n.id] - {n.name}), look.tail) if n.plain else n
+            for n in notes
+        ]
 
     def _had(self, number: int, tail: Entry) -> set[str]:
         """The files that had a number or whose names begin with it, by the journal."""

@@ -207,12 +207,13 @@ def _find_parts(copies: Copies, known: list[Lineage]) -> None:
 def _lineages(book: Notebook) -> list[Lineage]:
     """Every note of which there are bytes."""
     by_file: dict[str, list[Version]] = defaultdict(list)
+    look = book.look()
     for n, path, raw in book.store.kept():
         file, note = f"{MEMORIES}/{os.path.basename(path)}", None
         with suppress(CoError):
-            note = parse(path, raw)
+            [note] = book.pages.numbered_gone([parse(path, raw)], look)
         by_file[file].append(Version(n, file, path, raw, note))
-    for note in book.notes():
+    for note in look.notes:
         file = f"{MEMORIES}/{note.name}"
         by_file[file].append(Version(NOW, file, note.path, note.raw, note))
     mentions = defaultdict(list)
