@@ -394,6 +394,15 @@ def test_what_is_only_offered_is_asked_as_such_and_kept_by_a_key() -> None:
     assert decision.agreed
 
 
+def test_beside_a_similar_note_an_offer_asks_for_no_letter_that_is_refused() -> None:
+    """Red when the title says [y/n] where only u, k and n are taken."""
+    Notebook(NOTES).remember("We deploy on Tuesdays at noon")
+    typist = Typist("n")
+    _, shown = ask(typist, offer("We deploy on Thursdays at noon"))
+    assert "Keep this as a note?\n" in shown
+    assert "[k]eep both" in typist.questions[0]
+
+
 def answering(reviewed: Reviewed) -> Any:
     async def answer(_review: Review) -> Reviewed:
         return reviewed

@@ -257,3 +257,45 @@ def test_the_old_layout_brings_marks_along(tmp_path: Path) -> None:
     place.bring_in(tmp_path / "old")
     assert unmarked(place) == []
     assert [note.body for note in place.book.notes()] == [PLANTED]
+
+
+@pytest.mark.parametrize(
+    "clip",
+    [
+        "source:: https://evil.example/page\n\n{}",
+        "title:: Clip\nURL:: [page](https://evil.example/page)\n\n{}",
+        "---\nSource: https://evil.example/page\n---\n{}",
+        "---\nsource: [me, https://evil.example/page]\n---\n{}",
+        '---\nsource: "[https://evil.example/page](x)"\n---\n{}',
+        "---\nurl: https://evil.example/page\nsource: me\n---\n{}",
+        "---\nsource: https://evil.example/page\n---\nsource:: me\n\n{}",
+        "source:: me\nsource:: https://evil.example/page\n\n{}",
+    ],
+)
+def test_a_clipped_page_is_from_outside_however_it_names_its_source(
+    clip: str, tmp_path: Path
+) -> None:
+    """G15. Red when only a lower-case `source` with a plain text is looked at."""
+    claims = "---\npinned: true\ndecay_protected: true\n"
+    clip = clip.replace("---\n", claims, 1) if clip.startswith("---") else f"{claims}---\n{clip}"
+    vault = tmp_path / "vault"
+    (vault / "journals").mkdir(parents=True)
+    (vault / "pages").mkdir()
+    (vault / "pages/clip.md").write_text(clip.format(PLANTED))
+    place = Place(tmp_path)
+    place.bring_in(vault)
+    [note] = place.book.notes()
+    assert (note.external, note.pinned, note.protected) == (True, False, False)
+    assert note.meta["source"] == "https://evil.example/page"
+    assert PLANTED in note.body
+    assert unmarked(place) == []
+
+
+def test_a_page_that_names_a_person_as_its_source_is_the_persons(tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "own.md").write_text(f"---\npinned: true\nSource: Dana\n---\n{PLANTED}")
+    place = Place(tmp_path)
+    place.bring_in(vault)
+    [note] = place.book.notes()
+    assert (note.external, note.pinned, note.meta["source"]) == (False, True, "import")

@@ -11,6 +11,9 @@ from cli import Talking, Terminal, co, command
 from openai_server import Server, serving
 from test_chat import connected
 
+from co_cli.chat import notes
+from co_cli.deps import CoDeps
+from co_cli.errors import Ambiguous, CoError, NotFound
 from co_cli.knowledge import Notebook
 from co_cli.meant import meant
 
@@ -131,6 +134,32 @@ def test_in_the_chat_the_person_picks_what_to_forget() -> None:
     assert bodies() == ["Alice owns billing"]
 
 
+def test_several_of_which_one_is_shared_are_all_left_alone() -> None:
+    """Red when the person is asked about the shared number and the others are dropped unsaid."""
+    learn("Alice owns billing", "Rent is due on the first")
+    [first] = (NOTES / "memories").glob("001-*.md")
+    first.with_name("001-other.md").write_text(first.read_text().replace("billing", "booking"))
+    with pytest.raises(CoError, match="1") as caught:
+        notes.forget(CoDeps().shelf(), "2 1")
+    assert "Nothing was forgotten" in caught.value.hint
+    assert not isinstance(caught.value, Ambiguous)
+    with pytest.raises(Ambiguous):
+        notes.forget(CoDeps().shelf(), "1")
+    assert len(bodies()) == 3
+
+
+def test_only_a_number_that_stands_in_the_log_is_undone_in_the_chat() -> None:
+    """Red when 0 or a long number takes the last change back."""
+    learn("Alice owns billing")
+    shelf = CoDeps().shelf()
+    for none in ("0", "00", "-g 0", "0 1"):
+        assert notes.undo(shelf, none).startswith("Usage: /undo")
+    for far in ("12345678901", "9" * 5000):
+        with pytest.raises(NotFound, match="there is no change"):
+            notes.undo(shelf, far)
+    assert bodies() == ["Alice owns billing"]
+
+
 # Remembering
 
 
@@ -155,9 +184,15 @@ def test_a_quick_note_may_be_for_everywhere_and_asks_beside_a_similar_one() -> N
         ask(chat, "# We deploy on Thursdays at noon", "[k]eep both")
         chat.say("n")
         chat.until("Nothing was saved.")
-        ask(chat, "# We deploy on Thursdays at noon", "[u]pdate memory 1")
+        chat.say("# We deploy on Thursdays at noon")
+        shown = chat.until("[u]pdate memory 1")
+        assert "Remember this?" in shown
+        assert "[y/n]" not in shown
+        assert "lways" not in shown
+        ask(chat, "what is the weather", "Please answer with one of")  # the note stays
         chat.say("u")
         chat.until("✓ Saved memory 2")
+        ask(chat, "", "I am offline")  # the message was waiting
         ask(chat, "#", "Usage: /remember [-g] <text>, or # <text>")
         ask(chat, "# our key is AKIAIOSFODNN7EXAMPLA", "Left out")
         chat.say("n")

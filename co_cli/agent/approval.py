@@ -118,11 +118,15 @@ class Decision(NamedTuple):
 
 
 class Review(NamedTuple):
-    """Everything a model wants to write in one step, and where outside text came from."""
+    """Everything a model wants to write in one step, and where outside text came from.
+
+    What is `typed` the person asked for by a command: there is no model to be let write always.
+    """
 
     proposals: list[Proposal]
     external: tuple[str, ...]
     deps: CoDeps
+    typed: bool = False
 
 
 class Reviewed(NamedTuple):

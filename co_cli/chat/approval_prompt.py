@@ -56,6 +56,7 @@ class _Card:
     asked: list[Proposal]
     proposals: list[Proposal]
     external: tuple[str, ...]
+    typed: bool = False
     chosen: dict[int, Verdict] = field(default_factory=dict)
 
     def decisions(self) -> list[Decision]:
@@ -77,7 +78,7 @@ class _Card:
     def letters(self) -> dict[str, str]:
         """What the question offers; the first letters speak of all that is on the screen."""
         agreed = [one.proposal for one in self.decisions() if one.agreed]
-        asks = self.external or any(one.tool != SAVE or one.offered for one in agreed)
+        asks = self.external or self.typed or any(one.tool != SAVE or one.offered for one in agreed)
         asks = asks or (len(agreed) == 1 and agreed[0].collides)
         always = {} if asks or not agreed else {"a": "[a]lways this session"}
         if len(self.proposals) > 1:
@@ -110,7 +111,8 @@ class Screen:
             return Reviewed([Decision(proposal, "no", STOPPED) for proposal in review.proposals])
 
     async def _review(self, review: Review) -> Reviewed:
-        card, typed = _Card(list(review.proposals), list(review.proposals), review.external), ""
+        shown, typed = review.proposals, ""
+        card = _Card([*shown], [*shown], review.external, review.typed)
         while True:
             self._show(card)
             try:
@@ -215,7 +217,8 @@ class Screen:
         for number, proposal in enumerate(card.proposals):
             mark = f"{number + 1}  " if len(card.proposals) > 1 else ""
             title = _TITLES.get(proposal.action, "Remember this?")
-            title = "Keep this as a note? [y/n]" if proposal.offered else title
+            if proposal.offered:
+                title = "Keep this as a note?" + ("" if proposal.collides else " [y/n]")
             corrected = card.asked[number].replaces if proposal.collides else ""
             corrected = corrected if corrected == proposal.replaces else ""
             title = f"Correct memory {corrected}?" if corrected else title

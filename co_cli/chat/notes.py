@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Iterable
-from dataclasses import replace
 from textwrap import indent
 from typing import TYPE_CHECKING
 
@@ -52,7 +51,13 @@ def forget(shelf: Shelf, what: str | Note) -> str:
     refs: list[str] | list[str | Note] = [what] if alone else str(what).split()
     if not alone and not all(map(verbs.is_ref, map(str, refs))):
         raise _described(shelf, str(what))
-    notes = [(book, book.find(name)) for book, name in (placed(shelf, ref) for ref in refs)]
+    try:
+        notes = [(book, book.find(name)) for book, name in (placed(shelf, ref) for ref in refs)]
+    except Ambiguous as error:
+        if alone:
+            raise
+        hint = "Nothing was forgotten. Forget that one by itself: you are asked which is meant."
+        raise CoError(str(error), hint=hint) from error
     return "\n".join(
         f"Forgot memory {saved.ref}: {saved.note.summary} (/restore {saved.ref} brings it back)"
         for saved in [book.forget(note, actor="chat") for book, note in notes]
@@ -128,8 +133,12 @@ def row(book: Notebook, note: Note, why: str = "", name: str = "") -> str:
 def undo(shelf: Shelf, argument: str) -> str:
     """Take back the last change, or one by its number."""
     words = argument.split()
-    numbers = [int(word) for word in words if word.isdecimal() and len(word) < 10]
-    if len(numbers) > 1 or not all(word == "-g" or word.isdecimal() for word in words):
+    numbers = [int(word[:18]) for word in words if word.isdecimal()]  # none has so many digits
+    if (
+        len(numbers) > 1
+        or 0 in numbers
+        or not all(word == "-g" or word.isdecimal() for word in words)
+    ):
         return "Usage: /undo [-g] [number of the change]"
     book = shelf.user if "-g" in words else shelf.project
     entry = book.undo(*numbers, actor="chat")
@@ -148,7 +157,7 @@ async def remember(chat: Chat, argument: str) -> str:
         raise CoError(f"this cannot be saved: {one.refused}")
     choice = Decision(one, "yes")
     if one.collides or one.left_out or one.moves:
-        card = Review([replace(one, offered=True)], (), deps)  # so that there is no `a`
+        card = Review([one], (), deps, typed=True)
         [choice] = (await chat.screen(card)).decisions
     if not choice.agreed:
         return "Nothing was saved."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -20,11 +20,14 @@ from co_cli.knowledge.store import disk
 MAX_FIELD = 200
 TEXT_FIELDS = ("trust", "updated", "expires", "scope", "language")
 FLAGS: tuple[str, ...] = ("decay_protected", "pinned", "sensitive")
+PLACES = ("source", "sources", "sourceurl", "url")
+ORIGINS = (*PLACES, "trust", "fetched")  # what may say that a text came from outside
 LOOKS_FOR = (
     "Co imports .co-cli/internal/context.json and .co-cli/memories/*.json of old projects, "
     "folders of markdown, and single .md, .jsonl and .ndjson files."
 )
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?", re.ASCII)
+_WEB = re.compile(r"https?://[^\s\"'<>()\[\]]{1,2000}", re.IGNORECASE)
 
 Sections = list[tuple[str, list[str]]]  # headings for context.md, each with its lines
 
@@ -95,11 +98,27 @@ def _fields(header: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
     """
     kept: dict[str, Any] = {name: text for name in TEXT_FIELDS if (text := _text(header, name))}
     flags = FLAGS
-    if is_external(header):
+    said = [(spelled(name), value) for name, value in header.items()]
+    places = [place for name, value in said if name in PLACES for place in _outside(value)]
+    if places or any(is_external({name: value}) for name, value in said):
         flags, kept = ("sensitive",), {"trust": "external"} | kept
-        if is_external({"source": header.get("source")}) and (source := _text(header, "source")):
+        if source := next(filter(None, (_text({"source": one}, "source") for one in places)), ""):
             kept["source"] = source
     return (*kept.items(), *((name, True) for name in flags if header.get(name) is True))
+
+
+def spelled(name: str) -> str:
+    """The name of a property, however it is written: `date-created`, `Date created`."""
+    return re.sub(r"[\s_-]", "", name).lower()
+
+
+def _outside(value: Any) -> Iterator[str]:
+    """The places outside that a property names: alone, in a list, or as links."""
+    for text in map(str, value if isinstance(value, list) else [value]):
+        if is_external({"source": text}):
+            yield text
+        else:
+            yield from _WEB.findall(text)
 
 
 def _text(header: dict[str, Any], name: str) -> str:

@@ -7,12 +7,19 @@ from typing import Any
 from co_cli.errors import RefusedText
 from co_cli.knowledge.format.frontmatter import find_header
 from co_cli.knowledge.importers import wiki
-from co_cli.knowledge.importers.batch import FLAGS, TEXT_FIELDS, ImportBatch, Source
+from co_cli.knowledge.importers.batch import (
+    FLAGS,
+    ORIGINS,
+    TEXT_FIELDS,
+    ImportBatch,
+    Source,
+    spelled,
+)
 from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.safety import check
 
 _FRONT_PAGES = ("readme", "index", "_index")  # they are about their folder
-_KNOWN = {*wiki.PROPERTIES, *map(wiki.spelled, (*TEXT_FIELDS, *FLAGS)), "id", "uid", "source"}
+_KNOWN = {*wiki.PROPERTIES, *map(spelled, (*TEXT_FIELDS, *FLAGS)), "id", "uid", *ORIGINS}
 
 
 class Page:
@@ -22,7 +29,7 @@ class Page:
         self.source, self.path, self.header = source, path, header
         self.day = wiki.dated(path)
         self.lines, self.body = wiki.properties(body.strip().replace("\r\n", "\n"))
-        self.said = {wiki.spelled(name): value for name, value in header.items()} | self.lines
+        self.said = {spelled(name): value for name, value in header.items()} | self.lines
         self.heading = wiki.heading(self.body.partition("\n")[0])
         title, name = self.said.get("title"), wiki.page_name(path)
         self.given = title.strip() if isinstance(title, str) else ""
@@ -40,24 +47,33 @@ class Page:
     def add_to(self, batch: ImportBatch, folders: list[str], *, split: bool) -> None:
         """Give its texts to a batch; with `split` each item of a list is one."""
         for name, value in self.header.items():
-            if wiki.spelled(name) not in _KNOWN or isinstance(value, dict):
+            if spelled(name) not in _KNOWN or isinstance(value, dict):
                 batch.unknown[name] = None
         parts, folder = list(self._parts(split)), os.path.dirname(self.path)
         where = find_header(self.source.text)
         around = self.source.text[where[0] : where[1]] if where else ""
-        around += "".join(f"\n{line}" for name, line in self.lines.items() if name != "tags")
+        around += "".join(f"\n{line}" for name, line in self._read() if name != "tags")
         days = wiki.day_names(self.day) if self.day and not _lettered(self.names[:1]) else []
         names = [*self.names, self.title, self.heading, *days]
         batch.links.name(parts[0][0], [f"/{self.path}", *self.ways], filter(None, names))
         batch.links.lead(parts[0][0], folder, wiki.links(around, folder))
         created = self._moment(wiki.CREATED, batch) or self.day or self.source.changed
-        header = self.header | {"updated": self._moment(wiki.UPDATED, batch)}
+        header = self._claims() | {"updated": self._moment(wiki.UPDATED, batch)}
         given = self._tags()
         for origin, text, above in parts:
             prose = wiki.prose(text)
             tags = [*given, *folders, *_lettered(above), *wiki.inline_tags(prose)]
             batch.links.lead(origin, folder, wiki.links(prose, folder))
             batch.add_text(text, origin, header | {"tags": _usable(tags, origin, batch)}, created)
+
+    def _read(self) -> list[tuple[str, str]]:
+        """The properties that no longer stand in the text."""
+        return [(name, line) for name, line in self.lines.items() if name not in ORIGINS]
+
+    def _claims(self) -> dict[str, Any]:
+        """The header, with what the lines on top say of where the text came from."""
+        lines = {name: line for name, line in self.lines.items() if name in ORIGINS}
+        return self.header | {name: [self.header.get(name), line] for name, line in lines.items()}
 
     def _parts(self, split: bool) -> Iterator[tuple[str, str, list[str]]]:
         bullets, rest = wiki.split_bullets(self.body) if split else ([], self.body)

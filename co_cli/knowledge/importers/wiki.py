@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from co_cli.knowledge.format.note import moment_of
-from co_cli.knowledge.importers.batch import iso_moment
+from co_cli.knowledge.importers.batch import ORIGINS, iso_moment, spelled
 
 CREATED = ("created", "createdat", "datecreated", "creationdate", "date")
 UPDATED = ("updated", "updatedat", "modified", "lastmodified", "datemodified", "lastupdated")
@@ -37,11 +37,6 @@ _DATED = re.compile(
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 
 
-def spelled(name: str) -> str:
-    """The name of a property, however it is written: `date-created`, `Date created`."""
-    return re.sub(r"[\s_-]", "", name).lower()
-
-
 def values(value: Any) -> list[str]:
     """A property's values as plain texts: a list, or a text with commas; no brackets, no #."""
     if isinstance(value, list):
@@ -52,7 +47,10 @@ def values(value: Any) -> list[str]:
 
 
 def properties(body: str) -> tuple[dict[str, str], str]:
-    """The `name:: value` lines at the top that say something to Co, and the text without them."""
+    """The `name:: value` lines at the top that say something to Co, and the text without them.
+
+    Where a text came from stays in it, too.
+    """
     found: dict[str, str] = {}
     lines = body.split("\n")
     kept: list[str] = []
@@ -60,10 +58,13 @@ def properties(body: str) -> tuple[dict[str, str], str]:
         there = _PROPERTY.fullmatch(line.rstrip())
         if there is None:
             return found, "\n".join([*kept, *lines[at:]]).strip()
-        if spelled(there[1]) not in PROPERTIES or spelled(there[1]) in found:
+        name = spelled(there[1])
+        if name not in PROPERTIES or name in found:
             kept.append(line)
-        else:
-            found[spelled(there[1])] = there[2]
+        if name in PROPERTIES:
+            found.setdefault(name, there[2])
+        elif name in ORIGINS:
+            found[name] = f"{found.get(name, '')} {there[2]}".strip()
     return found, "\n".join(kept)
 
 
