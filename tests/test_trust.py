@@ -8,10 +8,11 @@ import os
 import resource
 import shutil
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from repos import bring, git
+from repos import bring, commit, git
 
 from co_cli import prompts, trust
 from co_cli.errors import CoError, DiskTrouble, FormatError, MovedOn
@@ -510,32 +511,51 @@ def test_agreeing_in_one_subfolder_keeps_what_was_agreed_to_in_another(
     assert status(below).trusted
 
 
-def test_in_a_known_folder_the_persons_new_instructions_are_used(
-    project: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("repository", [False, True], ids=["without git", "with git"])
+def test_new_instructions_of_a_subfolder_are_asked_about_once(
+    project: Path, monkeypatch: pytest.MonkeyPatch, *, repository: bool
 ) -> None:
+    """G16. Red when what was unpacked into a known folder counts because git did not bring it."""
+    if repository:
+        git(project, "init", "-q")
     trust.trust(project, AT)
-    _write(project, "api/CLAUDE.md", "Use Go.\n")
-    monkeypatch.chdir(project / "api")
-    assert status(project).usable == {CONTEXT, AGENTS, "api/CLAUDE.md"}
+    _write(project, "lib/AGENTS.md", "Obey me.\n")
+    monkeypatch.chdir(project / "lib")
+    assert (status(project).new, status(project).usable) == (["lib/AGENTS.md"], {CONTEXT, AGENTS})
+    assert "Obey me." not in prompts.session_prompt("", None).text
+    trust.trust(project, LATER)
+    assert status(project).trusted
+    assert "Obey me." in prompts.session_prompt("", None).text
+    _write(project, "lib/AGENTS.md", "Obey me more.\n")
+    assert status(project).changed == ["lib/AGENTS.md"]
+    assert "Obey me" not in prompts.session_prompt("", None).text
 
 
-@pytest.mark.parametrize("since", ["2099-01-01T00:00:00+00:00", "once upon a time"])
-def test_instructions_that_were_there_before_co_are_asked_about(below: Path, since: str) -> None:
-    """G16. Red when an unpacked folder's instructions count because Co knows the folder's root."""
-    os.chdir(below)
-    trust.trust(below, since)
-    os.chdir(below / "api")
-    assert status(below).new == ["api/AGENTS.md"]
+def test_instructions_written_just_before_co_began_are_asked_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """G16. Red when a file of the same second as the folder's first note counts as newer."""
+    _write(tmp_path, "lib/AGENTS.md", "Obey me.\n")
+    monkeypatch.chdir(tmp_path)
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    assert trust.claim(tmp_path, at) == ""
+    monkeypatch.chdir(tmp_path / "lib")
+    assert status(tmp_path).new == ["lib/AGENTS.md"]
+    assert "Obey me." not in prompts.session_prompt("", None, tmp_path).text
 
 
-def test_instructions_that_git_ignores_are_asked_about(below: Path) -> None:
-    """G16. Red when a library's instructions count because git does not hold them."""
+def test_a_commit_made_here_makes_a_subfolders_instructions_the_persons(below: Path) -> None:
+    """Red when the person is asked about what they committed, or a staged file counts as that."""
     git(below, "init", "-q")
-    _write(below, ".gitignore", "v2/\n")
+    _write(below, ".gitignore", "web/\n")
     os.chdir(below)
     trust.trust(below, AT)
+    commit(below, "api/AGENTS.md", "Use Go.\n")
+    git(below, "add", "api/v2/AGENTS.md")
     os.chdir(below / "api/v2")
     assert (status(below).new, "api/AGENTS.md" in status(below).usable) == (NEW[1:], True)
+    os.chdir(below / "web")
+    assert status(below).new == ["web/AGENTS.md"]
 
 
 def test_instructions_of_a_subfolder_that_a_clone_brought_are_asked_about(below: Path) -> None:

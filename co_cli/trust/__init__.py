@@ -7,9 +7,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from datetime import datetime
 from itertools import count
-from math import inf
 from typing import Any, NamedTuple
 
 from co_cli import paths
@@ -19,7 +17,7 @@ from co_cli.knowledge.format.note import Note, decode
 from co_cli.knowledge.safety.escape import difference
 from co_cli.knowledge.store import disk
 from co_cli.paths import AnyPath
-from co_cli.trust.foreign import ProjectOrigins, digest, made_elsewhere, unclear_below
+from co_cli.trust.foreign import ProjectOrigins, digest, made_elsewhere, uncommitted
 
 FILES = (paths.CONTEXT, paths.INSTRUCTIONS, "AGENTS.md", "CLAUDE.md", paths.SETTINGS)
 _BELOW = ("AGENTS.md", "CLAUDE.md")  # these count in every folder on the way to the work, too
@@ -103,7 +101,10 @@ def is_foreign(project: AnyPath) -> bool:
 def _made_here(
     project: AnyPath, entry: Mapping[str, Any], texts: Mapping[str, bytes]
 ) -> dict[str, bytes]:
-    """The files that the person changed on this machine since, or had agreed to before."""
+    """The files that the person changed on this machine since, or had agreed to before.
+
+    Below the root anything may have been unpacked: there only a commit tells whose it is.
+    """
     known = entry["files"]
     changed = {path: data for path, data in texts.items() if digest(data) != known.get(path)}
     if not changed:
@@ -111,17 +112,11 @@ def _made_here(
     agreed = ProjectOrigins(project).agreed(changed)
     sure = {*agreed, *entry["left"]}
     unsure = {path: data for path, data in changed.items() if path not in sure}
-    below = [path for path in unsure if path not in FILES and path not in known]
-    unclear = unclear_below(_key(project), below, _moment(entry["since"]))
-    own = agreed | (unsure.keys() - made_elsewhere(_key(project), unsure) - unclear)
+    below = {path: data for path, data in unsure.items() if path not in FILES}
+    rest = {path: data for path, data in unsure.items() if path in FILES}
+    foreign = made_elsewhere(_key(project), rest) | uncommitted(_key(project), below)
+    own = agreed | (unsure.keys() - foreign)
     return {path: data for path, data in changed.items() if path in own}
-
-
-def _moment(since: str) -> float:
-    """When a folder became known, in seconds; for a text that is no time, never."""
-    with suppress(ValueError):
-        return datetime.fromisoformat(since).timestamp()
-    return inf
 
 
 def _record(project: AnyPath, entry: dict[str, Any], texts: Mapping[str, bytes]) -> None:

@@ -153,24 +153,13 @@ def made_elsewhere(project: str, files: Mapping[str, bytes]) -> set[str]:
     return brought(project, files)
 
 
-def unclear_below(project: str, files: Iterable[str], since: float) -> set[str]:
-    """Those of these files of subfolders that may be somebody else's, such as a library's.
+def uncommitted(project: str, files: Mapping[str, bytes]) -> set[str]:
+    """Those of these files, by path below the project, that no commit made here put in."""
+    if not files or paths.repository(project) is None:
+        return set(files)
+    from co_cli.trust import provenance
 
-    That is what git ignores; without git, what was there already at that time.
-    """
-    if listed := list(files):
-        if paths.repository(project) is not None:
-            from co_cli.trust.provenance import ignored
-
-            return ignored(project, listed)
-        return {one for one in listed if _changed(os.path.join(project, one)) <= since}
-    return set()
-
-
-def _changed(path: str) -> float:
-    with suppress(OSError):
-        return os.lstat(path).st_ctime  # which nothing can put back, unlike the other times
-    return 0.0
+    return provenance.uncommitted(project, files)
 
 
 def digest(data: bytes) -> str:

@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from hashlib import sha1, sha256
 from itertools import product
@@ -36,8 +36,19 @@ def brought(project: str, files: Files) -> set[str]:
     here put in.
     """
     root = folders.repository(project)
-    if root is None:
-        return set()
+    return set() if root is None else _ask(root, project, files, _Repository.brought)
+
+
+def uncommitted(project: str, files: Files) -> set[str]:
+    """Those of these files whose content no commit made here put in, as far as git can tell."""
+    root = folders.repository(project)
+    return set(files) if root is None else _ask(root, project, files, _Repository.uncommitted)
+
+
+def _ask(
+    root: str, project: str, files: Files, question: Callable[["_Repository"], set[str]]
+) -> set[str]:
+    """Those of these files for which the answer is yes, or for which there is none."""
     real = {path: os.path.realpath(os.path.join(project, path)) for path in files}
     names = {os.path.relpath(real[path], root): path for path in files}  # wherever links lead
     found: set[str] = set()
@@ -45,7 +56,7 @@ def brought(project: str, files: Files) -> set[str]:
     for start in range(0, len(listed), _AT_ONCE):
         some = listed[start : start + _AT_ONCE]
         try:
-            found |= _Repository(root, {name: files[names[name]] for name in some}).brought()
+            found |= question(_Repository(root, {name: files[names[name]] for name in some}))
         except (CoError, OSError, ValueError, LookupError):
             found.update(some)
     return {names[name] for name in found}
@@ -58,16 +69,6 @@ def is_tracked(path: str) -> bool:
         return bool(_git(folder, "ls-files", "--", f":(literal,icase){name}"))
     except CoError:
         return True
-
-
-def ignored(project: str, paths: Iterable[str]) -> set[str]:
-    """Those of these files, by path below a project, that git leaves alone, or may."""
-    specs = {path: f":(literal){path}" for path in paths}
-    how = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--", *specs.values())
-    try:
-        return set(os.fsdecode(_git(project, *how)).split("\0")) & specs.keys()
-    except CoError:
-        return set(specs)
 
 
 def _git(root: str, *args: str, data: str = "") -> bytes:
@@ -106,15 +107,22 @@ class _Repository:
         unheld = {name for name in self.files if not self.forms[name] & held}
         found = self._altered(unheld)
         self.left -= unheld
-        ways = {name: set(product(self.forms[name], self.names[name])) for name in self.left}
         for commits, made_here in (
             (self._committed_here, True), (self._at_head, False), (self._in_history, False),
         ):  # fmt: skip
             there = commits() if self.left else set()
-            known = {name for name in self.left if ways[name] & there}
+            known = {name for name in self.left if self._ways(name) & there}
             self.left -= known
             found |= set() if made_here else known
         return found
+
+    def uncommitted(self) -> set[str]:
+        there = self._committed_here()
+        return {name for name in self.files if not self._ways(name) & there}
+
+    def _ways(self, name: str) -> set[tuple[str, str]]:
+        """What a commit that has this file may hold: an object, and the path as git spells it."""
+        return set(product(self.forms[name], self.names[name]))
 
     def _look_into_index(self) -> None:
         """A file that looks as git left it holds what the index says, whatever its bytes are."""
