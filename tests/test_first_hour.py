@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
-from cli import Talking, co
+from cli import Talking, asked, co
 
 from co_cli import prompts, trust
 from co_cli.agent.approval import Decision, Proposal, Review, Reviewed, Verdict
@@ -158,8 +158,21 @@ def test_what_is_about_something_else_replaces_nothing() -> None:
     person.says("my name is Anna")
     person.says("we've switched to Django")
     person.says("actually, the staging port is 8443")
+    person.says("no wait, we have sixteen engineers")
     assert bodies(own()) == ["User's name is Anna"]
-    assert bodies() == ["We've switched to Django", "The staging port is 8443"]
+    assert bodies() == [
+        "We've switched to Django", "The staging port is 8443", "We have sixteen engineers"
+    ]  # fmt: skip
+
+
+def test_a_rule_forgets_nothing_that_was_only_found_by_its_words() -> None:
+    """Red when `--yes` says yes to a memory that the person did not name."""
+    co("learn", "Release notes go to the wiki before the tag is pushed")
+    for said in ("forget the release date", "forget the release notes"):
+        done = asked("ask", "--yes", said)
+        assert "✓ Forgot" not in done.out + done.err
+    assert len(Notebook(NOTES).notes()) == 1
+    assert "✓ Forgot" in asked("ask", "--yes", "forget memory 1").out
 
 
 def test_a_correction_after_an_undo_becomes_a_note_of_its_own() -> None:

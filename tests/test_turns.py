@@ -179,6 +179,16 @@ def test_a_new_value_takes_the_place_of_the_old_one(
     assert amended(text, value, said) == becomes
 
 
+def test_a_long_text_and_a_long_value_take_no_long_time() -> None:
+    text = " ".join(f"the server keeps item {number} of shelf" for number in range(300))
+    start = time.process_time()
+    amended(
+        text, "the second Tuesday of every month", "no, I meant the second Tuesday of every month"
+    )
+    assert amended(text, "word " * 60, "no") == ""
+    assert time.process_time() - start < 8
+
+
 def test_tags_that_are_asked_for_are_not_part_of_the_note() -> None:
     [found] = understand("save a memory: we pin numpy below 2, tag it with science and #deps")
     assert (found.want, found.text) == ("keep", "We pin numpy below 2")
@@ -205,9 +215,20 @@ def test_several_statements_are_several_turns_each_once() -> None:
     assert [turn.text for turn in both] == ["We use Redis", "User prefers vim"]
 
 
-def test_five_turns_are_enough_of_one_message() -> None:
-    said = " ".join(f"I prefer drink number {number}." for number in range(9))
-    assert len(understand(said)) == 5
+def test_twelve_turns_are_enough_of_one_message() -> None:
+    said = " ".join(f"I prefer drink number {number}." for number in range(19))
+    assert len(understand(said)) == 12
+
+
+def test_a_list_is_read_item_by_item_without_its_heading() -> None:
+    said = (
+        "Some facts about the project:\n- Our CEO is Maud\n* the QA lead is Finn\n3. we use Ansible"
+    )
+    assert [turn.text for turn in _kept(said, sure=False)] == [
+        "Our CEO is Maud",
+        "The QA lead is Finn",
+        "We use Ansible",
+    ]
 
 
 def test_a_fact_that_leads_up_to_a_question_is_not_kept_but_a_preference_is() -> None:

@@ -42,7 +42,9 @@ STOPPED = Refusal(
 NOBODY = Refusal("nobody", "Nobody is there to approve it, so nothing was changed.")
 REPEATED = Refusal("repeated", "The same was asked for twice; the first request counts.")
 ONLY_OFFERED = Refusal(
-    "rule", 'You did not ask to keep this. Begin with "remember", or say yes to it in a chat.'
+    "rule",
+    'It was only guessed that you want this. Begin with "remember", name the number, or say yes to '
+    "it in a chat.",
 )
 
 

@@ -217,7 +217,7 @@ class Screen:
         for number, proposal in enumerate(card.proposals):
             mark = f"{number + 1}  " if len(card.proposals) > 1 else ""
             title = _TITLES.get(proposal.action, "Remember this?")
-            if proposal.offered:
+            if proposal.offered and proposal.tool == SAVE:
                 title = "Keep this as a note?" + ("" if proposal.collides else " [y/n]")
             corrected = card.asked[number].replaces if proposal.collides else ""
             corrected = corrected if corrected == proposal.replaces else ""

@@ -25,6 +25,7 @@ from co_cli.providers.trouble import Trouble
 
 _MOST_INPUT = 256 * 1024
 OUTSIDE = "This conversation contains text from outside, so --yes does not apply."
+_DONE = {approval.FORGET: "forgotten", approval.SAVE: "saved"}
 NO_YES = "co ask changes nothing without --yes."
 
 
@@ -85,15 +86,14 @@ async def _by_rule(yes: bool, review: Review) -> Reviewed:
     refusal = approval.Refusal("rule", OUTSIDE if yes else NO_YES)
     if all(one.offered for one in review.proposals):
         refusal = approval.ONLY_OFFERED
-    done = {approval.FORGET: "forgotten", approval.SAVE: "saved"}
-    warn(*(f"not {done[one.tool]}: {one.text}" for one in review.proposals), hint=refusal.text)
+    warn(*(f"not {_DONE[one.tool]}: {one.text}" for one in review.proposals), hint=refusal.text)
     return Reviewed([Decision(one, "no", refusal) for one in review.proposals])
 
 
 def _agreed(proposal: Proposal) -> Decision:
     """Yes, but never to a text that is not the one that was asked for."""
     if proposal.offered:
-        warn(f"not saved: {proposal.text}", hint=approval.ONLY_OFFERED.text)
+        warn(f"not {_DONE[proposal.tool]}: {proposal.text}", hint=approval.ONLY_OFFERED.text)
         return Decision(proposal, "no", approval.ONLY_OFFERED)
     if proposal.left_out:
         warn(f"not saved: {proposal.left_out}")

@@ -1,6 +1,8 @@
 """A note's text with another value in it: "no, I meant Fridays". Knows no notebook."""
 
 import re
+from collections.abc import Sequence
+from functools import lru_cache
 from operator import mul
 
 from co_cli.knowledge.meaning.encoders import LENGTH, built_in
@@ -9,6 +11,7 @@ from co_cli.knowledge.search.words import STOP
 _NUMBERS, _NAMES, _LONGER = 0.5, 0.35, 0.05  # what counts for a place beside its meaning
 _ENOUGH, _SURE = 0.3, 0.6
 _ALIKE = 0.45
+_LOOKED_AT, _LONGEST = 150, 8  # words of a text in which a place is looked for, and of a value
 _USED_BEFORE = 0.65
 SWITCHED = (  # and to what
     r"(?i)\b(?:switched|moved|migrated|changed|relocated|gone) (?:over )?to ([^,.;!?]{1,40}?)"
@@ -31,11 +34,11 @@ def amended(text: str, value: str, said: str, whole: str = "") -> str:
     What is said of the old value ("not 12", "Jenkins got replaced") tells the place best. What
     makes sense as a `whole` may be about something else: it takes a place that is more like it.
     """
-    if value.lower() in text.lower():
+    if value.lower() in text.lower() or len(value.split()) > _LONGEST:
         return ""
     same = (re.search(r"\bI\b", said) is not None) == text.startswith("User")  # who moved
     moved = same and re.search(SWITCHED, said) is not None
-    words = list(re.finditer(r"[\w'’./@:%€$£+-]*\w[%€]?", text))
+    words = list(re.finditer(r"[\w'’./@:%€$£+-]*\w[%€]?", text))[:_LOOKED_AT]
     best, place = _SURE if whole else _ENOUGH, (0, 0)
     for first in range(len(words)):
         for last in range(first, min(first + len(value.split()) + 1, len(words))):
@@ -59,8 +62,12 @@ def alike(old: str, new: str) -> bool:
 
 def _near(old: str, new: str) -> float:
     """The cosine of two short texts, as they are skimmed."""
-    vectors = (memoryview(built_in().quickly(one)).cast("b") for one in (old, new))
-    return float(sum(map(mul, *vectors))) / LENGTH**2
+    return float(sum(map(mul, _skimmed(old), _skimmed(new)))) / LENGTH**2
+
+
+@lru_cache(2048)
+def _skimmed(text: str) -> Sequence[int]:
+    return memoryview(built_in().quickly(text)).cast("b")
 
 
 def _fits(old: str, value: str, said: str) -> float:

@@ -12,7 +12,7 @@ from co_cli.knowledge.meaning.turns import STATEMENTS, hear
 from co_cli.learning.voice import third_person
 
 MOST = 2000  # characters of a turn that is read
-_SENTENCES, _TURNS = 40, 5  # of one turn
+_SENTENCES, _TURNS = 40, 12  # of one turn
 _MINE = 8.0  # what a sentence that does not name the person must score to be about them
 _SURE = 0.8  # how likely a statement must be one
 _CODE = (
@@ -33,6 +33,7 @@ _CUT = (  # between sentences, not after an abbreviation
     r"(?<=[.!?…])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<!cf\.)(?<!Dr\.)(?<!Mr\.)(?<!Ms\.)(?<!Mrs\.)"
     r"(?<!St\.)(?<!No\.)\s+|\n+|,? and also,? (?=\S)"
 )
+_ITEM = r"^\s*(?:[-*•]|\d{1,2}[.)])\s+"
 _FOLLOWS = (
     r"(?i)(?:it|that|they|he|she|which|because|except|otherwise|these(?! days)|those"
     r"|this(?= (?:is|was|means)))\b"
@@ -93,7 +94,10 @@ def understand(said: str) -> list[Turn]:
     said = said[: tagged.start()] if tagged else said
     found: list[Turn] = []
     last = ""
-    for sentence in filter(None, map(str.strip, re.split(_CUT, said, maxsplit=_SENTENCES))):
+    sentences = [re.sub(_ITEM, "", one) for one in re.split(_CUT, said, maxsplit=_SENTENCES)]
+    if len(sentences) > 1:  # what stands over a list says nothing by itself
+        sentences = [one for one in sentences if not one.rstrip().endswith(":")]
+    for sentence in filter(None, map(str.strip, sentences)):
         turn = _read(sentence, asked)
         follows = found and re.match(_FOLLOWS, sentence) and turn.want in (*STATEMENTS, "nothing")
         if follows and last in KEPT:

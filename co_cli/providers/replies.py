@@ -66,9 +66,9 @@ _THAT = (  # the note that was spoken of
     rf"(?:it|that|this|what{_SAID}|(?:that|this|the|my) (?:(?:very )?(?:last|latest|previous) )?"
     rf"(?:one|note|memory|thing|fact|entry){_SAID}?)(?: (?:again|please|now|just now|then))?"
 )
-_TAKEN_BACK = (  # what only makes sense of the note just spoken of
-    r"(?i)^(?:oh |uh |hm+,? |sorry,? |oops,? |ok,? )?(?:no\b|nope|wait|scratch|scrap|strike|wrong"
-    r"|my (?:bad|mistake)|correction|i meant|that(?:'s| is| was) (?:wrong|not))"
+_TAKEN_BACK = (  # what takes the note just spoken of back, whatever follows
+    r"(?i)^(?:oh |uh |hm+,? |sorry,? |oops,? |ok,? |no,? |wait,? )?"
+    r"(?:(?:scratch|scrap|strike) (?:that|this|it)\b|i meant\b|that(?:'s| is| was) (?:wrong|not))"
 )
 _REASON = r"(?i)\b(?:because|since|so that|due to|in order to|as (?:we|it|the)|to avoid|reason)\b"
 _DAYS = ((r"\btoday|\bthis morning|\btonight|\bjust now", 0), (r"\byesterday", 1), (r"\bmonth", 31))
@@ -143,7 +143,15 @@ def _forgetfound(heard: Conversation, returned: Sequence[ToolReturnPart]) -> lis
     if heard.wants != {"forget"} or [part.tool_name for part in returned] != ["recall_memory"]:
         return []
     sure = [note for note in found(returned[0], heard)[0] if note.ref]
-    return [ToolCallPart("forget_memory", {"ref": sure[0].ref})] if len(sure) == 1 else []
+    if len(sure) != 1:
+        return []
+    only_near = {"offered": True}  # the person named no memory: theirs to see, not a rule's
+    arguments = {"ref": sure[0].ref}
+    return [
+        ToolCallPart(
+            "forget_memory", arguments, provider_name="offline", provider_details=only_near
+        )
+    ]
 
 
 # What to say
