@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from pydantic_ai.messages import ModelMessage, ToolCallPart, ToolReturnPart
 
 from co_cli.errors import EmbedderUnavailable
+from co_cli.knowledge.search.words import STOP
 from co_cli.learning.turns import Turn, understand
 from co_cli.learning.voice import second_person
 from co_cli.providers.known import Passage
@@ -133,11 +134,17 @@ def found(part: ToolReturnPart, heard: Conversation) -> tuple[list[Note], list[N
         sure.append(Note("", passage.text, file=passage.name))
     alone = sum(map(len, scores.values())) == 1  # among many notes, some are always near
     doubtful = [note for score, note in scores[False] if _PERHAPS <= score < _SURE]
+    asked = _words(str(query))
     return sure, doubtful + [
         note
         for score, note in scores[True]
-        if score >= _STRONG or (alone and _ALONE <= score < _PERHAPS)
+        if score >= _STRONG or (alone and score >= _ALONE and asked.isdisjoint(_words(note.text)))
     ]
+
+
+def _words(text: str) -> set[str]:
+    """What a weak hit may share with a question without being about the same."""
+    return {word.rstrip("s") for word in re.findall(r"\w+", text.lower()) if word not in STOP}
 
 
 def note_of(row: Mapping[str, Any]) -> Note:
