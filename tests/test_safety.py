@@ -268,6 +268,33 @@ def test_a_placeholder_does_not_hide_a_secret_after_it() -> None:
     assert find_secret("password: token: pwd" + "=" + noise(12)) == "assigned-secret"
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["DB_PASS={}", "PGPASSWORD={}", "export MYSQL_PWD='{}'", "GPG_PASSPHRASE={}", "password: {}",
+     "- db_password: {}", "password={}"],
+)  # fmt: skip
+def test_a_line_that_gives_a_password_needs_no_digit_in_it(line: str) -> None:
+    """Goes red when a password of plain letters is stored."""
+    for value in ("sword" + "fish", "correct" + "horsebattery"):
+        text = f"On the old box\n{line.format(value)}\nThe rest."
+        assert find_secret(text) == "assigned-secret"
+        kept = without_secrets(text)
+        assert kept == f"On the old box\n{line.format(LEFT_OUT)}\nThe rest."
+        assert find_secret(kept) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["password: required", "password: see vault", "Password: optional", "password: forgotten",
+     "password: mandatory", "password: Bitwarden", "password: swordfish is a bad one",
+     "password: string", "password: keychain", "PASSWORD=changeme", "DB_PASS=yourpassword",
+     "BYPASS=everything", "ski pass: dolomitisuperski", "password = newsettings",
+     "password: hunter", "password: none", "PASSWORD_POLICY=complicated"],
+)  # fmt: skip
+def test_a_line_that_only_speaks_of_a_password_is_no_secret(text: str) -> None:
+    assert find_secret(text) is None
+
+
 def labelled(half: str, label: str) -> list[str]:
     """The texts of one half of the labelled data; they are kept in parts."""
     lines = (DATA / f"secrets_{half}.jsonl").read_text("utf-8").splitlines()

@@ -20,6 +20,12 @@ _ORDINARY = re.compile(
 # Names of variables and fields: DB_PASSWORD2, user.password_v2, pwd_hash2.
 _NAME = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[a-z]+[0-9]?(?:[_.][a-z]+[0-9]{0,2})+")
 _WORD = re.compile(r"[A-Za-z]*[0-9]{0,5}|[a-z]{0,2}[0-9]{1,5}[a-z]{1,2}|[0-9]+")  # oauth2, k8s, 3rd
+# What a line may say of a password instead of giving it: required, optional, from the keychain.
+_REMARK = re.compile(
+    r"(?i)(?:ed|ing|ly|al|able|tion|[dt]ory|ssary|en|ent|ive|lich|oire)$|pass|pwd|user|secret|cred|token"
+    r"|vault|key|manager|string|default|unknown|unbekannt|nothing|varchar|hash|plain|hidden|wallet"
+    r"|^(?:anything|doppler|dashlane|lastpass|localhost|postgres|somewhere|whatever)$"
+)
 _MARKS = "!@#$%^&*~?+"
 _ODD = re.compile(f"[0-9{_MARKS}]")
 _WEAK = re.compile(r"[a-z]{4,20}[0-9]{2,4}(?![\w(\[./-])")
@@ -79,6 +85,14 @@ def _loose(match: Match) -> bool:
     if len(value) < 6 or _NAME.fullmatch(value):
         return False
     return _mixed(value) or value.isdigit()
+
+
+def _plain(match: Match) -> bool:
+    """A password of letters alone, where a line gives it and nothing else."""
+    value = match.value
+    if not (value.islower() or "=" in match.before(2)):  # Bitwarden, Alexander
+        return False
+    return not any(found.search(value) for found in (_PLACEHOLDER, _ORDINARY, _REMARK))
 
 
 def _beside(match: Match) -> bool:
@@ -174,7 +188,7 @@ def _encoded(match: Match) -> bool:
 
 
 JUDGES: dict[str, Callable[[Match], bool]] = {
-    "any": _any, "sure": lambda _: True, "loose": _loose, "beside": _beside, "named": _named,
-    "strict": _strict, "random": _random, "codes": _codes, "seed": _seed, "card": _card,
-    "pin": _pin, "encoded": _encoded,
+    "any": _any, "sure": lambda _: True, "loose": _loose, "plain": _plain, "beside": _beside,
+    "named": _named, "strict": _strict, "random": _random, "codes": _codes, "seed": _seed,
+    "card": _card, "pin": _pin, "encoded": _encoded,
 }  # fmt: skip

@@ -172,6 +172,10 @@ kubernetes-secret: a Kubernetes secret
         [ \t]{0,3}["']?(?P<value>[^\s"'${<|][^\s"'${<]{5,200})
 assigned-secret: a password or key
     loose - /(?:<PASSWORD_NAME>)\d{0,2}<LINK><VALUE>/
+    plain pass|pwd (?<!.)[ \t>*-]{0,8}(?:export )?[A-Z0-9_]{0,40}(?:PASS(?:WORD|WD|PHRASE)
+        |PASS(?<![A-Z]PASS)|PWD)=["']?(?P<value>[A-Za-z]{8,40})["']?(?![^\r\n])
+    plain pass|pwd /(?<!.)[ \t>*-]{0,8}(?:[\w.-]{0,40}[_.-])?(?:pass(?:word|wd|phrase)|pwd)
+        (?:=|[ \t]{0,2}:[ \t]{0,3})["']?(?P<value>[a-z]{8,40})["']?(?![^\r\n])/
     named secret|token|cred|key /(?:secret(?<!:secret)|token|credentials?
         |(?:api|access|auth|secret|private|signing|encryption|master|license)[ _-]?key(?:_base)?)
         <LINK><VALUE>/
