@@ -264,6 +264,21 @@ def test_of_two_similar_memories_the_person_picks_the_one_that_gives_way(
 
 
 @pytest.mark.usefixtures("known")
+def test_of_two_memories_with_one_number_the_file_tells_which_gives_way() -> None:
+    """G8. Red when the number that two share is offered, or means one of them."""
+    [first] = Notebook(NOTES).notes()
+    twin = Path(first.path).with_name("001-other.md")
+    twin.write_bytes(first.raw.replace(b"14", b"15").replace(first.uid.encode(), b"twin"))
+    reviewed, shown = ask(Typist("u", "1", "u", "001-other"), proposal("We use PostgreSQL 16"))
+    [answer] = reviewed.decisions
+    assert (answer.verdict, answer.proposal.replaces) == ("update", "001-other")
+    assert f"Similar to memory {first.name[:-3]} " in shown
+    assert prepare(
+        CoDeps(), "c", "save_memory", {"content": "x", "replaces": "001-other"}
+    ).replaces == ("001-other")
+
+
+@pytest.mark.usefixtures("known")
 def test_an_answer_that_names_no_similar_memory_replaces_none() -> None:
     """Red when a slip of the finger archives the most similar one."""
     Notebook(NOTES).remember("We use PostgreSQL 15")

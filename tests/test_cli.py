@@ -344,6 +344,22 @@ def test_a_notebook_over_its_limit_says_so_once(monkeypatch: pytest.MonkeyPatch)
     assert len(names()) == 7
 
 
+def test_of_two_memories_with_one_number_the_file_tells_which_gives_way() -> None:
+    """G8. Red when a person is asked to choose between 1 and 1."""
+    ok("learn", "We deploy on Tuesdays")
+    [first] = MEMORIES.iterdir()
+    twin = re.sub("(?m)^uid: .*", "uid: twin", first.read_text().replace("Tue", "Wedne"))
+    first.with_name("001-other.md").write_text(twin)
+    with Terminal("learn", "We deploy on Thursdays") as terminal:
+        terminal.expect("[c]ancel")
+        terminal.type("u\n")
+        terminal.expect("Which one, ")
+        terminal.type("001-other\n")
+        assert terminal.end().code == 0
+    assert "similar to memory 001-we-deploy-on-tuesdays (" in terminal.shown
+    assert names() == ["001-we-deploy-on-tuesdays.md", "002-we-deploy-on-thursdays.md"]
+
+
 def test_a_person_is_asked_about_a_similar_memory() -> None:
     ok("learn", "We deploy on Tuesdays")
     with Terminal("learn", "We deploy on Thursdays") as terminal:

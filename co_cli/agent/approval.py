@@ -18,6 +18,7 @@ from co_cli.knowledge.store import disk
 from co_cli.prompts.envelope import defang
 from co_cli.results import numbers_text, plural
 from co_cli.tools.memory import TOOLS, Shown, echo
+from co_cli.verbs import labels
 
 SAVE, FORGET = "save_memory", "forget_memory"
 WRITES = (SAVE, FORGET)
@@ -186,9 +187,10 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
         collisions = [Collision(saved.ref, old.body, 100.0, old.protected)]
         tags = tuple(saved.note.tags)
     else:
+        refs = labels([(book, n) for n, _ in saved.similar])
         collisions = [
-            Collision(book.ref(n), n.body, score, n.protected, score < book.policy.threshold)
-            for n, score in saved.similar
+            Collision(ref, n.body, score, n.protected, score < book.policy.threshold)
+            for ref, (n, score) in zip(refs, saved.similar, strict=True)
         ]
     return replace(
         proposal, text=text, tags=tags, scope=scope, where=saved.note.path, action=saved.action,
@@ -203,9 +205,12 @@ def _replaceable(deps: CoDeps, scope: str, ref: str) -> str:
     try:
         with deps.notebooks() as shelf:
             book, note = deps.find(shelf, ref) if ref else (shelf.project, None)
+            if not note or book.scope != scope or note.protected:
+                return ""
+            called = labels([(book, one) for one in book.notes() if one.id == note.id])
+            return next(ref for ref, (_, one) in called.items() if one == note)
     except CoError:
         return ""
-    return book.ref(note) if note and book.scope == scope and not note.protected else ""
 
 
 def _without_secret(text: str) -> tuple[str, str]:

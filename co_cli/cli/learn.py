@@ -18,6 +18,7 @@ from co_cli.knowledge.safety.check import without_secret
 from co_cli.knowledge.safety.escape import difference
 from co_cli.knowledge.safety.secrets import LEFT_OUT
 from co_cli.results import closeness, saved_json, saved_text
+from co_cli.verbs import labels
 
 _OF_ONE = 4  # passages of a new memory that are read closely before the command ends
 _MAX_INPUT = 1024 * 1024
@@ -117,7 +118,7 @@ def _remember_asking(book: Notebook, content: str, options: dict[str, Any]) -> S
     seen = None
     while True:
         plan = book.plan_remember(content, **options, **picked)
-        shown = [note.raw for note, _ in plan.saved.similar]
+        shown = sorted(note.raw for note, _ in plan.saved.similar)  # the one named comes first
         if shown and shown != seen:
             answer = _ask_about(book, plan.saved, content)
             if answer is None:
@@ -130,11 +131,11 @@ def _remember_asking(book: Notebook, content: str, options: dict[str, Any]) -> S
 
 def _ask_about(book: Notebook, saved: Saved, content: str) -> dict[str, Any] | None:
     """What a person wants beside a similar memory, for `plan_remember`; None for nothing at all."""
-    for old, score in saved.similar:
-        say(f"This is similar to memory {book.ref(old)} ({closeness(book, score)}):")
+    refs = [*labels([(book, note) for note, _ in saved.similar])]
+    for ref, (old, score) in zip(refs, saved.similar, strict=True):
+        say(f"This is similar to memory {ref} ({closeness(book, score)}):")
         diff = difference(old.body.encode() + b"\n", content.strip().encode() + b"\n", "")
         quote("\n".join(diff.split("\n")[3:]))  # without the names and places of two files
-    refs = [book.ref(note) for note, _ in saved.similar]
     named = " or ".join(refs)
     answer = ask(f"[u]pdate (replace {named}), [k]eep both, or [c]ancel", ("u", "k", "c", ""))
     if answer != "u":
