@@ -157,7 +157,9 @@ class Terminal:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._master, slave = pty.openpty()
         termios.tcsetwinsize(slave, (24, int(columns)))
-        whole = {**os.environ, "TERM": "xterm-256color", **env}
+        sized = ("COLUMNS", "LINES")  # what runs the tests may set them
+        plain = {name: value for name, value in os.environ.items() if name not in sized}
+        whole = {**plain, "TERM": "xterm-256color", **env}
         self.process: subprocess.Popen[bytes] | starter.Process
         if at_once:
             self.process = starter.start(list(args), whole, slave, slave, slave)

@@ -316,7 +316,8 @@ def test_the_projects_text_survives_first(tmp_path: Path) -> None:
         + "mine\n" * count
         + f"[cut here: {left_out:,} bytes of {mine} left out; shorten the file]"
     )
-    assert loaded._replace(text=None) == Receipt(
+    assert [title for title, _ in loaded.texts] == ["Global Context", "Project Context"]
+    assert loaded._replace(text=None, texts=()) == Receipt(
         (
             ContextFile("Global Context", mine, 20_000, count * 5 - 1, left_out, 3072, True),
             ContextFile("Project Context", here, 15_000, 14_999, 0, 7168, True),
