@@ -419,7 +419,7 @@ def test_a_file_outside_the_project_is_not_read(server: Server, name: str) -> No
     secret.write_text("hush")
     Path("link.txt").symlink_to(secret)
     Path("out").symlink_to(Path.home())
-    with Talking(**connected(server)) as chat:
+    with Talking(columns="400", **connected(server)) as chat:
         chat.say(f"what is in @{name}")
         chat.until({"link.txt": "is a symbolic link", "out/secret.txt": "leads out of"}
                    .get(name, "is not in this project, so it is not read"))  # fmt: skip
