@@ -62,7 +62,7 @@ def _file(deps: CoDeps, name: str) -> str:
         path = os.path.normpath(os.path.join(_here(deps), os.path.expanduser(spelled)))
         if spelled and os.path.lexists(path) and not os.path.isdir(path):
             relpath = os.path.relpath(path, deps.folder())
-            if relpath.startswith(os.pardir) or not relpath.isprintable():
+            if relpath.split(os.sep)[0] == os.pardir or not relpath.isprintable():
                 raise CoError(f"{spelled} is not in this project, so it is not read",
                               hint="Copy it here, or paste what matters.")  # fmt: skip
             return relpath

@@ -138,7 +138,7 @@ def _worth_judging(old: str, new: str) -> float:
     rivals = changed and _rivals(old, new)
     if not rivals and _stems(old).isdisjoint(_stems(new)):
         return 0.0
-    cosine: float = sum(map(mul, _skimmed(old), _skimmed(new))) / LENGTH**2
+    cosine = likeness(old, new)
     if rivals:
         return max(cosine, _LEAST)
     return cosine if cosine >= (_LEAST if changed else _COSINE) else 0.0
@@ -164,7 +164,12 @@ def _stems(text: str) -> frozenset[str]:
     return frozenset(word[:_STEM].rstrip("s") for word in words if word not in STOP)
 
 
-@lru_cache(1024)
+def likeness(old: str, new: str) -> float:
+    """The cosine of two texts, as they are skimmed."""
+    return float(sum(map(mul, _skimmed(old), _skimmed(new)))) / LENGTH**2
+
+
+@lru_cache(2048)
 def _skimmed(text: str) -> Sequence[int]:
     try:
         return memoryview(built_in().quickly(text)).cast("b")

@@ -1,11 +1,8 @@
 """A note's text with another value in it: "no, I meant Fridays". Knows no notebook."""
 
 import re
-from collections.abc import Sequence
-from functools import lru_cache
-from operator import mul
 
-from co_cli.knowledge.meaning.encoders import LENGTH, built_in
+from co_cli.knowledge.replacement import likeness
 from co_cli.knowledge.search.words import STOP
 
 _NUMBERS, _NAMES, _LONGER = 0.5, 0.35, 0.05  # what counts for a place beside its meaning
@@ -57,17 +54,7 @@ def amended(text: str, value: str, said: str, whole: str = "") -> str:
 
 def alike(old: str, new: str) -> bool:
     """Whether two texts may be about the same."""
-    return _near(old, new) >= _ALIKE
-
-
-def _near(old: str, new: str) -> float:
-    """The cosine of two short texts, as they are skimmed."""
-    return float(sum(map(mul, _skimmed(old), _skimmed(new)))) / LENGTH**2
-
-
-@lru_cache(2048)
-def _skimmed(text: str) -> Sequence[int]:
-    return memoryview(built_in().quickly(text)).cast("b")
+    return likeness(old, new) >= _ALIKE
 
 
 def _fits(old: str, value: str, said: str) -> float:
@@ -81,4 +68,4 @@ def _fits(old: str, value: str, said: str) -> float:
     names = begin and value[0].isupper() and old.isupper() == value.isupper()
     shorter = _LONGER * abs(len(old.split()) - len(value.split()))
     known = 2 * gone - named + _NUMBERS * numbers + _NAMES * names
-    return _near(old, value) + known - shorter
+    return likeness(old, value) + known - shorter

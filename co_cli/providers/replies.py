@@ -80,20 +80,20 @@ _DAYS = ((r"\btoday|\bthis morning|\btonight|\bjust now", 0), (r"\byesterday", 1
 def calls(heard: Conversation, returned: Sequence[ToolReturnPart]) -> list[ToolCallPart]:
     """The tools to call next, after what came back of those that were called."""
     if returned:
-        return _forgetfound(heard, returned)
-    found: list[ToolCallPart] = []
+        return _forget_found(heard, returned)
+    wanted: list[ToolCallPart] = []
     for turn in heard.turns:
         if turn.want in KEPT:
-            found += _save(turn, heard)
+            wanted += _save(turn, heard)
         elif turn.want == "forget":
-            found += _forget(turn, heard)
+            wanted += _forget(turn, heard)
         elif turn.want == "changes":
-            found.append(ToolCallPart("list_memories", {"since": _since(heard.said)}))
+            wanted.append(ToolCallPart("list_memories", {"since": _since(heard.said)}))
         elif turn.want in ("list", "about_me"):
-            found.append(ToolCallPart("list_memories", {}))
+            wanted.append(ToolCallPart("list_memories", {}))
         elif turn.want in ("recall", "nothing", "help", "who") and not is_plain(turn, heard.said):
-            found.append(_recall(turn.text))
-    return found
+            wanted.append(_recall(turn.text))
+    return wanted
 
 
 def _recall(query: str) -> ToolCallPart:
@@ -138,7 +138,7 @@ def _forget(turn: Turn, heard: Conversation) -> list[ToolCallPart]:
     return [ToolCallPart("forget_memory", {"ref": ref}) for ref in dict.fromkeys(refs)]
 
 
-def _forgetfound(heard: Conversation, returned: Sequence[ToolReturnPart]) -> list[ToolCallPart]:
+def _forget_found(heard: Conversation, returned: Sequence[ToolReturnPart]) -> list[ToolCallPart]:
     """What was looked for to be forgotten, where only one note answers to it."""
     if heard.wants != {"forget"} or [part.tool_name for part in returned] != ["recall_memory"]:
         return []
