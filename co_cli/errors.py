@@ -68,6 +68,14 @@ class GaveUp(CoError):
     """An answer of a model that took too long or grew too large; says what the model did."""
 
 
+class FetchError(CoError):
+    """A page that was not fetched: the address is refused, or the server's answer is no page."""
+
+
+class Gone(FetchError):
+    """A page that its server no longer has."""
+
+
 class EmbedderUnavailable(CoError):
     """What should turn texts into vectors cannot; search by words still works."""
 

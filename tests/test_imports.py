@@ -19,6 +19,7 @@ ORDER = [
     "meant",
     "paths",
     "knowledge",
+    "articles",
     "_frontmatter",
     "config",
     "learning",
