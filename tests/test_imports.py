@@ -66,6 +66,7 @@ CORE_ORDER = [
     "search",
     "context",
     "plan",
+    "article",
     "undo",
     "notebook",
     "shelf",
@@ -107,6 +108,7 @@ LATE_IMPORTS_ALLOWED = [
     "knowledge.safety.escape",
     "knowledge.search.passages",
     "knowledge.search.recall",
+    "knowledge.store.disk",
     "knowledge.store.exchange",
     "knowledge.store.files",
     "trust.foreign",
@@ -122,7 +124,7 @@ LATE_IMPORTS_ALLOWED = [
 ]
 # What looking at notes never loads: the half of Co that writes, and what costs a millisecond.
 WRITING = (
-    "context doctor export importers lifecycle plan purge undo safety.check format.rewrite "
+    "article context doctor export importers lifecycle plan purge undo safety.check format.rewrite "
     "safety.secrets store.writer"
 ).split()
 COSTLY = (

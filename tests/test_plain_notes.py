@@ -410,7 +410,7 @@ def test_adopt_gives_headers_to_these_or_all_in_one_change() -> None:
     told = json.loads(ok("knowledge", "adopt", "--json"))
     assert [(one["ref"], one["created"]) for one in told["adopted"]] == [("7", THEN), ("9", THEN)]
     assert without_uid(paths[0]) == header(7) + "We drink tea\n"
-    assert co("knowledge", "adopt") == Result(1, "", "co: every memory has a header already\n")
+    assert co("knowledge", "adopt") == Result(1, "", "co: every note has a header already\n")
     ok("knowledge", "undo")
     ok("knowledge", "undo")
     assert [looks(path) for path in paths] == before

@@ -373,9 +373,10 @@ def test_deps_made_before_the_folder_changes_see_the_new_one(
     assert save(run, "Saved over there")["path"].startswith(str(elsewhere))
 
 
-def test_articles_are_not_there_yet(run: Run) -> None:
+def test_an_article_that_is_not_there_is_named(run: Run) -> None:
+    book, name = run.deps.shelf().place("a:python-asyncio")
     with pytest.raises(NotFound, match="there is no article python-asyncio"):
-        run.deps.shelf().place("a:python-asyncio")
+        book.find(name)
 
 
 def test_the_five_settings_have_their_documented_defaults() -> None:

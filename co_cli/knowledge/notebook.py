@@ -8,24 +8,22 @@ reads loads nothing that writes.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
-from shlex import quote
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from co_cli.errors import CoError, MovedOn, NotFound
-from co_cli.knowledge.format.note import Note, now, number_of, parse, sections, timestamp
-from co_cli.knowledge.pages import MEMORIES, Look, Pages, Ref, called, named, pick
+from co_cli.knowledge.format.note import Note, now, sections, timestamp
+from co_cli.knowledge.pages import MEMORIES, Look, Pages, Ref
 from co_cli.knowledge.policy import Origins, Policy, Scope, Similar
-from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.search.hits import Around, Filters, Hit, How, Recall, Synced
-from co_cli.knowledge.store import Change, Edit, Entry, Store, mark_call, previous
+from co_cli.knowledge.store import Change, Edit, Entry, Store, mark_call
 from co_cli.knowledge.store.files import FolderStore
 
 if TYPE_CHECKING:
+    from co_cli.knowledge.article import About
     from co_cli.knowledge.meaning.encoders import Embedder
     from co_cli.knowledge.plan import Draft, Flag, ImportItem, ImportPlan, Plan, Saved
     from co_cli.knowledge.search.recall import Search
@@ -91,7 +89,7 @@ class Notebook:
 
     def ref(self, note: Note) -> str:
         """How a person names this note."""
-        return note.handle if note.kind == "article" else self.prefix + note.handle
+        return self.prefix + note.handle
 
     def today(self) -> str:
         """The date by this notebook's clock."""
@@ -107,6 +105,11 @@ class Notebook:
         """Every memory that can be read, by number."""
         return self.look().notes
 
+    def articles(self) -> list[Note]:
+        """Every article that can be read, by name."""
+        self.store.settle()
+        return self.pages.articles()[0]
+
     def next_id(self) -> int:
         """The number that the next memory gets: one more than any in use or ever given out."""
         return self.look().next_id()
@@ -118,58 +121,19 @@ class Notebook:
 
     def find(self, ref: Ref, look: Look | None = None) -> Note:
         """The note by number, file name or uid; Ambiguous when several answer to it."""
-        look = look or self.look()
-        if note := pick(ref, look.notes, self.prefix):
-            return note
-        name, asked = called(ref), called(ref).removeprefix("m:")
-        hint = "`co knowledge list` shows what there is."
-        files = [(problem.path, os.path.basename(problem.path)) for problem in look.problems]
-        broken = [path for path, file in files if asked in (file[:-3], str(number_of(file) or ""))]
-        if broken:
-            hint = f"{escape(broken[0], keep='')} cannot be read: co knowledge doctor"
-        elif named(name, [note for _, note in self.archived()]):
-            back = f"co knowledge restore {quote(self.prefix + name)}"
-            hint = f"It was archived; `{back}` brings it back."
-        raise NotFound(f"there is no memory {self.prefix}{name[:60]}", hint=hint)
+        return self.pages.find(ref, look, self.prefix)
 
     def archived(self) -> list[tuple[Entry, Note]]:
         """Notes that a change removed and that are not there now, newest first."""
-        found: dict[str, tuple[Entry, Note]] = {}
-        for entry in reversed(self.store.entries()):
-            for file in entry.files if entry.state == "done" else ():
-                path = file["path"]
-                gone = file["after"] is None and path.startswith(MEMORIES) and path not in found
-                if gone and not self.store.signature(path):
-                    with suppress(CoError):
-                        raw = previous(self.store, entry.n, file)
-                        modified = self.store.modified(path, entry.n)
-                        found[path] = entry, parse(self.store.locate(path), raw, modified)
-        notes = self.pages.numbered_gone([note for _, note in found.values()])
-        return [(entry, note) for (entry, _), note in zip(found.values(), notes, strict=True)]
+        return self.pages.archived()
 
     def copies(self, notes: Iterable[Note], among: Sequence[Note] = ()) -> set[str]:
-        """The paths of notes that copied the uid of one of these; `among` is all notes, if read.
-
-        Whoever copies a file by hand copies its uid. It belongs to the file that Co wrote first,
-        by the journal; if Co wrote none of them, to the one with the lowest number.
-        """
+        """The paths of notes that copied the uid of one of these; `among` is all notes, if read."""
         uids = {str(uid) for note in notes if (uid := note.meta.get("uid"))}
         if not uids:
             return set()
         known = among or (self.search.having(uids) if self.is_large else None)
-        sharing: dict[str, list[Note]] = {uid: [] for uid in uids}
-        for note in self.notes() if known is None else known:
-            if (uid := str(note.meta.get("uid"))) in sharing:
-                sharing[uid].append(note)
-        if all(len(twins) < 2 for twins in sharing.values()):
-            return set()
-        done = [entry for entry in reversed(self.store.entries()) if entry.state == "done"]
-        made = {file["path"]: e.n for e in done for file in e.files if file["before"] is None}
-
-        def age(note: Note) -> tuple[int, int, str]:
-            return made.get(f"{MEMORIES}/{note.name}", sys.maxsize), note.id, note.name
-
-        return {note.path for twins in sharing.values() for note in sorted(twins, key=age)[1:]}
+        return self.pages.copied(uids, self.notes() if known is None else known)
 
     def inside(self, number: int) -> tuple[Note, str] | None:
         """The consolidated note that holds a decayed original, and the original's part of it."""
@@ -254,10 +218,8 @@ class Notebook:
         A `call` that arrives again is answered as before.
         """
         tags = list(tags)
-        if called := mark_call(call, text, tags):
-            done = [e for e in self.store.entries() if (e.call, e.state) == (called, "done")]
-            if done and (repeated := self._draft(actor).repeat(done[-1], text)):
-                return repeated
+        if repeated := self._repeated(mark_call(call, text, tags), text):
+            return repeated
         with suppress(MovedOn):
             if agreed:
                 return self.commit(agreed)
@@ -266,6 +228,35 @@ class Notebook:
             allow_secret=allow_secret, call=call, fields=fields,
         )  # fmt: skip
         return self._agree(lambda: plan().hold_to(seen), self.commit)
+
+    def _repeated(self, call: str, text: str) -> Saved | None:
+        """What a call that arrives again was answered, if what it saved is still there."""
+        entries = self.store.entries() if call else ()
+        done = [one for one in entries if (one.call, one.state) == (call, "done")]
+        return self._draft("").repeat(done[-1], text) if done else None
+
+    def keep(
+        self, text: str, *, seen: str = "", agreed: Plan | None = None, **about: Unpack[About]
+    ) -> Saved:
+        """Keep a text from elsewhere as an article: created, updated or unchanged.
+
+        The same source again updates its article. `seen`, `agreed` and a `call` that arrives again
+        are as in `remember`; `About` tells the other options.
+        """
+        call = mark_call(about.get("call", ""), text, about.get("tags", ()))
+        if repeated := self._repeated(call, text):
+            return repeated
+        with suppress(MovedOn):
+            if agreed:
+                return self.commit(agreed)
+        return self._agree(lambda: self.plan_keep(text, **about).hold_to(seen), self.commit)
+
+    def plan_keep(self, text: str, **about: Unpack[About]) -> Plan:
+        """Decide what keeping this text does."""
+        from co_cli.knowledge.article import plan_keep
+
+        call = mark_call(about.get("call", ""), text, about.get("tags", ()))
+        return plan_keep(self._draft(about.get("actor", "cli"), call=call), text, about)
 
     def plan_remember(  # noqa: PLR0913 - the same
         self,
@@ -380,7 +371,9 @@ class Notebook:
 
     def restore(self, ref: Ref, *, actor: str = "cli") -> Saved:
         """Bring an archived note back as it was."""
-        saved = self._do(actor, lambda draft: draft.restore(ref, self.archived()))
+        from co_cli.knowledge.undo import plan_restore
+
+        saved = self._do(actor, lambda draft: plan_restore(draft, ref, self.archived()))
         saved.note = self.find(saved.note)  # a plain file's number may be another's by now
         saved.ref = self.ref(saved.note)
         return saved

@@ -6,17 +6,18 @@ A file that has not changed since it was read is not read again.
 import os
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from contextlib import suppress
+from shlex import quote
 from typing import NamedTuple
 
-from co_cli.errors import Ambiguous, CoError, FormatError
+from co_cli.errors import Ambiguous, CoError, FormatError, NotFound
 from co_cli.knowledge.format.frontmatter import MAX_ID
-from co_cli.knowledge.format.note import Note, number_of, parse, parse_article, unnumbered
+from co_cli.knowledge.format.note import Note, number_of, parse, unnumbered
 from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.store import JOURNAL, Entry, Store, previous
 
-MEMORIES, ARTICLES = "memories", "articles"
+MEMORIES, ARTICLES, ATTACHMENTS = "memories", "articles", "attachments"
 Ref = str | int | Note
 
 
@@ -34,6 +35,10 @@ def named(ref: Ref, notes: Collection[Note]) -> list[Note]:
     if isinstance(ref, Note):
         return [note for note in notes if note.path == ref.path]
     text, number = str(ref).strip(), as_number(ref)
+    if text.startswith("a:"):
+        found = [note for note in notes if note.kind == "article"]
+        return [note for note in found if text in (note.handle, f"a:{note.name[:-3]}")]
+    notes = [note for note in notes if note.kind == "memory"]
     name = text.removeprefix("m:")
     twins = [note for note in notes if note.plain and 0 < number == number_of(note.name)]
     return (
@@ -55,7 +60,14 @@ def pick(ref: Ref, notes: Collection[Note], prefix: str = "") -> Note | None:
 
 def called(ref: Ref) -> str:
     """A reference as a person reads it."""
-    return ref.name[:-3] if isinstance(ref, Note) else str(ref)
+    if isinstance(ref, Note):
+        return ref.handle if ref.kind == "article" else ref.name[:-3]
+    return str(ref)
+
+
+def kind_of(ref: Ref) -> str:
+    """What a reference names: `memory` or `article`."""
+    return "article" if called(ref).startswith("a:") else "memory"
 
 
 class Problem(NamedTuple):
@@ -111,8 +123,7 @@ class Pages:
         raw, where = b"", self.store.locate(path)
         try:
             raw, signature = self.store.read_signed(path)
-            make = parse_article if path.startswith(f"{ARTICLES}/") else parse
-            note = make(where, raw)
+            note = parse(where, raw)
             if note.plain:
                 note = parse(where, raw, self.store.modified(path))
             return Page(signature, raw, note)
@@ -131,22 +142,57 @@ class Pages:
     def look(self) -> Look:
         """Every memory, once no change is half done."""
         tail, trouble = self.store.settle()
-        files = [(f"{MEMORIES}/{name}", told) for name, told in self.store.files(MEMORIES).items()]
-        pages = {path: self.read(path, told) for path, told in files}
-        self._known = {path: page for path, page in pages.items() if page}
-        found = [(self.store.locate(path), page.found) for path, page in self._known.items()]
-        problems = sorted(
-            Problem(where, str(error), error.line)
-            for where, error in found
-            if isinstance(error, FormatError)
-        )
-        notes = [note for _, note in found if isinstance(note, Note)]
+        notes, problems = self._read_all(MEMORIES)
         names = (number_of(problem.path) for problem in problems)
         claims = Counter([*names, *(note.id for note in notes)])
         notes = [self.numbered(n, claims[n.id] > 1, tail) if n.plain else n for n in notes]
         notes.sort(key=lambda note: (note.id or sys.maxsize, note.path))
         left = [Problem(self.store.locate(JOURNAL), trouble)] if trouble else []
         return Look(notes, left + problems, tail, max(claims, default=0))
+
+    def articles(self, name: str = "") -> tuple[list[Note], list[Problem]]:
+        """Every article by name, or the one called so, and the files that are none."""
+        notes, problems = self._read_all(ARTICLES, name)
+        return sorted(notes, key=lambda note: note.name), problems
+
+    def find(self, ref: Ref, look: Look | None = None, prefix: str = "") -> Note:
+        """The note by number, file name or uid; Ambiguous when several answer to it."""
+        name, kind = called(ref), kind_of(ref)
+        asked = name[2:] if name[:2] in ("a:", "m:") else name
+        if kind == "article":
+            notes, problems = self.articles(asked)
+        else:
+            notes, problems, *_ = look or self.look()
+        if note := pick(ref, notes, prefix):
+            return note
+        hint = "`co knowledge list` shows what there is."
+        files = [(problem.path, os.path.basename(problem.path)) for problem in problems]
+        broken = [path for path, file in files if asked in (file[:-3], str(number_of(file) or ""))]
+        if broken:
+            hint = f"{escape(broken[0], keep='')} cannot be read: co knowledge doctor"
+        elif named(ref, [note for _, note in self.archived()]):
+            back = f"co knowledge restore {quote(prefix + name)}"
+            hint = f"It was archived; `{back}` brings it back."
+        elif kind == "article":
+            hint = "`co knowledge list --kind article` shows what there is."
+        shown = asked if kind == "article" else prefix + name
+        raise NotFound(f"there is no {kind} {shown[:60]}", hint=hint)
+
+    def _read_all(self, folder: str, only: str = "") -> tuple[list[Note], list[Problem]]:
+        listed = self.store.files(folder)
+        names = [n for n in listed if only in ("", n[:-3], escape(n[:-3], keep=""))]
+        read = {f"{folder}/{n}": self.read(f"{folder}/{n}", listed[n]) for n in names}
+        pages = {path: page for path, page in read.items() if page}
+        known = {path: path.rpartition("/") for path in self._known}
+        gone = {p for p, (at, _, n) in known.items() if at == folder and n not in listed}
+        self._known = {p: page for p, page in self._known.items() if p not in gone} | pages
+        found = [(self.store.locate(path), page.found) for path, page in pages.items()]
+        problems = sorted(
+            Problem(where, str(error), error.line)
+            for where, error in found
+            if isinstance(error, FormatError)
+        )
+        return [note for _, note in found if isinstance(note, Note)], problems
 
     def numbered(self, note: Note, taken: bool, tail: Entry) -> Note:
         """A plain note with its name's number, unless that is `taken` or was another file's."""
@@ -194,7 +240,42 @@ class Pages:
         return given
 
     def removed(self) -> set[str]:
-        """The memories that Co itself took away, by the journal."""
+        """The notes that Co itself took away, by the journal, as the index calls them."""
         files = (file for entry in self.store.entries() for file in entry.files)
-        gone = [file["path"].rpartition("/") for file in files if file["after"] is None]
-        return {name for folder, _, name in gone if folder == MEMORIES}
+        return {f["path"].removeprefix(f"{MEMORIES}/") for f in files if f["after"] is None}
+
+    def archived(self) -> list[tuple[Entry, Note]]:
+        """Notes that a change removed and that are not there now, newest first."""
+        found: dict[str, tuple[Entry, Note]] = {}
+        for entry in reversed(self.store.entries()):
+            for file in entry.files if entry.state == "done" else ():
+                path = file["path"]
+                is_note = path.startswith((f"{MEMORIES}/", f"{ARTICLES}/"))
+                gone = file["after"] is None and is_note and path not in found
+                if gone and not self.store.signature(path):
+                    with suppress(CoError):
+                        raw = previous(self.store, entry.n, file)
+                        modified = self.store.modified(path, entry.n)
+                        found[path] = entry, parse(self.store.locate(path), raw, modified)
+        notes = self.numbered_gone([note for _, note in found.values()])
+        return [(entry, note) for (entry, _), note in zip(found.values(), notes, strict=True)]
+
+    def copied(self, uids: Collection[str], notes: Iterable[Note]) -> set[str]:
+        """The paths of those of these notes that copied one of these uids from another.
+
+        Whoever copies a file by hand copies its uid. It belongs to the file that Co wrote first,
+        by the journal; if Co wrote none of them, to the one with the lowest number.
+        """
+        sharing: dict[str, list[Note]] = {uid: [] for uid in uids}
+        for note in notes:
+            if (uid := str(note.meta.get("uid"))) in sharing:
+                sharing[uid].append(note)
+        if all(len(twins) < 2 for twins in sharing.values()):
+            return set()
+        done = [entry for entry in reversed(self.store.entries()) if entry.state == "done"]
+        made = {file["path"]: e.n for e in done for file in e.files if file["before"] is None}
+
+        def age(note: Note) -> tuple[int, int, str]:
+            return made.get(note.file, sys.maxsize), note.id, note.name
+
+        return {note.path for twins in sharing.values() for note in sorted(twins, key=age)[1:]}

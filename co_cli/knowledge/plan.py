@@ -5,6 +5,7 @@ A Plan is carried out by `Notebook.commit`, or refused when the notebook moved o
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, Protocol, Self
@@ -14,7 +15,7 @@ from co_cli.knowledge import lifecycle, similarity
 from co_cli.knowledge.format.frontmatter import MAX_ID
 from co_cli.knowledge.format.note import Note, file_name, parse, timestamp
 from co_cli.knowledge.format.rewrite import render, rewrite, with_header
-from co_cli.knowledge.pages import MEMORIES, Look, Problem, Ref, called, named, pick
+from co_cli.knowledge.pages import MEMORIES, Look, Problem, Ref
 from co_cli.knowledge.policy import Policy, Similar
 from co_cli.knowledge.safety import check
 from co_cli.knowledge.search.hits import Around
@@ -41,6 +42,7 @@ class Book(Protocol):
     def ref(self, note: Note) -> str: ...
     def find(self, ref: Ref, look: Look | None = None) -> Note: ...
     def own(self, notes: list[Note]) -> list[Note]: ...
+    def articles(self) -> list[Note]: ...
     def copies(self, notes: Iterable[Note], among: Sequence[Note] = ()) -> set[str]: ...
 
 
@@ -97,7 +99,8 @@ class Plan(NamedTuple):
     def seen(self) -> str:
         """A mark of what the text collides with and moves; another if a person would see more."""
         same = self.saved.action == "consolidated"
-        edits = self.change.edits if self.change and same else ()
+        known = same or (self.change and self.change.op == "keep")
+        edits = self.change.edits if self.change and known else ()
         met = [(edit.path, disk.digest(edit.before)) for edit in edits]
         met += [(note.name, disk.digest(note.raw)) for note, _ in self.saved.similar]
         seen = mark(os.path.dirname(self.saved.note.path), same, sorted(met))
@@ -111,12 +114,12 @@ class Plan(NamedTuple):
         return self
 
 
-def protected(ref: str) -> Protected:
+def protected(note: Note, ref: str) -> Protected:
     hint = f"`co knowledge unprotect {ref}` first, if you mean it."
-    return Protected(f"memory {ref} is protected", hint=hint)
+    return Protected(f"{note.kind} {ref} is protected", hint=hint)
 
 
-def _new_uid() -> str:
+def new_uid() -> str:
     """A random name for links: letters only, so that nothing takes it for a number."""
     return "".join(chr(ord("a") + byte % 26) for byte in os.urandom(14))
 
@@ -135,7 +138,7 @@ class Draft:
         number = self._next_id()
         meta: dict[str, Any] = {
             "id": number,
-            "uid": _new_uid(),
+            "uid": new_uid(),
             "created": self.at,
             "tags": tags,
             "source": lifecycle.detect_source(tags),
@@ -143,42 +146,54 @@ class Draft:
             **fields,
         }
         kept = {name: value for name, value in meta.items() if value not in (None, [], "", False)}
-        return self._write(file_name(number, text), None, render(kept, text))
+        return self.write(f"{MEMORIES}/{file_name(number, text)}", None, render(kept, text))
 
     def _next_id(self) -> int:
         self.high = self.high + 1 if self.high else self.look.next_id()
         return self.high
 
-    def _write(self, name: str, before: bytes | None, raw: bytes, modified: int = 0) -> Note:
+    def write(self, file: str, before: bytes | None, raw: bytes, modified: int = 0) -> Note:
         """The note that these bytes will be, in the place of those before."""
         if len(raw) > disk.MAX_FILE:
             raise FormatError("the note would become too large to be read again")
-        path = f"{MEMORIES}/{name}"
-        self.edits.append(Edit(path, before, raw, modified))
-        return parse(self.book.store.locate(path), raw, modified)
+        self.edits.append(Edit(file, before, raw, modified))
+        return parse(self.book.store.locate(file), raw, modified)
 
     def _with_header(self, note: Note, raw: bytes) -> bytes:
         """A plain note's text with a header: its number or the next one, and the file's date."""
+        if note.kind == "article":
+            told = {name: note.meta[name] for name in ("source", "fetched", "title")}
+            return with_header(raw, {"uid": new_uid(), **told, "trust": "external"})
         number = note.id or self._next_id()
-        return with_header(raw, {"id": number, "uid": _new_uid(), "created": note.created})
+        return with_header(raw, {"id": number, "uid": new_uid(), "created": note.created})
 
     def edit(self, note: Note, changes: dict[str, Any], text: str | None = None) -> Note:
         """The note with these fields changed; a legacy field goes, and a copied uid is replaced."""
         if "consolidation_reason" in note.meta:
             changes = changes | {"consolidation_reason": None}
         if note.path in self.book.copies([note], self.look.notes):
-            changes = changes | {"uid": _new_uid()}
+            changes = changes | {"uid": new_uid()}
         try:
             raw = self._with_header(note, note.raw) if note.plain else note.raw
-            return self._write(note.name, note.raw, rewrite(raw, changes, text))
+            return self.write(note.file, note.raw, rewrite(raw, changes, text))
         except FormatError as error:
             raise FormatError(f"{note.name}: {error}") from error
 
     def remove(self, note: Note) -> None:
-        """The note goes to the archive; a protected one does not."""
+        """The note goes to the archive, an article with its original; a protected one does not."""
         if note.protected:
-            raise protected(self.book.ref(note))
-        self.edits.append(Edit(f"{MEMORIES}/{note.name}", note.raw, None))
+            raise protected(note, self.book.ref(note))
+        self.edits.append(Edit(note.file, note.raw, None))
+        if note.attachment:
+            self.detach(note)
+
+    def detach(self, note: Note) -> None:
+        """An article's original goes to the archive, unless another article names it too."""
+        path, others = note.attachment, self.book.articles()
+        if not any(other.attachment == path for other in others if other.path != note.path):
+            with suppress(FormatError):  # what Co does not read, it does not move
+                if (data := self.book.store.read(path)) is not None:
+                    self.edits.append(Edit(path, data, None))
 
     def links(self, notes: Sequence[Note]) -> list[str]:
         """What another note's header calls these: by uid, or by number where the uid is copied."""
@@ -254,7 +269,7 @@ class Draft:
     def forget(self, ref: Ref, seen: str) -> Plan:
         note = self.book.find(ref, self.look)
         if seen and disk.digest(note.raw) != seen:
-            raise MovedOn("the memory changed meanwhile", hint="Nothing was forgotten.")
+            raise MovedOn(f"the {note.kind} changed meanwhile", hint="Nothing was forgotten.")
         self.remove(note)
         return self.plan("forget", "forgotten", note)
 
@@ -263,15 +278,17 @@ class Draft:
         if (note.meta.get(field) is True) == on:
             return Plan(None, Saved("unchanged", note, self.book.ref(note)))
         if flag == "pin" and on and note.external:
-            raise CoError(f"memory {self.book.ref(note)} came from outside, so it is never pinned")
+            what = f"{note.kind} {self.book.ref(note)}"
+            raise CoError(f"{what} came from outside, so it is never pinned")
         note = self.edit(note, {field: on})
         return self.plan(flag if on else f"un{flag}", "marked" if on else "unmarked", note)
 
     def adopt(self, refs: Sequence[Ref]) -> Plan:
-        found = [self.book.find(ref, self.look) for ref in refs] or self.look.notes
+        every = [] if refs else [*self.look.notes, *self.book.articles()]
+        found = [self.book.find(ref, self.look) for ref in refs] or every
         notes = [self.edit(note, {}) for note in dict.fromkeys(found) if note.plain]
         if not notes:
-            raise NotFound("every memory has a header already")
+            raise NotFound("every note has a header already")
         plan = self.plan("adopt", "adopted", notes[0])
         plan.saved.adopted = notes
         return plan
@@ -282,8 +299,11 @@ class Draft:
         if len(notes) < 2:
             raise CoError("merging takes two different memories or more")
         first, others = notes[0], notes[1:]
+        if first.kind == "article":
+            hint = "Name a memory first: an article can be merged into it."
+            raise CoError("an article takes in no other text", hint=hint)
         if first.protected:
-            raise protected(self.book.ref(first))
+            raise protected(first, self.book.ref(first))
         text = first.body if keep_first else lifecycle.joined(note.body for note in notes)
         known = first.meta.get("supersedes")
         links = known if isinstance(known, list) else [known] if known else []
@@ -335,7 +355,7 @@ class Draft:
             if (said := similarity.key(text)) in uids:
                 found.known.append(item)
             else:
-                uids[said] = _new_uid()
+                uids[said] = new_uid()
                 new.append((item, text, tags, uids[said]))
             where[item.origin] = uids[said]
         for item, text, tags, uid in new:
@@ -359,7 +379,7 @@ class Draft:
         if (plain := parse(note.path, data).plain) and not note.plain:
             raise FormatError("there is no header between --- lines", line=1)
         data = self._with_header(note, data) if plain else data
-        changed = self._write(note.name, note.raw, data)
+        changed = self.write(note.file, note.raw, data)
         numbers = [other.id for other in self.look.notes]
         free = changed.id not in numbers and (not note.id or numbers.count(note.id) > 1)
         if changed.id != note.id and not free:  # only one of two twins may take another
@@ -368,23 +388,13 @@ class Draft:
         self.high = changed.id
         return self.plan("edit", "edited", changed)
 
-    def restore(self, ref: Ref, archived: Iterable[tuple[Entry, Note]]) -> Plan:
-        found = {note: entry.n for entry, note in archived}
-        note = pick(ref, found, self.book.prefix)
-        if note is None:
-            name = f"{self.book.prefix}{called(ref)[:60]}"
-            if named(ref, self.look.notes):
-                raise NotFound(f"memory {name} is not archived")
-            hint = "`co knowledge restore` lists what can be brought back."
-            raise NotFound(f"the archive holds no memory {name}", hint=hint)
-        modified = self.book.store.modified(f"{MEMORIES}/{note.name}", found[note])
-        note = self._write(note.name, None, note.raw, modified)
-        return self.plan("restore", "restored", note)
-
     def repeat(self, done: Entry, text: str) -> Saved | None:
         """The answer a tool call got when it arrived the first time, if its note is still there."""
-        made = [file["path"] for file in done.files if file["before"] is None]
-        for note in self.look.notes:
-            if f"{MEMORIES}/{note.name}" in made and similarity.same(note.body, text):
+        new = {file["path"]: file["before"] is None for file in done.files}
+        for note in self.book.articles() if done.op == "keep" else self.look.notes:
+            if done.op == "keep" and note.file in new:
+                action: Action = "created" if new[note.file] else "updated"
+                return Saved(action, note, self.book.ref(note), change=done.n)
+            if new.get(note.file) and similarity.same(note.body, text):
                 return Saved("created", note, self.book.ref(note), change=done.n)
         return None

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from co_cli import paths
-from co_cli.errors import Ambiguous, CoError, DiskTrouble, MovedOn
+from co_cli.errors import Ambiguous, CoError, DiskTrouble, FormatError, MovedOn
 from co_cli.knowledge import lifecycle
 from co_cli.knowledge.format.note import Note, Part, parse, sections, timestamp
 from co_cli.knowledge.format.rewrite import rewrite
 from co_cli.knowledge.notebook import Notebook
-from co_cli.knowledge.pages import MEMORIES, Ref, as_number, called, pick
+from co_cli.knowledge.pages import ARTICLES, MEMORIES, Ref, as_number, called, kind_of, pick
 from co_cli.knowledge.plan import protected
 from co_cli.knowledge.store import Change, Entry, disk
 
@@ -122,8 +122,9 @@ def find_copies(book: Notebook, ref: Ref, *, earlier: bool = False) -> Copies:
         copies.text, copies.own = note.summary, [named, *(before if earlier else [])]
         copies.earlier = [one.latest for one in before if one.latest and not earlier]
         # What a conversation calls it: where its file is, or its uid if it had one then.
-        copies.marks = {os.path.join(book.memories, name) for name in copies.names}
+        copies.marks = {book.store.locate(version.file) for version in copies.files}
         copies.marks |= {note.mark for one in copies.own for note in one.notes}
+        copies.own += _originals(book, copies.own, entries)
     _find_parts(copies, known)
     lines = {(entry.n, file["path"]) for entry in entries for file in entry.files}
     copies.lines = {line for line in lines if _speaks_of(line, copies, known)}
@@ -136,9 +137,11 @@ def _speaks_of(line: tuple[int, str], copies: Copies, known: list[Lineage]) -> b
     """Whether a journal line is about the note: by its versions, else by its number or name."""
     if copies.own or any(one.has(*line) for one in known):
         return any(one.has(*line) for one in copies.own)
-    name = line[1].rpartition("/")[2]
+    folder, _, name = line[1].rpartition("/")
     if name.endswith(f"-{PURGED}.md"):
         return False
+    if kind_of(copies.ref) == "article":
+        return folder != MEMORIES and f"a:{os.path.splitext(name)[0]}" == called(copies.ref)
     if copies.number:
         return name.startswith(f"{copies.number:03d}-")
     return name == f"{copies.ref}.md".removeprefix("m:")
@@ -150,7 +153,7 @@ def _named(book: Notebook, ref: Ref, known: list[Lineage]) -> Lineage | None:
         found = {one.latest: one for one in known if one.is_there == there and one.latest}
         if note := pick(ref, found, book.prefix):
             if there and note.protected:
-                raise protected(book.ref(note))
+                raise protected(note, book.ref(note))
             return found[note]
     return None
 
@@ -204,18 +207,38 @@ def _find_parts(copies: Copies, known: list[Lineage]) -> None:
             copies.beside.append(holder)
 
 
+def _originals(book: Notebook, own: list[Lineage], entries: list[Entry]) -> list[Lineage]:
+    """The originals of these articles, as they are and were; not what another article names."""
+    notes = [note for one in own for note in one.notes]
+    there = {note.path for note in notes}
+    others = {note.attachment for note in book.articles() if note.path not in there}
+    found = []
+    for path in sorted({note.attachment for note in notes} - others - {""}):
+        changes = [e.n for e in entries for file in e.files if file["path"] == path]
+        try:
+            held = [(n, book.store.read(path, n)) for n in (*changes, 0)]
+        except FormatError as error:
+            raise CoError(f"{path} {error}", hint="Nothing was purged.") from error
+        kept = [
+            Version(n or NOW, path, book.store.locate(path, n), data, None)
+            for n, data in held
+            if data is not None
+        ]
+        found += [Lineage(kept, [(path, 0, NOW)])] if kept else []
+    return found
+
+
 def _lineages(book: Notebook) -> list[Lineage]:
     """Every note of which there are bytes."""
     by_file: dict[str, list[Version]] = defaultdict(list)
     look = book.look()
     for n, path, raw in book.store.kept():
-        file, note = f"{MEMORIES}/{os.path.basename(path)}", None
+        file, note = "/".join(path.rsplit("/", 2)[1:]), None
         with suppress(CoError):
             [note] = book.pages.numbered_gone([parse(path, raw)], look)
         by_file[file].append(Version(n, file, path, raw, note))
-    for note in look.notes:
-        file = f"{MEMORIES}/{note.name}"
-        by_file[file].append(Version(NOW, file, note.path, note.raw, note))
+    for note in (*look.notes, *book.articles()):
+        by_file[note.file].append(Version(NOW, note.file, note.path, note.raw, note))
     mentions = defaultdict(list)
     for entry in book.store.entries():
         for change in entry.files if entry.state == "done" else ():
@@ -269,7 +292,8 @@ def purge(book: Notebook, copies: Copies, *, first: Callable[[], None] = lambda:
     with store.locked():
         if find_copies(book, copies.ref, earlier=copies.taken) != copies:
             raise MovedOn("the notebook changed meanwhile", hint="Nothing was purged; try again.")
-        at, path = timestamp(book.clock()), f"{MEMORIES}/{copies.number:03d}-{PURGED}.md"
+        folder = ARTICLES if kind_of(copies.ref) == "article" else MEMORIES
+        at, path = timestamp(book.clock()), f"{folder}/{copies.number:03d}-{PURGED}.md"
         about = ({"path": path, "before": PURGED, "after": PURGED},)
         change = Change("purge", "cli", at, store.tail().n, (), high=copies.number, about=about)
         store.begin(change)
@@ -288,7 +312,9 @@ def _carry_out(book: Notebook, copies: Copies, first: Callable[[], None]) -> Non
             digests[disk.digest(holder.raw)] = disk.digest(raw)
             book.store.erase(holder.path, holder.raw, raw)
             gone += 1
-        for version in sorted(copies.files, key=lambda version: version.n):
+        # Originals first: without its article, nobody knows them.
+        last = ("memories/", "articles/")
+        for version in sorted(copies.files, key=lambda one: (one.file.startswith(last), one.n)):
             book.store.erase(version.path, version.raw, None)
             gone += 1
         _remove_index(book)

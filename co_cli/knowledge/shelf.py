@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from co_cli.errors import NotFound
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.replacement import in_time, newest_first
@@ -30,14 +29,13 @@ class Shelf(NamedTuple):
     def place(self, ref: str, *, in_user: bool = False) -> tuple[Notebook, str]:
         """The notebook a reference points into, and the reference inside it."""
         text = ref.strip().lstrip("#")
-        if text.startswith("a:"):
-            raise NotFound(f"there is no article {text[2:]}", hint="Articles are not kept yet.")
-        name = re.sub(r"^g(?=\d|m:)", "", text)
+        name = re.sub(r"^g(?=\d|[am]:)", "", text)
         return (self.user if in_user or name != text else self.project), name
 
     def holding(self, note: Note) -> Notebook:
         """The notebook that a note is in."""
-        return self.user if os.path.dirname(note.path) == self.user.memories else self.project
+        folder = os.path.dirname(os.path.dirname(note.path))
+        return self.user if folder == self.user.root else self.project
 
     def recall(
         self,

@@ -1,8 +1,13 @@
-"""What takes a change back, worked out from the journal. Writes nothing."""
+"""What takes a change back or brings a note back, by the journal. Writes nothing."""
 
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
-from co_cli.errors import MovedOn, NotFound
+from co_cli.errors import CoError, MovedOn, NotFound
+from co_cli.knowledge.format.note import Note
+from co_cli.knowledge.pages import Ref, called, kind_of, named, pick
+from co_cli.knowledge.plan import Draft, Plan
 from co_cli.knowledge.store import Change, Edit, Entry, Store, disk, previous
 
 
@@ -42,3 +47,23 @@ def _is_undoable(entry: Entry) -> bool:
     """Whether anything is left to go back to."""
     sides = [file[side] for file in entry.files for side in ("before", "after")]
     return bool(sides) and "purged" not in sides
+
+
+def plan_restore(draft: Draft, ref: Ref, archived: Iterable[tuple[Entry, Note]]) -> Plan:
+    """The change that brings an archived note back; an article's original comes along."""
+    store, found = draft.book.store, {note: entry for entry, note in archived}
+    note = pick(ref, found, draft.book.prefix)
+    if note is None:
+        kind, name = kind_of(ref), f"{draft.book.prefix}{called(ref)[:60]}"
+        if named(ref, [*draft.look.notes, *draft.book.articles()]):
+            raise NotFound(f"{kind} {name} is not archived")
+        hint = "`co knowledge restore` lists what can be brought back."
+        raise NotFound(f"the archive holds no {kind} {name}", hint=hint)
+    n, path = found[note].n, note.attachment
+    for file in found[note].files:
+        if file["path"] == path and file["after"] is None and not store.signature(path):
+            with suppress(CoError):  # `doctor` tells that it is missing
+                data = previous(store, n, file)
+                draft.edits.append(Edit(path, None, data, store.modified(path, n)))
+    note = draft.write(note.file, None, note.raw, store.modified(note.file, n))
+    return draft.plan("restore", "restored", note)

@@ -225,6 +225,20 @@ def validate_memory_frontmatter(fm: dict[str, Any]) -> None:
     if not 1 <= number <= MAX_ID:
         raise FormatError(f"Field 'id' must be integer from 1 to {MAX_ID}", field="id")
     _require_timestamp(fm, "created")
+    _check_optional(fm)
+
+
+def validate_article_frontmatter(fm: dict[str, Any]) -> None:
+    """Raise ValueError naming the field when an article's header is not as docs/format.md says."""
+    for name in ("source", "fetched", "title"):
+        if not isinstance(fm.get(name), str):
+            raise FormatError(f"an article's header needs '{name}', a text", field=name)
+    if not re.match(r"\d{4}-\d{2}-\d{2}", fm["fetched"]):
+        raise FormatError("'fetched' is not a date", field="fetched")
+    _check_optional(fm)
+
+
+def _check_optional(fm: dict[str, Any]) -> None:
     tags = fm.get("tags")
     if not isinstance(tags, list | None):
         raise FormatError("Field 'tags' must be list", field="tags")

@@ -11,20 +11,25 @@ from co_cli.knowledge.format.frontmatter import (
     MAX_HEADER,
     find_header,
     parse_frontmatter,
+    validate_article_frontmatter,
     validate_memory_frontmatter,
     validated,
 )
 from co_cli.knowledge.safety.escape import escape
+
+MAX_TITLE = 200  # characters
+ATTACHED = r"[^/\0.][^/\0]*"  # the name of a file in attachments/
 
 _OUTSIDE = ("extracted", "http", "https", "mcp", "web-fetched")  # sources that are not a person
 _HEADING = r"(?m)^## Memory (\d{1,9}) \(\d{4}-\d{2}-\d{2}(?:, ([\w-]{1,64}))?[^)\n]*\)\n"
 
 
 class Note:
-    """A memory as its file holds it; `raw` is the file, everything else is read from it.
+    """A memory or an article as its file holds it; `raw` is the file, all else is read from it.
 
     Forget refuses what is `protected`; decay passes that and what is `pinned` by. What is
-    `external` came from outside and taints whoever recalls it; what is `consolidated` decay wrote
+    `external` came from outside, as every article did, and taints whoever recalls it; what is
+    `consolidated` decay wrote
     from several older notes. Links hold the `uid`: random, or the number of a note written by hand.
     What is `plain` has no header; its number is its name's, or 0 when it has none of its own.
     """
@@ -39,7 +44,7 @@ class Note:
         self.uid: str = meta.get("uid") or self.handle
         self.protected = meta.get("decay_protected") is True
         self.pinned = meta.get("pinned") is True
-        self.external = is_external(meta)
+        self.external = self.kind == "article" or is_external(meta)
         self.consolidated = "_consolidated" in self.tags
 
     def __eq__(self, other: object) -> bool:
@@ -54,18 +59,28 @@ class Note:
         return os.path.basename(self.path)
 
     @property
+    def file(self) -> str:
+        """Where it is in its notebook: `memories/012-tea.md`."""
+        return f"{'articles' if self.kind == 'article' else 'memories'}/{self.name}"
+
+    @property
     def handle(self) -> str:
         """What it is called in its notebook: its number, else its file, with nothing hidden."""
-        if self.kind == "article":
-            return f"a:{self.name[:-3]}"
-        return (
-            "m:" + escape(self.name[:-3], keep="") if self.plain and not self.id else str(self.id)
-        )
+        if self.id or not (self.plain or self.kind == "article"):
+            return str(self.id)
+        return f"{self.kind[0]}:{escape(self.name[:-3], keep='')}"
 
     @property
     def kind(self) -> str:
         """`memory` or `article`, by the folder it lies in."""
-        return "article" if self.path.split(os.sep)[-2:-1] == ["articles"] else "memory"
+        return "article" if _is_article(self.path) else "memory"
+
+    @property
+    def attachment(self) -> str:
+        """Where an article's original is in its notebook; empty when its header names none."""
+        name = self.meta.get("attachment") if self.kind == "article" else None
+        fits = isinstance(name, str) and re.fullmatch(ATTACHED, name)
+        return f"attachments/{name}" if fits else ""
 
     @property
     def title(self) -> str:
@@ -85,8 +100,8 @@ class Note:
 
     @property
     def summary(self) -> str:
-        """The first line, at most 80 characters."""
-        line = self.body.split("\n", 1)[0].rstrip()
+        """The title of an article, else the first line, at most 80 characters."""
+        line = self.title or self.body.split("\n", 1)[0].rstrip()
         return line if len(line) <= 80 else line[:77] + "..."
 
     def expired(self, today: str) -> bool:
@@ -101,13 +116,16 @@ def is_external(meta: Mapping[str, Any]) -> bool:
 
 
 def parse(path: str, raw: bytes, modified: int = 0) -> Note:
-    """Read a memory's bytes, or raise FormatError with the line and the reason.
+    """Read a note's bytes, or raise FormatError with the line and the reason.
 
     A text without any header is a plain note, with the file's time (nanoseconds) as its date.
     Whether the number in its name is its own, only who sees all files can tell.
     """
     text = decode(raw)
     meta, body = parse_frontmatter(text)
+    if meta and _is_article(path):
+        meta = validated(text, meta, validate_article_frontmatter)
+        return Note(path, raw, {**meta, "id": 0, "created": meta["fetched"]}, body.strip())
     if meta:
         return Note(path, raw, validated(text, meta, validate_memory_frontmatter), body.strip())
     if find_header(text) is not None:
@@ -116,8 +134,18 @@ def parse(path: str, raw: bytes, modified: int = 0) -> Note:
     _refuse_broken(body)
     if line := has_conflict(text):
         raise FormatError("holds an unresolved merge conflict", line=line)
-    meta = {"id": number_of(path), "created": moment_of(modified) or moment_of(0)}
+    created = moment_of(modified) or moment_of(0)
+    meta = {"id": number_of(path), "created": created}
+    if _is_article(path):
+        heading = re.search(r"(?m)^#{1,6}[ \t]+(\S.*)", body.partition("```")[0])
+        title = heading[1].rstrip("# \t\r") if heading else ""
+        named = {"source": path, "title": title[:MAX_TITLE] or os.path.basename(path)[:-3]}
+        meta = {"id": 0, "created": created, "fetched": created, **named}
     return Note(path, raw, meta, body, plain=True)
+
+
+def _is_article(path: str) -> bool:
+    return path.rsplit(os.sep, 2)[-2:-1] == ["articles"]
 
 
 def _refuse_broken(body: str) -> None:
@@ -136,20 +164,6 @@ def _refuse_broken(body: str) -> None:
 def unnumbered(note: Note) -> Note:
     """A plain note whose name begins with a number that is another's."""
     return Note(note.path, note.raw, {**note.meta, "id": 0}, note.body, plain=True)
-
-
-def parse_article(path: str, raw: bytes) -> Note:
-    """Read an article's bytes, or raise FormatError; it has a source, a title, and no number."""
-    meta, body = parse_frontmatter(decode(raw))
-    for name in ("source", "fetched", "title"):
-        if not isinstance(meta.get(name), str):
-            raise FormatError(f"an article's header needs '{name}', a text", line=1)
-    if not re.match(r"\d{4}-\d{2}-\d{2}", meta["fetched"]):
-        raise FormatError("'fetched' is not a date", line=1)
-    tags = meta.get("tags") or []
-    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
-        raise FormatError("'tags' must be a list of texts", line=1)
-    return Note(path, raw, {**meta, "id": 0, "created": meta["fetched"]}, body.strip())
 
 
 class Part(NamedTuple):
@@ -213,9 +227,9 @@ def has_conflict(text: str) -> int:
     return text.count("\n", 0, marks[found.start()].start()) + 1 if found else 0
 
 
-def slugify(text: str) -> str:
+def slugify(text: str, otherwise: str = "note") -> str:
     """The part of a file name that comes from the text."""
-    return re.sub(r"[^a-z0-9]+", "-", text[:50].lower()).strip("-") or "note"
+    return re.sub(r"[^a-z0-9]+", "-", text[:50].lower()).strip("-") or otherwise
 
 
 def file_name(note_id: int, text: str) -> str:

@@ -23,14 +23,14 @@ _JOINING = (
 _UNSPACED = r"[\u0e00-\u109f\u1780-\u17ff\u1980-\u1aaf\ua9e0-\uaa7f]{2}"
 
 
-def check_text(text: str, *, allow_secret: bool = False) -> str:
+def check_text(text: str, *, allow_secret: bool = False, most: int = MAX_TEXT) -> str:
     """Return the text to store, without the white space around it, or raise RefusedText."""
     stored = text.strip()
     if not stored:
         raise RefusedText("there is nothing to store: the text is empty", rule="empty")
     size = len(stored.encode("utf-8", "surrogatepass"))
-    if size > MAX_TEXT:
-        message = f"the text is {size} bytes long; a note holds at most {MAX_TEXT}"
+    if size > most:
+        message = f"the text is {size} bytes long; a note holds at most {most}"
         raise RefusedText(message, rule="too-long", hint="Split it into several notes.")
     for line, column, name, rule in find_hidden(text):
         message = f"line {line}, column {column}: {name} will not be stored (rule {rule})"

@@ -141,7 +141,7 @@ class Store(Protocol):
         """The numbers of journal lines that cannot be read; the last may be torn by a crash."""
 
     def kept(self) -> Iterator[tuple[int, str, bytes]]:
-        """Every previous version of a memory, oldest first: its last change, place and bytes."""
+        """Every previous version of a note, oldest first: its last change, place and bytes."""
 
     # Writing
 

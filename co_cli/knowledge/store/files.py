@@ -111,7 +111,8 @@ class FolderStore:
     def read(self, path: str, n: int = 0) -> bytes | None:
         full = self.locate(path, n)
         self.refuse_links(os.path.dirname(full))
-        return disk.read_if_any(full)
+        attached = path.startswith("attachments/")
+        return disk.read_if_any(full, disk.MAX_ATTACHMENT if attached else disk.MAX_FILE)
 
     def read_signed(self, path: str) -> tuple[bytes, int]:
         data, told = disk.read_signed(self.locate(path))
@@ -127,11 +128,11 @@ class FolderStore:
 
     def kept(self) -> Iterator[tuple[int, str, bytes]]:
         for n, folder in self.kept_folders():
-            memories = os.path.join(folder, "memories")
-            for name in [] if self.link_to(memories) else sorted(disk.list_names(memories)):
-                path = os.path.join(memories, name)
-                with suppress(CoError, FileNotFoundError):
-                    yield n, path, disk.read_signed(path)[0]
+            for notes in (os.path.join(folder, kind) for kind in ("articles", "memories")):
+                for name in [] if self.link_to(notes) else sorted(disk.list_names(notes)):
+                    path = os.path.join(notes, name)
+                    with suppress(CoError, FileNotFoundError):
+                        yield n, path, disk.read_signed(path)[0]
 
     def settle(self) -> tuple[Entry, str]:
         tail = self.tail()

@@ -11,7 +11,7 @@ from co_cli.knowledge.store import Entry, disk
 
 MAX_JOURNAL = 512 * 1024 * 1024
 MAX_NUMBER = 2**53
-_PATH = r"(?:memories|articles|inbox)/[^/\0]+\.md|context\.md"
+_PATH = r"(?:memories|articles|inbox)/[^/\0]+\.md|attachments/[^/\0.][^/\0]*|context\.md"
 _TAIL = 64 * 1024
 _MAX_TAIL = 8 * 1024 * 1024
 

@@ -16,7 +16,7 @@ from co_cli.knowledge.store import Change, Edit, Entry, disk, exchange, intent, 
 from co_cli.knowledge.store.files import FolderStore
 from co_cli.knowledge.store.journal import MAX_NUMBER
 
-_FOLDERS = ("archive", "memories", "articles", "inbox")
+_FOLDERS = ("archive", "memories", "articles", "attachments", "inbox")
 
 
 @dataclass(slots=True)
@@ -178,9 +178,10 @@ class Writer:
         self.sweep(self._archived() if entry.op == "purge" else kept)
 
     def _archived(self) -> list[str]:
-        """Where the archive keeps memories; only a purge rewrites any there."""
-        archive = self.store.archive
-        return [os.path.join(archive, name, "memories") for name in disk.list_names(archive)]
+        """Where the archive keeps notes; only a purge rewrites any there."""
+        archive, kinds = self.store.archive, ("memories", "articles")
+        names = disk.list_names(archive)
+        return [os.path.join(archive, name, kind) for name in names for kind in kinds]
 
     # What only a purge does
 

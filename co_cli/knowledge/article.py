@@ -1,0 +1,283 @@
+"""What keeping an article would change, and when two texts of one page are the same.
+
+Knows no network and no file formats: the text is markdown already. Writes nothing.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
+from typing import Any, NamedTuple, Required, TypedDict
+from unicodedata import normalize
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from co_cli.errors import RefusedText
+from co_cli.knowledge.format.note import MAX_TITLE, Note, slugify
+from co_cli.knowledge.format.rewrite import render
+from co_cli.knowledge.lifecycle import union
+from co_cli.knowledge.pages import ARTICLES, ATTACHMENTS
+from co_cli.knowledge.plan import Draft, Plan, Saved, new_uid, protected
+from co_cli.knowledge.safety.check import check_text, clean_tags
+from co_cli.knowledge.store import Edit, Store, disk
+
+_MAX_SOURCE = 2000  # characters
+_PORTS = {"http": 80, "https": 443}
+_PASSING = ("etag", "modified")  # header fields that alone are no reason to write
+
+
+class About(TypedDict, total=False):
+    """What is told of a text that is kept as an article.
+
+    An article that is there keeps its title and tags, and gets further tags; `fields` are other
+    header fields to set, also a `title`. The `attachment` is the original, its name and its bytes.
+    Without `fetched`, it was now.
+    """
+
+    source: Required[str]
+    title: Required[str]
+    tags: Sequence[str]
+    fetched: str
+    attachment: tuple[str, bytes] | None
+    fields: Mapping[str, Any] | None
+    allow_secret: bool
+    actor: str
+    call: str
+
+
+class _Page(NamedTuple):
+    """The same, checked."""
+
+    text: str
+    source: str
+    title: str
+    tags: list[str]
+    fetched: str
+    fields: dict[str, Any]
+    data: bytes | None
+    ending: str  # of the original's name
+
+
+def plan_keep(draft: Draft, text: str, about: About) -> Plan:
+    """What keeping this text does: a new article, other words for one that is there, or nothing."""
+    page = _checked(text, about, draft.at)
+    old = _known(draft.book.articles(), page)
+    return _add(draft, page) if old is None else _update(draft, old, page)
+
+
+def _checked(text: str, about: About, now: str) -> _Page:
+    allow = about.get("allow_secret", False)
+    source = about["source"].strip()
+    if not source.isprintable() or not 0 < len(source) <= _MAX_SOURCE:
+        raise RefusedText("the source is empty, too long or unprintable", rule="source")
+    title = " ".join(about["title"].split())[:MAX_TITLE].strip() or _last_part(source) or source
+    for line in (source, title):
+        check_text(line, allow_secret=allow)
+    name, data = about.get("attachment") or ("", None)
+    if data is not None and len(data) > disk.MAX_ATTACHMENT:
+        most = f"{disk.MAX_ATTACHMENT // 1024 // 1024} MiB"
+        raise RefusedText(f"{name} is larger than {most}", rule="too-long")
+    ending = name.lower().rpartition(".")[2]
+    return _Page(
+        check_text(text, allow_secret=allow, most=disk.MAX_FILE),
+        source,
+        title[:MAX_TITLE],
+        clean_tags(about.get("tags", ()), allow_secret=allow),
+        about.get("fetched") or now,
+        dict(about.get("fields") or {}),
+        data,
+        ending if re.fullmatch("[a-z0-9]{1,10}", ending) else "bin",
+    )
+
+
+def _known(articles: Iterable[Note], page: _Page) -> Note | None:
+    """The article of the same source; a source that is no address and no path tells nothing."""
+    place = canonical(page.source)
+    for note in articles:
+        source = str(note.meta["source"])
+        if place and canonical(source) == place:
+            return note
+        if not place and source == page.source and same_page(note.body, page.text):
+            return note
+    return None
+
+
+def _add(draft: Draft, page: _Page) -> Plan:
+    forms = [f"{ARTICLES}/{{}}.md"]
+    if page.data is not None:
+        forms.append(f"{ATTACHMENTS}/{{}}.{page.ending}")
+    slug = _free(draft.book.store, _slug(page), forms)
+    meta = {
+        "uid": new_uid(),
+        "source": page.source,
+        "fetched": page.fetched,
+        "title": page.title,
+        "tags": page.tags,
+        "trust": "external",
+        **_attach(draft, page, f"{ATTACHMENTS}/{slug}.{page.ending}"),
+        **page.fields,
+    }
+    kept = {name: value for name, value in meta.items() if value not in (None, [], "", False)}
+    note = draft.write(f"{ARTICLES}/{slug}.md", None, render(kept, page.text))
+    return draft.plan("keep", "created", note)
+
+
+def _update(draft: Draft, old: Note, page: _Page) -> Plan:
+    same = same_page(old.body, page.text)
+    changes = {**page.fields, "tags": union(old.tags, page.tags)}
+    known = {**old.meta, "tags": old.tags}
+    changed = {name for name, value in changes.items() if value != known.get(name)}
+    if not same:
+        changes["fetched"] = page.fetched
+    original = _other_original(draft, old, page, same)
+    if same and not original and changed <= set(_PASSING):
+        return Plan(None, Saved("unchanged", old, draft.book.ref(old)))
+    if old.protected:
+        raise protected(old, draft.book.ref(old))
+    note = draft.edit(old, changes | original, None if same else page.text)
+    return draft.plan("keep", "updated", note)
+
+
+def _other_original(draft: Draft, old: Note, page: _Page, same: bool) -> dict[str, Any]:
+    """What the header says of another original than the one that is there; nothing if it is not."""
+    store, path = draft.book.store, old.attachment
+    if page.data is None:
+        if same or not path:
+            return {}
+        draft.detach(old)
+        return {"attachment": None, "sha256": None}
+    there = bool(path and store.signature(path))
+    if there and old.meta.get("sha256") == disk.digest(page.data):
+        return {}
+    if path and path.rpartition(".")[2] == page.ending:
+        return _attach(draft, page, path)
+    if there:
+        draft.detach(old)
+    form = f"{ATTACHMENTS}/{{}}.{page.ending}"
+    return _attach(draft, page, form.format(_free(store, slugify(old.name[:-3]), [form])))
+
+
+def _attach(draft: Draft, page: _Page, path: str) -> dict[str, Any]:
+    """Put the original there; what the header says of it."""
+    if page.data is None:
+        return {}
+    draft.edits.append(Edit(path, draft.book.store.read(path), page.data))
+    return {"attachment": os.path.basename(path), "sha256": disk.digest(page.data)}
+
+
+# Names
+
+
+def _slug(page: _Page) -> str:
+    """The title as part of a file name, else the source's last part, where these are Latin."""
+    for text in (page.title, _last_part(page.source)):
+        slug = slugify(normalize("NFKD", text).encode("ascii", "ignore").decode(), "")
+        if 2 * len(slug) > sum(map(str.isalnum, text[:50])):
+            return slug
+    return str(disk.digest(page.source.encode()))[:8]
+
+
+def _last_part(source: str) -> str:
+    """What the last part of an address or path is called, without its ending."""
+    path = re.split("[?#]", source.partition("://")[2] or source, maxsplit=1)[0]
+    return os.path.splitext(os.path.basename(unquote(path).rstrip("/")))[0]
+
+
+def _free(store: Store, slug: str, forms: Sequence[str]) -> str:
+    """This name, or with a number after it, such that no file has it or had it before."""
+    done = [entry for entry in store.entries() if entry.state == "done"]
+    used = {file["path"] for entry in done for file in entry.files}
+    for number in count(1):
+        name = slug if number == 1 else f"{slug}-{number}"
+        paths = [form.format(name) for form in forms]
+        if not any(path in used or store.signature(path) for path in paths):
+            return name
+    raise AssertionError("numbers do not end")
+
+
+def canonical(source: str) -> str:
+    """What is equal for two ways to write one address or path; empty for anything else.
+
+    Scheme and host in lower case, no default port, no fragment, no name and password.
+    """
+    try:
+        parts = urlsplit(source.strip())
+        port = parts.port
+    except ValueError:
+        return source.strip()
+    scheme, host = parts.scheme, parts.hostname or ""
+    if scheme == "file" or source.startswith("/"):
+        return os.path.normpath(unquote(parts.path) if scheme else source.strip())
+    if scheme in _PORTS:
+        where = host if port in (None, _PORTS[scheme]) else f"{host}:{port}"
+        return urlunsplit((scheme, where, parts.path or "/", parts.query, ""))
+    return source.strip() if re.fullmatch(r"[a-zA-Z][\w+.-]+:\S+", source.strip()) else ""
+
+
+# What moves on a page by itself
+
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+_NUMBER = r"\d{1,12}(?:[.,]\d{1,12}){0,4}[km]?"
+_UNIT = r"(?:sec(?:ond)?|min(?:ute)?|hour|hr|day|week|month|year)s?"
+_COUNTED = (
+    "(?:views?|visits?|reads?|likes?|claps?|votes?|upvotes?|points?|shares?|comments?|reply"
+    "|replies|answers?|reactions?|followers?|subscribers?|stars?|forks?|downloads?)"
+)
+_AGO = re.compile(rf"\b(?:{_NUMBER}|an?|one|a few) {_UNIT} ago\b|\bjust now\b", re.IGNORECASE)
+_COUNT = re.compile(rf"\b{_NUMBER} ?{_COUNTED}\b|\b{_COUNTED}:? ?\(?{_NUMBER}\)?")
+_WHEN = re.compile(
+    r"\b\d{4}-\d\d-\d\d(?:t(?=\d))?|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b"
+    r"|\b\d{4}年\d{1,2}月\d{1,2}日"
+    rf"|\b{_DAY}\.? {_MONTH},? \d{{4}}\b|\b{_MONTH} {_DAY},? \d{{4}}\b"
+    r"|\b\d{1,2}:\d\d(?::\d\d(?:\.\d{1,9})?)?(?: ?[ap]\.?m\b\.?)?(?:z\b|[+-]\d\d:?\d\d)?"
+)
+_YEARS = re.compile(
+    r"(©[^.\d]{0,60}|\bcopyright (?:\(c\) ?)?)(?:\d{4}(?: ?[-–,] ?)?){1,20}", re.IGNORECASE
+)
+# Words of a line that is there for its date; the others say nothing beside them.
+_DATED = frozenset(
+    "edited generated modified posted published refreshed retrieved reviewed revised today updated "
+    "monday tuesday wednesday thursday friday saturday sunday".split()
+)
+_EMPTY = frozenset("all and at date gmt in is it last of on page the this time utc was".split())
+_LONGEST = 120  # characters of a piece that may be such a line
+
+
+def same_page(old: str, new: str) -> bool:
+    """Whether two texts of a page differ at most in what moves by itself.
+
+    That is: how long ago something was; the years after a copyright sign; how many views, likes or
+    comments there are, and the date beside a word like `updated`, where a line or a piece of it
+    between dots says nothing else. Any other number or date counts, and all that is in code or
+    in a table.
+    """
+    return old == new or _at_rest(old) == _at_rest(new)
+
+
+def _at_rest(text: str) -> list[str]:
+    """The lines of a text without what moves in them."""
+    lines, in_code = [], False
+    for line in text.split("\n"):
+        fence = line.lstrip().startswith(("```", "~~~"))
+        in_code ^= fence
+        lines.append(line.rstrip() if in_code or fence else _rest_of(" ".join(line.split())))
+    return [line for line in lines if line]
+
+
+def _rest_of(line: str) -> str:
+    if line.startswith("|") or not re.search(r"\d|\bago\b|\bnow\b", line):
+        return line
+    line = _YEARS.sub(r"\1", _AGO.sub("", line))
+    pieces = re.split(" ?[·•] ?", line)
+    return " · ".join(piece for piece in pieces if piece and not _only_moves(piece))
+
+
+def _only_moves(piece: str) -> bool:
+    """Whether a piece of a line says nothing but how many there are, or when it was changed."""
+    if len(piece) > _LONGEST or not re.search(r"\d", piece):
+        return False
+    said = re.sub(r"\[([^\]]{0,120})\]\([^)]{0,500}\)", r"\1", piece).lower()
+    left, counts = _COUNT.subn(" ", said)
+    left, dates = _WHEN.subn(" ", left)
+    words = set(re.findall(r"\w+", left))
+    return words <= _DATED | _EMPTY and bool(counts or (dates and words & _DATED))
