@@ -94,10 +94,10 @@ NO_PAGES = [
     ("ws://example.org/", "not 'ws:'"),
     ("view-source:http://example.org/", "not 'view-source:'"),
     ("localhost:80/", "not 'localhost:'"),
-    ("//example.org/", "not ':'"),
-    ("example.org/page", "not ':'"),
-    ("/etc/passwd", "not ':'"),
-    ("", "not ':'"),
+    ("//example.org/", "not a name or a path"),
+    ("example.org/page", "not a name or a path"),
+    ("/etc/passwd", "not a name or a path"),
+    ("", "not a name or a path"),
     ("http:example.org", "its host makes no sense"),
     ("http:/example.org", "its host makes no sense"),
     ("http:///page", "its host makes no sense"),
@@ -625,6 +625,14 @@ def test_a_server_that_takes_no_connection_is_given_up() -> None:
         assert monotonic() - began < PATIENCE / 2
         for client in waiting:
             client.close()
+
+
+def test_a_server_that_shakes_no_hands_is_given_up() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        allow = Allowed({"127.0.0.1"}, {port})
+        with pytest.raises(FetchError, match="takes too long to answer"):
+            fetch(f"https://127.0.0.1:{port}/", allow=allow, limits=SHORT)
 
 
 def test_control_c_closes_the_connection(site: Site) -> None:

@@ -15,7 +15,7 @@ from co_cli.errors import FetchError
 _PORTS = {"http": 80, "https": 443}
 _LONGEST = 8192  # characters of an address
 _IN_HOST = frozenset(ascii_lowercase + digits + "-_")
-_IN_PATH = "/:@!$&'()*+,;=~%"  # what stands for itself, an escape that is there already included
+_IN_PATH = "/:@!$&'()+*,;=~%"  # what stands for itself, an escape that is there already included
 _PUBLIC_ONLY = "Co fetches public pages only; save it in your browser and give Co the file."
 # What is no public address, in words that follow "is"; the first that fits counts.
 _KINDS = [
@@ -91,8 +91,9 @@ def read_url(text: str, base: str = "") -> Url:
     try:
         parts = urlsplit(urljoin(base, text))
         if parts.scheme not in _PORTS:
+            what = f"'{parts.scheme[:20]}:'" if parts.scheme else "a name or a path"
             hint = "An address begins with https:// or http://."
-            raise FetchError(f"Co fetches pages of the web, not '{parts.scheme[:20]}:'", hint=hint)
+            raise FetchError(f"Co fetches pages of the web, not {what}", hint=hint)
         if "@" in parts.netloc:
             hint = "Give it without them: they would be kept with the page."
             raise FetchError("The address holds a user's name or password", hint=hint)
