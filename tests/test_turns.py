@@ -57,7 +57,13 @@ def test_what_is_worth_keeping_is_told_from_what_is_not(half: str) -> None:
 @pytest.mark.parametrize("half", ["open", "held"])
 def test_everyday_turns_are_understood(half: str) -> None:
     """The held half was never trained on; which of it are missed is not told."""
-    same = {"offer": STATEMENTS, "correct": ("correct", "amend")}
+    same = {
+        "offer": STATEMENTS,
+        "correct": ("correct", "amend"),
+        "followup": ("followup", "earlier"),
+        "list": ("list", "count"),
+        "nothing": ("nothing", "greet"),  # neither kept nor answered from notes
+    }
     right = kept = 0
     rows = _rows(f"turns_{half}.jsonl")
     for row in rows:
@@ -359,3 +365,18 @@ def test_recall_finds_the_note_that_a_question_is_about(tmp_path: Path) -> None:
     missed = [note for note in found if note not in found[note]]
     assert missed == []
     assert sum(found[note][0] == note for note in found) >= len(PAIRS) - 2
+
+
+@pytest.mark.parametrize(
+    ("said", "turn"),
+    [
+        ("bring back the note about callbacks", Turn("restore", "callbacks")),
+        ("what have you forgotten?", Turn("restore")),
+        ("what did we use before?", Turn("earlier")),
+        ("who owned auth before tom?", Turn("earlier", "who owned auth before tom?")),
+        ("why did we pick it", Turn("followup", "why did we pick it")),
+        ("why do we use kafka", Turn("recall", "why do we use kafka")),
+    ],
+)
+def test_questions_about_what_was_are_understood(said: str, turn: Turn) -> None:
+    assert understand(said) == [turn]

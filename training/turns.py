@@ -34,6 +34,8 @@ ALLOWED = {  # labels of the tests' data that say less than ours, or say it othe
     "offer": STATEMENTS,
     "correct": ("correct", "amend"),
     "correction": ("correct", "amend"),
+    "followup": ("followup", "earlier"),
+    "list": ("list", "count"),
     "question": ("recall", "nothing", "help", "who", "about_me", "list", "changes", "followup"),
     "speculation": ("nothing",),
     "transient": ("nothing",),
@@ -57,6 +59,8 @@ def turns(*paths: Path, ours: bool = False) -> list[Turn]:
         row = json.loads(line)
         text, want = row["text"], row.get("want") or row["label"]
         meant = row.get("span") or row.get("keep") or row.get("about") or ""
+        if want in ("restore", "earlier"):  # without a subject, all of it is meant
+            meant = meant or text
         at = text.find(meant) if meant else -1
         wants = (want,) if ours else ALLOWED.get(want, (want,))
         span = (at, at + len(meant)) if at >= 0 else None

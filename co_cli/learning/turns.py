@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from co_cli.knowledge.meaning.turns import STATEMENTS, hear
+from co_cli.knowledge.meaning.turns import STATEMENTS, Heard, hear
+from co_cli.knowledge.search.words import STOP
 from co_cli.learning.voice import third_person
 
 MOST = 2000  # characters of a turn that is read
@@ -50,6 +51,11 @@ _ASKS = (
     r"(?i)(?:what|which|who|whose|where|when|why|how|do|does|did|is|are|am|was|were|can|has|have)"
     r"(?:'s)? .*|.*\?$"
 )
+_ASKS_THAT = (  # a question without its mark, perhaps about what was just told
+    r"(?i)(?:what|which|who|whose|where|when|why|how) (?:did|do|does|is|are|was|were|has|have)\b"
+    r"(?:.{0,200}\b(?P<that>it|that|this|them)\??$)?"
+)
+_BEFORE = frozenset("before previously earlier formerly old used value version one then".split())
 _TAKES_BACK = (  # how a sentence begins that only says what is wrong
     r"(?i)(?:no|nope|nah|wait|sorry|oops|whoops|ups|actually|wrong|scratch|scrap|strike|i meant"
     r"|make that|not|hm+|er+|my bad|my mistake|correction|typo|it|they|he|she"
@@ -130,9 +136,23 @@ def _read(sentence: str, asked: list[str]) -> Turn:
         return Turn("recall", heard.meant)  # "remember that?"
     if heard.want == "nothing" and (value := re.match(_VALUE, sentence)):
         return Turn("amend", value[1].rstrip("."), ("correction",))
-    if heard.want not in KEPT:
-        named = heard.want in ("forget", "recall", "nothing")
-        return Turn(heard.want, heard.meant if named else sentence)
+    if heard.want in STATEMENTS and (asks := re.match(_ASKS_THAT, sentence)):
+        return Turn("followup" if asks["that"] else "recall", sentence)
+    return _kept(heard, sentence, asked) if heard.want in KEPT else _asked(heard, sentence)
+
+
+def _asked(heard: Heard, sentence: str) -> Turn:
+    """What a sentence asks for, and what about: nothing where what was before needs no subject."""
+    if heard.want in ("restore", "earlier"):
+        whole = heard.meant.strip(" .!?") == sentence.strip(" .!?")
+        named = heard.want == "earlier" and bool(_subjects(sentence))
+        return Turn(heard.want, "" if whole and not named else heard.meant)
+    named = heard.want in ("forget", "recall", "nothing")
+    return Turn(heard.want, heard.meant if named else sentence)
+
+
+def _kept(heard: Heard, sentence: str, asked: list[str]) -> Turn:
+    """What a sentence says that may become a note."""
     kind = heard.want if heard.want in STATEMENTS else heard.kind
     kind = "correction" if heard.want in ("correct", "amend") else kind
     tags = tagged([kind, *filter(None, asked)], heard.meant)
@@ -147,6 +167,11 @@ def _read(sentence: str, asked: list[str]) -> Turn:
     text = meant if heard.want == "amend" else third_person(meant)
     mine = heard.mine > (0 if re.search(r"(?i)\b(?:i|me|my|mine)\b", meant) else _MINE)
     return Turn(heard.want, text, tuple(tags), mine, sure, whole)
+
+
+def _subjects(sentence: str) -> set[str]:
+    """The words of a question about earlier times that tell what it is about."""
+    return set(re.findall(r"\w+", sentence.lower())) - STOP - _BEFORE - {"use"}
 
 
 def tagged(tags: Iterable[str], text: str) -> list[str]:

@@ -14,8 +14,8 @@ from co_cli.knowledge.meaning.wordpiece import spelled
 UPPER = (3, 4, 5)  # layers that read turns in their own way
 STATEMENTS = ("preference", "decision", "pattern", "context")
 WANTS = (  # in the order of the head's rows; after them comes whether it is about the person
-    "keep", *STATEMENTS, "correct", "amend", "forget", "undo", "list", "about_me", "changes",
-    "help", "who", "greet", "recall", "followup", "nothing",
+    "keep", *STATEMENTS, "correct", "amend", "forget", "restore", "undo", "list", "count",
+    "about_me", "changes", "help", "who", "greet", "recall", "earlier", "followup", "nothing",
 )  # fmt: skip
 
 
