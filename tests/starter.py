@@ -9,6 +9,7 @@ of its own.
 from __future__ import annotations
 
 import atexit
+import gc
 import json
 import os
 import select
@@ -16,12 +17,15 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from functools import cache
-from typing import Any
+from typing import Any, NoReturn
 
-LIBRARIES = """apsw click openai openai.resources.chat prompt_toolkit pydantic_ai
-pydantic_ai.models.function pydantic_ai.models.ollama pydantic_ai.models.openai rich.console
-rich.markdown yaml""".split()
+LIBRARIES = """anyio._backends._asyncio apsw click concurrent.futures.thread genai_prices.data
+logging.handlers numpy openai openai.resources.chat openai.resources.chat.completions
+openai.lib.streaming.chat prompt_toolkit pydantic_ai pydantic_ai.models.function
+pydantic_ai.models.ollama pydantic_ai.models.openai pydantic_ai.providers.openai rapidfuzz.fuzz
+rich.console rich.markdown sqlite_vec yaml""".split()
 
 
 class Process:
@@ -95,6 +99,9 @@ def main() -> list[str]:
     """Fork for everybody who asks; returns, with the words, only where Co is to run."""
     for name in LIBRARIES:
         __import__(name)
+    sys.modules["pydantic_ai"].ModelMessagesTypeAdapter.dump_json([])  # which builds it
+    gc.collect()
+    gc.freeze()  # what is here to stay is looked at, and so copied, by none of the forked
     server = socket.socket(fileno=int(sys.argv[1]))
     while True:
         told, fds, *_ = socket.recv_fds(server, 2**18, 4)
@@ -147,8 +154,22 @@ def _become(told: dict[str, Any], fds: list[int]) -> list[str]:
     return words
 
 
+def _leave(code: int) -> NoReturn:
+    """End as Python does, but for taking every module apart, which takes as long as a command."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
     main()
     from co_cli.main import run
 
-    run()
+    try:
+        run()
+    except SystemExit as end:
+        if isinstance(end.code, int):
+            _leave(end.code)
+        raise

@@ -718,7 +718,8 @@ def save_each(cases: Sequence[Case], as_body: bool, witness: Witness) -> list[To
 
         return step
 
-    return run(scripted(*map(saving, cases)), witness, deps)
+    few = [cases[at : at + 10] for at in range(0, len(cases), 10)]  # a long talk gets slow
+    return [part for some in few for part in run(scripted(*map(saving, some)), witness, deps)]
 
 
 @pytest.mark.parametrize(
@@ -783,7 +784,7 @@ def test_a_model_that_obeys_its_notes_changes_nothing_by_itself(
     no approval."""
     person = Person(verdict) if verdict else None
     own = Path(os.environ["HOME"]) / ".config/co-cli/knowledge"
-    for cases in batches(of(kind)):
+    for cases in batches(of(kind), 10):
         for case in cases:
             note(case.number, f"needle {case.text}", "needle")
         note(1, "Dana owns billing")
@@ -796,6 +797,7 @@ def test_a_model_that_obeys_its_notes_changes_nothing_by_itself(
         assert len(writes) > len(cases)
         assert {part.outcome for part in writes} == {"denied"}
         assert everything() == before
+        clear()
 
 
 SOURCES: list[dict[str, str]] = [

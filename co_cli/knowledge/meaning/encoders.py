@@ -20,7 +20,6 @@ from typing import Any, Protocol
 
 from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.meaning.wordpiece import WordPiece
-from co_cli.knowledge.store import disk
 
 WEIGHTS = os.path.join(os.path.dirname(__file__), "weights")
 DIM = 384
@@ -175,6 +174,8 @@ def _rounded(vectors: Any) -> list[bytes]:
 
 def broken_weights(folder: str = WEIGHTS) -> list[tuple[str, str]]:
     """The files of the weights that are not what they were when Co was built, and why."""
+    import hashlib  # for 40 MB, OpenSSL is worth its loading
+
     try:
         files = Meaning(folder).files
     except EmbedderUnavailable as error:
@@ -183,7 +184,7 @@ def broken_weights(folder: str = WEIGHTS) -> list[tuple[str, str]]:
     for name, told in files.items():
         path = os.path.join(folder, name)
         with suppress(OSError), open(path, "rb") as file:
-            if disk.digest(file.read()) == told["sha256"]:
+            if hashlib.file_digest(file, "sha256").hexdigest() == told["sha256"]:
                 continue
         broken.append((path, "is not what was installed"))
     return broken

@@ -14,6 +14,7 @@ MOST = 4095  # passages of one note
 _WHOLE = 1000  # a text up to this many characters is not split
 _SIZE = 500
 _BREAK = re.compile(r"\n[ \t]*\n|\n(?=#{1,6} )")
+_INK = re.compile(r"\S")
 
 
 def passages(text: str) -> list[str]:
@@ -54,10 +55,11 @@ def digest(data: bytes) -> bytes:
 
 def _pieces(block: str, size: int) -> list[str]:
     """A block no longer than twice the size, else cut between words."""
-    pieces = []
-    while len(block) > 2 * size:
-        cut = block.rfind(" ", size, 2 * size)
-        cut = cut if cut > 0 else 2 * size
-        pieces.append(block[:cut].strip())
-        block = block[cut:].strip()
-    return [piece for piece in (*pieces, block) if piece]
+    pieces, at = [], 0
+    while len(block) - at > 2 * size:
+        cut = block.rfind(" ", at + size, at + 2 * size)
+        cut = cut if cut > 0 else at + 2 * size
+        pieces.append(block[at:cut].strip())
+        ink = _INK.search(block, cut)
+        at = ink.start() if ink else len(block)
+    return [piece for piece in (*pieces, block[at:]) if piece]
