@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import socket
 import sys
+import tracemalloc
 import zlib
 from collections.abc import Iterator
 from importlib.metadata import version
@@ -501,6 +502,12 @@ def test_a_server_that_never_ends_is_given_up(first: bytes, again: bytes, site: 
     assert sent < 20 * 1024 * 1024  # what the system takes ahead of us included
 
 
+def test_a_page_that_says_that_it_is_too_large_is_not_waited_for(site: Site) -> None:
+    site.answers["/"] = site.forever(HEAD + b"Content-Length: 104857600\r\n\r\n", b"", pause=0.01)
+    with pytest.raises(FetchError, match="is too large"):
+        fetch(site.url(), allow=site.allow, limits=Limits(seconds=1))
+
+
 @pytest.mark.parametrize("again", [b"X: x\r\n", b"x" * 65536])
 def test_headers_without_end_are_given_up(again: bytes, site: Site) -> None:
     site.answers["/"] = site.forever(HEAD + b"X-First: ", again)
@@ -519,8 +526,13 @@ def test_a_page_that_unpacks_without_end_is_given_up(packing: str, site: Site) -
     bomb = first + again * 60
     site.answers["/"] = answer(bomb, Content_Encoding=packing)
     assert len(bomb) < 100_000
-    with pytest.raises(FetchError, match="is too large"):
-        fetch(site.url(), allow=site.allow)
+    tracemalloc.start()
+    try:
+        with pytest.raises(FetchError, match="is too large"):
+            fetch(site.url(), allow=site.allow, limits=SMALL)
+        assert tracemalloc.get_traced_memory()[1] < 8 * SMALL.body
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(
@@ -601,8 +613,10 @@ def test_a_resolver_that_hangs_is_given_up(connects: list[object]) -> None:
         end.wait(PATIENCE)
         return [PUBLIC]
 
+    began = monotonic()
     with pytest.raises(FetchError, match=r"slow\.example\.org takes too long to answer"):
         fetch("https://slow.example.org/", resolve=hang, limits=SHORT)
+    assert monotonic() - began < 10 * SHORT.seconds
     end.set()
     assert connects == []
 
