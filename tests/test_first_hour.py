@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 from pathlib import Path
@@ -21,6 +22,7 @@ from co_cli.providers.known import Known
 from co_cli.providers.registry import Choice
 
 NOTES = Path(".co-cli/knowledge")
+DATA = Path(__file__).resolve().parent / "data"
 UNRELATED = """
 Dana owns the billing service
 We write commit messages in the imperative
@@ -252,6 +254,27 @@ def test_a_question_in_other_words_gets_its_note_and_no_other(said: str, told: s
         Notebook(NOTES).remember(text)
     answer = Person().says(said)
     assert (told in answer, answer.count("[")) == (True, 1)
+
+
+@pytest.mark.parametrize(("half", "right", "wrong"), [("open", 22, 1), ("held", 14, 4)])
+def test_what_is_told_as_sure_is_right(half: str, right: int, wrong: int) -> None:
+    """Of 28 questions with an answer and 24 without; of the held half, of 24 and 24.
+
+    The rule was chosen on the open half. The words alone told 17 wrong notes as sure of either.
+    """
+    sure = {True: 0, False: 0}
+    for number, line in enumerate((DATA / f"answers_{half}.jsonl").read_text("utf-8").splitlines()):
+        Path(f"{number}").mkdir()
+        with contextlib.chdir(f"{number}"):
+            book, case = Notebook(NOTES), json.loads(line)
+            for text in case["notes"]:
+                book.remember(text)
+            book.search.read_closely()
+            for question in case["questions"]:
+                told = Person().says(question["asked"]).partition("\n")[0]
+                if told.startswith("You told me"):
+                    sure[told.endswith(f" [{question.get('note')}]")] += 1
+    assert (sure[True] >= right, sure[False] <= wrong) == (True, True), sure
 
 
 def test_what_is_asked_next_is_answered_from_the_note_just_told() -> None:

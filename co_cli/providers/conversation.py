@@ -13,13 +13,13 @@ from pydantic_ai.messages import ModelMessage, ToolCallPart, ToolReturnPart
 
 from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.search.words import STOP
+from co_cli.learning.answers import answers
 from co_cli.learning.turns import Turn, understand
 from co_cli.learning.voice import second_person
 from co_cli.providers.known import Passage
 
-# Scores: what is told, told as a guess, told beside the best; and a file's, which is short.
-_SURE, _PERHAPS, _BESIDE, _FILE = 0.43, 0.3, 0.75, 0.55
-_STRONG, _ALONE = 0.65, 0.2  # the score of what is weak and told as a guess; where it is alone
+_BESIDE, _FILE = 0.75, 0.55  # of the best score: what is told with it; and the score of a file
+_ALONE = 0.2  # the score of the only note there is, told as a guess
 _QUOTED = 1000  # characters of one note in an answer
 _OF_CO = r"(?i)\b(?:you|your|yourself|u|co|help|commands?|this (?:thing|tool|program|app))\b"
 
@@ -121,25 +121,24 @@ def _spoken_of(part: ToolReturnPart, heard: Conversation) -> Note | None:
 
 def found(part: ToolReturnPart, heard: Conversation) -> tuple[list[Note], list[Note]]:
     """What surely answers, best first, notes before files; and what perhaps does."""
-    scores: dict[bool, list[tuple[float, Note]]] = {True: [], False: []}
-    for row in rows_of(part, "results"):
-        if not row.get("replaced_by"):
-            score = float(row.get("score", 1.0))
-            scores[bool(row.get("weak"))].append((score, note_of(row)))
-    least = max([_SURE, *(_BESIDE * score for score, _ in scores[False][:1])])
-    sure = [note for score, note in scores[False] if score >= least]
-    query = heard.called.get(part.tool_call_id, {}).get("query")
-    passage = heard.surface.find(str(query)) if query else None
-    if passage and passage.score >= max(least, _FILE):
+    rows = [row for row in rows_of(part, "results") if not row.get("replaced_by")]
+    query = str(heard.called.get(part.tool_call_id, {}).get("query") or "")
+    near = [row for row in rows if not row.get("weak")]
+    least = _BESIDE * max((_score(row) for row in near[:1]), default=0.0)
+    notes = [note_of(row) for row in near if _score(row) >= least]
+    sure = [note for note in notes if answers(query, note.text)]
+    passage = heard.surface.find(query) if query else None
+    if passage and passage.score >= max(least, _FILE) and answers(query, passage.text):
         sure.append(Note("", passage.text, file=passage.name))
-    alone = sum(map(len, scores.values())) == 1  # among many notes, some are always near
-    doubtful = [note for score, note in scores[False] if _PERHAPS <= score < _SURE]
-    asked = _words(str(query))
-    return sure, doubtful + [
-        note
-        for score, note in scores[True]
-        if score >= _STRONG or (alone and score >= _ALONE and asked.isdisjoint(_words(note.text)))
-    ]
+    perhaps = [note for note in notes if note not in sure]
+    if len(rows) == 1 and not near and _score(rows[0]) >= _ALONE:  # of many, some are always near
+        only = note_of(rows[0])
+        perhaps += [only] if _words(query).isdisjoint(_words(only.text)) else []
+    return sure, perhaps
+
+
+def _score(row: Mapping[str, Any]) -> float:
+    return float(row.get("score", 1.0))
 
 
 def _words(text: str) -> set[str]:

@@ -13,6 +13,7 @@ from pydantic_ai.messages import ToolCallPart, ToolReturnPart
 
 from co_cli.knowledge.meaning.turns import STATEMENTS
 from co_cli.learning.amend import SWITCHED, alike, amended
+from co_cli.learning.answers import REASON
 from co_cli.learning.turns import KEPT, PRIVATE, Turn, tagged
 from co_cli.learning.voice import second_person
 from co_cli.providers.conversation import (
@@ -70,7 +71,6 @@ _TAKEN_BACK = (  # what takes the note just spoken of back, whatever follows
     r"(?i)^(?:oh |uh |hm+,? |sorry,? |oops,? |ok,? |no,? |wait,? )?"
     r"(?:(?:scratch|scrap|strike) (?:that|this|it)\b|i meant\b|that(?:'s| is| was) (?:wrong|not))"
 )
-_REASON = r"(?i)\b(?:because|since|so that|due to|in order to|as (?:we|it|the)|to avoid|reason)\b"
 _DAYS = ((r"\btoday|\bthis morning|\btonight|\bjust now", 0), (r"\byesterday", 1), (r"\bmonth", 31))
 
 
@@ -194,7 +194,7 @@ def _follow(said: str, note: Note) -> str:
         return note.told
     if re.search(r"\bwho\b", said) and not note.source:
         return f"You did, {note.when}: {note}"
-    if re.search(r"\bwhy\b|\breason|\bhow come", said) and not re.search(_REASON, note.text):
+    if re.search(r"\bwhy\b|\breason|\bhow come", said) and not re.search(REASON, note.text):
         return f"You did not tell me why. {note.told}"
     if re.search(r"\bsure\b|\breally\b|\bcertain|\bright\b|\bcorrect\b|\bpositive\b", said):
         return f"{note.told}\n\nIf that has changed, tell me."
@@ -248,7 +248,7 @@ def _recalled(part: ToolReturnPart, heard: Conversation) -> str:
     if heard.wants == {"forget"}:
         which = [str(note) for note in (*sure, *perhaps) if note.ref]
         return _bullets("Which one? Say “forget” and its number.", which) if which else _NOT_THERE
-    if not sure and "recall" not in heard.wants:
+    if not sure and heard.wants.isdisjoint(("recall", "help", "who")):
         return ""
     if not sure:
         return _bullets("Perhaps:", map(str, perhaps[: _MORE + 1])) if perhaps else _NOTHING

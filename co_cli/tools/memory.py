@@ -16,7 +16,7 @@ from co_cli.knowledge.policy import Scope
 from co_cli.knowledge.safety.check import check_text
 from co_cli.knowledge.similarity import same
 
-_NEAR = 2.0  # what meaning adds to the score of a hit that is not only of the same words
+_NEAR = 3.0  # what meaning adds to the score of a hit that is not only of the same words
 MOST_LISTED = 150  # memories that a model is told of in a list
 _slugify = slugify
 _detect_source = lifecycle.detect_source

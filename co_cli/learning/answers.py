@@ -1,0 +1,74 @@
+"""Whether a note may be told as the answer to a question, and not only as near it.
+
+Knows no notebook; which note is nearest is the search's to say.
+"""
+
+import re
+
+from co_cli.knowledge.replacement import likeness
+from co_cli.knowledge.search.words import MONTHS, STOP
+
+REASON = r"(?i)\b(?:because|since|so that|due to|in order to|as (?:we|it|the)|to avoid|reason)\b"
+_SHARED, _MET = 0.6, 0.2  # how like a word of a note is to one of the question: the same, or met
+_ASKING = {"name", "names", "called", "kind", "type", "sort", "tell", "know", "remember", "recall",
+           "much", "many", "use", "like"}  # fmt: skip
+_DAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
+_TIMES = rf"(?:{_DAYS}|{'|'.join(MONTHS)})s?\b"
+_NUMBERS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+_SORTS = {  # what is asked for, and what must stand there then
+    r"\bwhy\b|\bhow come\b": REASON,
+    r"\b(?:when|(?:what|which) (?:time|day|date|month|year)|how often)\b": (
+        rf"(?i)\d|\b(?:{_TIMES}|(?:{_NUMBERS}|every|each|until|daily|weekly|monthly|quarterly"
+        r"|yearly|noon|midnight|morning|evening|night|spring|summer|autumn|winter|today|tomorrow)\b)"
+    ),
+    r"\bhow (?:many|much|long|big|old|large|far|tall|fast)\b"
+    r"|\b(?:(?:phone )?number|port|version|price|costs?|fee)\b": (
+        rf"(?i)\b\d{{1,12}}(?!\w?(?:st|nd|rd|th)\b)|\b(?:{_NUMBERS}|once|twice|dozen|hundred"
+        r"|thousand|half|every|no)\b"
+    ),
+    r"\bwhere\b": r"(?i)/|\b(?:in|on|at|under|near|behind|with|from|to|into|over|by|via|through"
+    r"|inside|between|beside|above|below)\b",
+}
+_NAME = rf"(?!User\b|(?i:{_TIMES}))[A-Z][\w-]*"
+_FIRST = r"^(?:[A-Z][\w-]*[^\Ws]) (?:\w{1,20}s|was|had|\w{1,20}ed)\b"  # who does something
+
+
+def answers(question: str, text: str) -> bool:
+    """Whether a text that is near a question holds the sort of thing it asks for.
+
+    What shares a word with the question has to leave none of its other words aside either.
+    """
+    low, asked = question.lower(), _words(question)
+    for cue, needed in _SORTS.items():
+        if re.search(cue, low):
+            if not re.search(needed, text):
+                return False
+            asked = _words(re.sub(cue, " ", low))
+            break
+    if re.search(r"\bwho(?:m|se)?\b", low) and not _names(text) - {*re.findall(r"[\w-]+", low)}:
+        return False
+    other = re.match(r"User's (\w+)", text)
+    if other and re.search(r"\bi\b", low) and other[1].lower() not in low:
+        return False  # it is about somebody of theirs
+    said = _words(text)
+    met = {word: max((_like(word, one) for one in said), default=0.0) for word in asked}
+    for one, other in re.findall(r"(\w{2,40}) or (\w{2,40})", low):
+        if {one, other} <= met.keys():  # either is enough
+            met[one] = met[other] = max(met[one], met[other])
+    return max(met.values(), default=0.0) < _SHARED or min(met.values()) >= _MET
+
+
+def _like(one: str, other: str) -> float:
+    return 1.0 if one.rstrip("s") == other.rstrip("s") else likeness(one, other)
+
+
+def _words(text: str) -> list[str]:
+    found = re.findall(r"[\w-]{2,40}", text.lower())
+    return [word for word in dict.fromkeys(found) if word not in STOP and word not in _ASKING]
+
+
+def _names(text: str) -> set[str]:
+    """What may be called so, in lower case; a first word only where it does something."""
+    found = {name.lower() for name in re.findall(rf"(?<=[\w,.'] ){_NAME}", text)}
+    first = re.match(_FIRST, text)
+    return found | ({text.split()[0].lower()} - STOP - {"user"} if first else set())
