@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from co_cli.knowledge import Note, Notebook, Shelf
 from co_cli.knowledge.pages import Ref, named
 from co_cli.knowledge.safety.escape import escape
-from co_cli.knowledge.search.scan import holds
+from co_cli.knowledge.search.scan import holds, scan
 
 if TYPE_CHECKING:  # what only read something never loads what writes
     from co_cli.knowledge.plan import Flag, Saved
@@ -59,25 +59,34 @@ def is_ref(text: str) -> bool:
     return re.fullmatch(_REF, text.strip()) is not None
 
 
-def candidates(shelf: Shelf, text: str, *, in_user: bool = False) -> tuple[Found, bool]:
+def candidates(
+    shelf: Shelf, text: str, *, in_user: bool = False, archived: bool = False
+) -> tuple[Found, bool]:
     """The notes that a few words may mean, and whether the words are theirs.
 
-    Those that go by this name, or hold all the words; without any, what recall finds.
+    Those that go by this name, or hold all the words; without any, what recall finds. Of the
+    archived ones, which recall does not look at, those that share most of the words.
     """
     books = [shelf.user] if in_user else [*shelf]
-    every = [(book, book.notes()) for book in books]
+    every = [
+        (book, [n for _, n in book.archived()] if archived else book.notes()) for book in books
+    ]
     found = [(book, note) for book, notes in every for note in named(text, notes)]
     found = found or [(book, note) for book, notes in every for note in notes if holds(note, text)]
     exact = [(book, note) for book, note in found if text.lower() in note.body.lower()]
     if found:
         return (exact if len(exact) == 1 else found)[:_MOST], True
     try:
-        near = shelf.recall(text, _NEAR, scope="user" if in_user else "")
+        near = (
+            [(book, hit) for book, notes in every for hit in scan(text, notes)]
+            if archived
+            else shelf.recall(text, _NEAR, scope="user" if in_user else "")
+        )
     finally:
         shelf.close()
     memories = [(book, hit) for book, hit in near if hit.note.kind == "memory"]
     strong = [(book, hit) for book, hit in memories if not hit.weak]
-    return [(book, hit.note) for book, hit in strong or memories], False
+    return [(book, hit.note) for book, hit in strong or memories][:_NEAR], False
 
 
 def labels(found: Found) -> dict[str, tuple[Notebook, Note]]:

@@ -354,7 +354,7 @@ def test_an_answer_of_any_shape_is_put_into_words(content: Any, told: str) -> No
 @pytest.mark.parametrize(
     ("tool", "content", "told"),
     [
-        ("list_memories", {"memories": []}, "I have no memories yet."),
+        ("list_memories", {"memories": []}, "I have no notes yet."),
         ("forget_memory", {"ref": "3"}, "Done."),
         ("another_tool", "as it is", "as it is"),
     ],

@@ -23,9 +23,16 @@ if TYPE_CHECKING:
 _ARCHIVE = "The archive is empty: nothing has been forgotten, merged or decayed yet."
 
 
-def placed(shelf: Shelf, ref: str | Note) -> tuple[Notebook, str | Note]:
-    """The notebook that a note or a reference is about, and what names it there."""
-    return (shelf.holding(ref), ref) if isinstance(ref, Note) else shelf.place(ref)
+def placed(shelf: Shelf, ref: str | Note, *, archived: bool = False) -> tuple[Notebook, str | Note]:
+    """The notebook that a note or a reference is about, and what names it there.
+
+    A few words instead are Ambiguous, with candidates.
+    """
+    if isinstance(ref, Note):
+        return shelf.holding(ref), ref
+    if not verbs.is_ref(ref):
+        raise _described(shelf, ref, archived=archived)
+    return shelf.place(ref)
 
 
 async def asked(chat: Chat, question: str) -> str:
@@ -41,16 +48,12 @@ async def asked(chat: Chat, question: str) -> str:
 
 
 def forget(shelf: Shelf, what: str | Note) -> str:
-    """Forget the notes with these references; a few words instead are Ambiguous, with candidates.
-
-    All are found before any goes.
-    """
+    """Forget the notes with these references, or words; all are found before any goes."""
     if isinstance(what, str) and not what.strip():
-        return "Usage: /forget <id>"
-    alone = isinstance(what, Note) or verbs.is_ref(what)
-    refs: list[str] | list[str | Note] = [what] if alone else str(what).split()
-    if not alone and not all(map(verbs.is_ref, map(str, refs))):
-        raise _described(shelf, str(what))
+        return "Usage: /forget <id or words>"
+    words = str(what).split()
+    alone = isinstance(what, Note) or len(words) == 1 or not all(map(verbs.is_ref, words))
+    refs: list[str] | list[str | Note] = [what] if alone else words
     try:
         notes = [(book, book.find(name)) for book, name in (placed(shelf, ref) for ref in refs)]
     except Ambiguous as error:
@@ -64,24 +67,42 @@ def forget(shelf: Shelf, what: str | Note) -> str:
     )
 
 
-def _described(shelf: Shelf, text: str) -> CoError:
+def _described(shelf: Shelf, text: str, *, archived: bool) -> CoError:
     """That a text names no note, with those that it may mean."""
-    found, sure = verbs.candidates(shelf, text)
+    found, sure = verbs.candidates(shelf, text, archived=archived)
+    noun = "archived memory" if archived else "memory"
     if not found:
-        hint = "`co knowledge list` shows what there is."
-        return NotFound(f"no memory contains '{text}'", hint=hint)
-    many = f"{plural(len(found), 'memory')} with these words"
-    what = many if sure else f"No memory contains '{text}'. The nearest"
+        hint = f"`co knowledge {'restore' if archived else 'list'}` shows what there is."
+        return NotFound(f"no {noun} contains '{text}'", hint=hint)
+    many = f"{plural(len(found), noun)} with these words"
+    what = many if sure else f"No {noun} contains '{text}'. The nearest"
     return Ambiguous(what, choices=[note for _, note in found])
 
 
 def restore(shelf: Shelf, ref: str | Note) -> str:
-    """Bring an archived note back; without a reference, what the archive holds."""
+    """Bring an archived note back, by words or the last; without any, what the archive holds."""
+    gone = [pair for book in shelf for pair in book.archived()] if ref in ("", "last") else []
     if not ref:
-        rows = [row(book, note) for book in shelf for _, note in book.archived()]
-        return "\n".join([*rows, "To bring one back: /restore <id>"]) if rows else _ARCHIVE
-    saved = Notebook.restore(*placed(shelf, ref), actor="chat")
+        rows = [row(shelf.holding(note), note) for _, note in gone]
+        return "\n".join([*rows, "To bring one back: /restore <id or words>"]) if rows else _ARCHIVE
+    if gone:
+        raise Ambiguous("The last one", choices=[max(gone, key=lambda pair: pair[0].at)[1]])
+    saved = Notebook.restore(*placed(shelf, ref, archived=True), actor="chat")
     return f"Memory {saved.ref} is back: {saved.note.summary}"
+
+
+def show(shelf: Shelf, ref: str | Note) -> str:
+    """One note whole."""
+    if not ref:
+        return "Usage: /show <id or words>"
+    try:
+        book, name = placed(shelf, ref)
+    except Ambiguous as error:
+        if len(error.choices) != 1 or not isinstance(error.choices[0], Note):
+            raise
+        return show(shelf, error.choices[0])
+    note = book.find(name)
+    return f"{row(book, note)}\n{indent(note.body, '      ', lambda _: True)}"
 
 
 def memories(shelf: Shelf, argument: str) -> str:
@@ -175,12 +196,15 @@ async def remember(chat: Chat, argument: str) -> str:
     return "\n".join(filter(None, [told, saved.trouble, problem]))
 
 
-async def edit(chat: Chat, ref: str) -> str:
+def edit(chat: Chat, ref: str | Note) -> str | Awaitable[str]:
     """Let the person edit a note in their editor."""
     if not ref:
-        return "Usage: /edit <id>"
-    book, name = chat.deps.shelf().place(ref)
-    note = book.find(name)
+        return "Usage: /edit <id or words>"
+    book, name = placed(chat.deps.shelf(), ref)
+    return _edited(chat, book, book.find(name))
+
+
+async def _edited(chat: Chat, book: Notebook, note: Note) -> str:
     editing, kept = Editing(book, note), None
     while kept is None:
         try:
@@ -194,19 +218,14 @@ async def edit(chat: Chat, ref: str) -> str:
 
 
 def memory(chat: Chat, argument: str) -> str | Awaitable[str]:
-    """All that Co knows here, or one note; or add one."""
+    """All that Co knows here; or add a note."""
     verb, _, rest = argument.partition(" ")
     if verb == "add":
         return remember(chat, rest.strip())
     if verb not in ("", "show"):
         return "Usage: /memory show [id], or /memory add <text>"
-    shelf = chat.deps.shelf()
-    if rest:
-        book, name = shelf.place(rest)
-        note = book.find(name)
-        return f"{row(book, note)}\n{indent(note.body, '      ', lambda _: True)}"
     known = chat.prompt.receipt.text or "No context file is loaded."
-    return "\n\n".join([known, *chat.prompt.details(), memories(shelf, "")])
+    return "\n\n".join([known, *chat.prompt.details(), memories(chat.deps.shelf(), "")])
 
 
 def _undo(book: Notebook) -> str:

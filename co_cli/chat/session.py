@@ -70,11 +70,9 @@ class Session:
         if self.choice.provider != "offline":
             return ""
         wanted = conversation.command(said)
-        if wanted == "undo":
+        if wanted == "undo":  # where something changed last
             last = [[entry.at for entry in book.store.entries()[-1:]] for book in self.deps.shelf()]
-            return (
-                "/undo -g" if last[1] and last[1] >= last[0] else "/undo"
-            )  # where something changed last
+            wanted = "undo -g" if last[1] and last[1] >= last[0] else "undo"
         return f"/{wanted}" if wanted else ""
 
     def resume(self, kept: Conversation) -> None:

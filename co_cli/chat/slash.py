@@ -31,7 +31,7 @@ _CONNECT = (
     'To make the choice permanent, put {"model": "..."} into ~/.config/co-cli/settings.json.'
 )
 _PLAIN = {"exit": "/quit", "quit": "/quit", "help": "/help"}  # what people try first
-_IN_CHAT = {"learn": "remember", "list": "memories", "show": "memory show"}  # other words for it
+_IN_CHAT = {"learn": "remember", "list": "memories"}  # other words for it
 
 Names = Iterable[tuple[str, str]]  # what may be typed, with a word on each
 
@@ -70,27 +70,26 @@ def in_chat(hint: str) -> str:
 
 def run(chat: Chat, line: str) -> Reply:
     """Carry out a line such as `/forget 12`."""
+    line = re.sub(r"^/memory show (?=\S)", "/show ", line)
     name, _, argument = line.removeprefix("/").partition(" ")
     command = COMMANDS.get(name.lower())
     if command is None:
-        near = meant(name, [*COMMANDS, "memory show", "memories --count"])
+        near = meant(name, [*COMMANDS, "memories --count"])
         return f"There is no /{name[:40]}. " + (f"Did you mean /{near}?" if near else "Try /help.")
     if argument.strip() and not command.takes:
         return f"/{name.lower()} takes no argument; nothing was done."
-    if not command.on_notes:
-        return command.run(chat, argument.strip())
-    shelf = chat.deps.shelf()
     try:
-        return command.run(shelf, argument.strip())
+        return command.run(chat.deps.shelf() if command.on_notes else chat, argument.strip())
     except Ambiguous as error:
         found = [note for note in error.choices if isinstance(note, Note)]
         if not found:
             raise
-        return _which(chat, shelf, name.lower(), str(error), found)
+        return _which(chat, name.lower(), str(error), found)
 
 
-async def _which(chat: Chat, shelf: Shelf, name: str, what: str, found: list[Note]) -> str:
+async def _which(chat: Chat, name: str, what: str, found: list[Note]) -> str:
     """Ask which of these notes is meant, and do it to that one."""
+    shelf, command = chat.deps.shelf(), COMMANDS[name]
     called = verbs.labels([(shelf.holding(note), note) for note in found])
     rows = [notes.row(book, note, name=label) for label, (book, note) in called.items()]
     chat.say("\n".join([f"{what}:", *rows]))
@@ -102,7 +101,8 @@ async def _which(chat: Chat, shelf: Shelf, name: str, what: str, found: list[Not
     picked = one if one and said.lower() in ("y", "yes") else said.lstrip("#")
     if picked not in called:
         return "Nothing was changed."
-    return str(COMMANDS[name].run(shelf, called[picked][1]))
+    done = command.run(shelf if command.on_notes else chat, called[picked][1])
+    return done if isinstance(done, str) else await done
 
 
 def _mark(name: str) -> SlashCommand:
@@ -111,10 +111,10 @@ def _mark(name: str) -> SlashCommand:
 
     def run(shelf: Shelf, ref: str | Note) -> str:
         if not ref:
-            return f"Usage: /{name} <id>"
+            return f"Usage: /{name} <id or words>"
         return mark.told(mark.act(*notes.placed(shelf, ref), actor="chat"), now="now ")
 
-    return SlashCommand(mark.help.rstrip("."), run, "id", True, _ids)
+    return SlashCommand(mark.help.rstrip("."), run, "id or words", True, _ids)
 
 
 # On the conversation
@@ -236,11 +236,13 @@ COMMANDS = {
                              True, _tags),
     "recall": SlashCommand("Search your memories without the model", notes.recall, "words", True),
     "forget": SlashCommand("Archive a memory", notes.forget, "id or words", True, _ids),
-    "restore": SlashCommand("Bring an archived memory back", notes.restore, "[id]", True,
+    "restore": SlashCommand("Bring an archived memory back", notes.restore, "[id or words]", True,
                             _archived),
     "undo": SlashCommand("Undo the last change here (-g: your notebook)", notes.undo, "[-g]", True,
                          _changes),
-    "edit": SlashCommand("Edit a memory in your editor", notes.edit, "id", names=_ids),
+    "edit": SlashCommand("Edit a memory in your editor", notes.edit, "id or words",
+                         names=_ids),
+    "show": SlashCommand("Show a memory", notes.show, "id or words", True, _ids),
     **{name: _mark(name) for name in verbs.MARKS},
     "memory": SlashCommand("Show what is known, or add to it", notes.memory, "[show|add text]",
                            names=_after_memory),

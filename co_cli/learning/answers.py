@@ -71,4 +71,4 @@ def _names(text: str) -> set[str]:
     """What may be called so, in lower case; a first word only where it does something."""
     found = {name.lower() for name in re.findall(rf"(?<=[\w,.'] ){_NAME}", text)}
     first = re.match(_FIRST, text)
-    return found | ({text.split()[0].lower()} - STOP - {"user"} if first else set())
+    return found | ({text.split(maxsplit=1)[0].lower()} - STOP - {"user"} if first else set())

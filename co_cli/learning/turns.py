@@ -64,12 +64,16 @@ _TAKES_BACK = (  # how a sentence begins that only says what is wrong
 _LEADS_ON = r"(?i)^(?:and|also|plus|oh|but)(?: also)?,? (?=\w+ \w)"
 _HOW_SO = r"(?i)(?:and |but |so )?(?:how come|how so|what for)\?{0,2}"
 _TAKES_ALL_BACK = (
-    r"(?i)(?:no,? |oh,? |sorry,? |ok,? ){0,2}(?:scratch|strike|scrap) (?:that|it|this)"
+    r"(?i)(?:no,? |oh,? |sorry,? |ok,? ){0,2}(?:scratch|strike|scrap) (?:that|it|this)[.!]?"
 )
 _LOOKS = r"(?i)(?:please |can you |co,? ){0,2}(?:recall|find|search|look|show|retrieve)\b"
 _VALUE = (  # a value that is put right in a few words
     r"(?:(?i:no|nope|wait|sorry|oops|actually)\b[,.! ]{1,3}){1,3}"
     r"((?:(?:on|at|in) )?[A-Z0-9][\w:.'-]{0,40}(?: [\w:.'-]{1,40}){0,2})[.!]?$"
+)
+_SHOWS = (  # a note by its number
+    r"(?i)(?:(?:please|pls|can you|could you|co),? ){0,2}(?:show|open|display|print|view|read)"
+    r"(?: me)?(?: the)?(?: (?:note|memory|number|entry|no\.?))? #?(g?\d{1,9})(?: please)?[.!?]?"
 )
 KEPT = ("keep", *STATEMENTS, "correct", "amend")  # wants that may become a note
 
@@ -130,8 +134,8 @@ def _read(sentence: str, asked: list[str]) -> Turn:
     heard = hear(sentence)
     if re.fullmatch(_HOW_SO, sentence):
         return Turn("followup", sentence)
-    if re.fullmatch(_TAKES_ALL_BACK, sentence.rstrip(".!")):
-        return Turn("forget", "that")
+    if plain := re.fullmatch(_SHOWS, sentence) or re.fullmatch(_TAKES_ALL_BACK, sentence):
+        return Turn("show", plain[1]) if plain.lastindex else Turn("forget", "that")
     if heard.want == "keep" and (sentence.endswith("?") or re.match(_LOOKS, sentence)):
         return Turn("recall", heard.meant)  # "remember that?"
     if heard.want == "nothing" and (value := re.match(_VALUE, sentence)):

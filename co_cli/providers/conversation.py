@@ -23,6 +23,20 @@ _ALONE = 0.2  # the score of the only note there is, told as a guess
 _QUOTED = 1000  # characters of one note in an answer
 _OF_CO = r"(?i)\b(?:you|your|yourself|u|co|help|commands?|this (?:thing|tool|program|app))\b"
 
+_LISTS = r"(?i)\b(?:what|whats|which|show|list|any|anything|something|is there|did)\b"
+_A_NOTE = (
+    r"(?i)^(?:the |that |my )?(?:note|memory|entry|number|no\.|bit|thing|part)s?(?: |$)"
+    r"(?:(?:about|on|for|of|with) )?#?|(?<=\w) (?:one|note|thing|memory|entry|bit)s?$"
+)
+_NAMES_NOTHING = frozenset(
+    "bring brought back get give want need put restore recover retrieve undelete un-delete "
+    "unforget un-forget undo forgotten forget forgot deleted delete deletion removed remove "
+    "dropped drop threw throw thrown away trash bin archive archived show list tell told last "
+    "again please pls both note notes memory memories thing things one ones entry entries "
+    "anything something made mistake far yesterday week used use using run previous previously "
+    "earlier formerly old older former value version originally past changed change then".split()
+)
+
 
 class Surface(NamedTuple):
     """What a model without a language model is given: files, and how to word what to do next."""
@@ -75,12 +89,32 @@ class Conversation(NamedTuple):
 
 
 def command(said: str) -> str:
-    """The name of a chat's own command that this asks for and nothing else: `undo`, `help`."""
+    """The chat's own command that this asks for and nothing else: `undo`, `restore dentist`."""
     turns: list[Turn] = []
     with suppress(EmbedderUnavailable):
         turns = understand(said)
-    wants = [turn.want for turn in turns if turn.want == "undo" or is_plain(turn, said)]
-    return wants[0] if wants in (["undo"], ["help"]) and len(turns) == 1 else ""
+    return as_command(turns[0], said) if len(turns) == 1 else ""
+
+
+def as_command(turn: Turn, said: str) -> str:
+    """A turn as a command of the chat's, where it is one."""
+    if turn.want == "show":
+        return f"show {turn.text}"
+    if turn.want == "restore":
+        what = topic(turn.text)
+        return (
+            f"restore {what}" if what else "restore" if re.search(_LISTS, said) else "restore last"
+        )
+    return (
+        turn.want if turn.want == "undo" or (turn.want == "help" and is_plain(turn, said)) else ""
+    )
+
+
+def topic(text: str) -> str:
+    """What a text names, without the words round it; "" where it only says what is to be done."""
+    text = re.sub(_A_NOTE, "", text.strip(" .,!?"))
+    words = re.findall(r"[\w-]+", text.lower())
+    return text if any(word not in STOP and word not in _NAMES_NOTHING for word in words) else ""
 
 
 def is_plain(turn: Turn, said: str) -> bool:

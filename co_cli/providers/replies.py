@@ -25,6 +25,7 @@ from co_cli.providers.conversation import (
     note_of,
     read,
     rows_of,
+    topic,
 )
 
 HOW = (
@@ -43,16 +44,22 @@ _PLAIN = {
     ),
     "who": "I am Co. I keep your notes as plain files on this machine and find them when you ask.",
     "undo": "`co knowledge undo` takes back the last change.",
+    "restore": "`co knowledge restore` shows what was forgotten, and brings back what you name.",
+    "show": "`co knowledge show` and its number shows a note.",
 }
 _GREETINGS = {
     r"\b(?:thanks?|thx|ty|cheers|merci|danke|gracias)\b": "You are welcome.",
-    r"\b(?:bye|good ?night|see you|later|ciao)\b": "Bye.",
-    "": "Hello. What should I keep or find?",
+    r"\b(?:bye|good ?night|see you|later|ciao|tsch(?:u|ü)ss)\b": "Bye.",
+    r"\b(?:hi|hiya|hello|hey|howdy|yo|good (?:morning|afternoon|evening|day)|morning|moin|hallo"
+    r"|servus|bonjour|salut|hola)\b": "Hello. What should I keep or find?",
+    "": "All right.",
 }
 _WHICH = "Which note do you mean? Ask for it first, or name its number."
 _OF_WHAT = "I do not know what that is about. Ask me about something first."
+_NONE_BEFORE = "I know of nothing before that."
 _NOT_THERE = "I have nothing about that, so there is nothing to forget."
 _RESULTS, _MORE = 5, 2
+_EMPTY = "I have no notes yet."
 _ONE_BY_ONE = "I forget notes one by one: say which, or name its number."
 _PRIVATE = "All right, I keep no note of that."
 _EVERYTHING = r"(?:everything|all|(?:all|every one) of (?:it|them)|all (?:my |the |your )?\w{5,8})"
@@ -89,8 +96,10 @@ def calls(heard: Conversation, returned: Sequence[ToolReturnPart]) -> list[ToolC
             wanted += _forget(turn, heard)
         elif turn.want == "changes":
             wanted.append(ToolCallPart("list_memories", {"since": _since(heard.said)}))
-        elif turn.want in ("list", "about_me"):
+        elif turn.want in ("list", "about_me", "count"):
             wanted.append(ToolCallPart("list_memories", {}))
+        elif turn.want == "earlier" and (query := _before(turn, heard)):
+            wanted.append(_recall(query))
         elif turn.want in ("recall", "nothing", "help", "who") and not is_plain(turn, heard.said):
             wanted.append(_recall(turn.text))
     return wanted
@@ -98,6 +107,12 @@ def calls(heard: Conversation, returned: Sequence[ToolReturnPart]) -> list[ToolC
 
 def _recall(query: str) -> ToolCallPart:
     return ToolCallPart("recall_memory", {"query": query, "max_results": _RESULTS})
+
+
+def _before(turn: Turn, heard: Conversation) -> str:
+    """What to look for to tell what held before: what is named, or the note spoken of."""
+    named = topic(turn.text) if turn.want == "earlier" else ""
+    return named or (heard.note.text if heard.note else "")
 
 
 def _since(said: str) -> str:
@@ -176,15 +191,16 @@ def _reply(turn: Turn, heard: Conversation) -> str:
     if turn.want == "greet":
         said = (say for cue, say in _GREETINGS.items() if re.search(cue, heard.said.lower()))
         return next(said)
-    if turn.want == "followup":
-        return _follow(heard.said.lower(), heard.note) if heard.note else _OF_WHAT
+    if turn.want in ("followup", "earlier") and not _before(turn, heard):
+        return _OF_WHAT
+    if turn.want == "followup" and heard.note:
+        return _follow(heard.said.lower(), heard.note)
     if turn.want == "forget" and re.fullmatch(_EVERYTHING, turn.text.lower()):
         return _ONE_BY_ONE
-    if turn.want == "forget" and not _forget(turn, heard):
+    act = {"forget": _forget, "amend": _save}.get(turn.want)
+    if act and not act(turn, heard):
         file = heard.note.file if heard.note else ""
         return f"{file} says that; change it there." if file else _WHICH
-    if turn.want == "amend" and not _save(turn, heard):
-        return _WHICH
     return heard.surface.reword(_PLAIN.get(turn.want, ""))
 
 
@@ -248,21 +264,48 @@ def _recalled(part: ToolReturnPart, heard: Conversation) -> str:
     if heard.wants == {"forget"}:
         which = [str(note) for note in (*sure, *perhaps) if note.ref]
         return _bullets("Which one? Say “forget” and its number.", which) if which else _NOT_THERE
+    if "earlier" in heard.wants:
+        best = next(iter((*sure, *perhaps)), None)
+        held = _earlier(part, best.ref) if best else []
+        return "\n".join(held) or (f"{_NONE_BEFORE} {best.told}" if best else _NOTHING)
     if not sure and heard.wants.isdisjoint(("recall", "help", "who")):
         return ""
     if not sure:
         return _bullets("Perhaps:", map(str, perhaps[: _MORE + 1])) if perhaps else _NOTHING
     best, *others = sure
-    rows = rows_of(part, "results")
-    replaced = [str(note_of(row)) for row in rows if row.get("replaced_by") == best.ref]
-    replaced += [str(row["earlier"]) for row in rows if "earlier" in row and row["ref"] == best.ref]
-    told = [best.told, *(f"Earlier: {second_person(text)}" for text in replaced[:1])]
+    earlier = [re.sub(r"^[^:]+: ", "Earlier: ", one) for one in _earlier(part, best.ref)[:1]]
+    told = [best.told, *earlier]
     more = [one.told if one.file else str(one) for one in others[:_MORE]]
     return "\n\n".join([*told, *([_bullets("Also:", more)] if more else [])])
 
 
+def _earlier(part: ToolReturnPart, ref: str) -> list[str]:
+    """What a note took the place of, with the day."""
+    rows = rows_of(part, "results")
+    told = [note_of(row).told for row in rows if row.get("replaced_by") == ref]
+    return told + [
+        f"Until {str(row.get('created'))[:10]}: {second_person(str(row['earlier']))}"
+        for row in rows
+        if row.get("ref") == ref and "earlier" in row
+    ]
+
+
+def _counted(part: ToolReturnPart) -> str:
+    """How many notes there are, and whose."""
+    many = int(read(part.content).get("count") or 0)
+    rows = rows_of(part, "memories")
+    own = sum(str(row.get("ref")).startswith("g") for row in rows)
+    whose = {"of this project": len(rows) - own, "of your own": own}
+    told = [f"{count} {where}" for where, count in whose.items() if count]
+    told = [f"all {told[0].partition(' ')[2]}"] if len(told) == 1 else told
+    split = f": {', '.join(told)}" if told and len(rows) == many else ""
+    return f"{many} {'note' if many == 1 else 'notes'}{split}." if many else _EMPTY
+
+
 def _listed(part: ToolReturnPart, heard: Conversation) -> str:
     rows, title = rows_of(part, "memories"), "This is what I remember:"
+    if heard.wants == {"count"}:
+        return _counted(part)
     if "about_me" in heard.wants:
         title = "This is what I know about you:"
         rows = [row for row in rows if _about_person(row)] or rows
@@ -272,7 +315,7 @@ def _listed(part: ToolReturnPart, heard: Conversation) -> str:
         if not rows:
             return f"Nothing was kept or changed since {since}."
     lines = [f"{second_person(str(row.get('summary')))} [{row.get('ref')}]" for row in rows]
-    return _bullets(title, lines) if lines else "I have no memories yet."
+    return _bullets(title, lines) if lines else _EMPTY
 
 
 def _about_person(row: Mapping[str, Any]) -> bool:
