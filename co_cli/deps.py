@@ -10,7 +10,7 @@ from co_cli import paths, trust
 from co_cli.config import Settings
 from co_cli.errors import Ambiguous, CoError, NotFound
 from co_cli.knowledge import How, Note, Notebook, Shelf
-from co_cli.knowledge.pages import pick
+from co_cli.knowledge.pages import kind_of, pick
 from co_cli.knowledge.policy import Scope
 from co_cli.workspace import Workspace
 
@@ -84,7 +84,7 @@ class CoDeps:
         """The memory that a model means; of the others not even the name is told."""
         book, name = shelf.place(ref)
         self.scope(book.scope)  # before anything is looked up: even a name may come from outside
-        notes = book.notes()
+        notes = [book.find(name)] if kind_of(name) == "article" else book.notes()
         own = self.tellable(book, notes)
         try:
             note = book.find(name) if own == notes else pick(name, own, book.prefix)
@@ -92,7 +92,8 @@ class CoDeps:
             self.entered(*(one.mark for one in error.choices if isinstance(one, Note)))
             raise
         if note is None:
-            raise NotFound(f"there is no memory {ref.strip()[:60]} that you wrote or approved")
+            called = f"{kind_of(name)} {ref.strip()[:60]}"
+            raise NotFound(f"there is no {called} that you wrote or approved")
         return book, note
 
     def scope(self, wanted: str | None = None) -> Scope:

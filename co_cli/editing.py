@@ -16,7 +16,7 @@ class Editing:
 
     def __init__(self, book: Notebook, note: Note) -> None:
         self.book, self.note = book, note
-        self.draft = f"{_draft_path(book, note.name)}{os.getpid()}.md"
+        self.draft = f"{_draft_path(book, note.file)}{os.getpid()}.md"
         with disk.in_words():
             disk.make_folder(os.path.dirname(self.draft), 0o700)
             disk.put(self.draft, note.raw)
@@ -42,14 +42,16 @@ class Editing:
     def _keep(self) -> Note:
         data = disk.read_if_any(self.draft)
         if data is None:
-            raise CoError("the editor removed the draft", hint="The memory is unchanged.")
+            hint = f"The {self.note.kind} is unchanged."
+            raise CoError("the editor removed the draft", hint=hint)
         if data == self.note.raw or not data.strip():
             disk.put(self.draft, self.note.raw)  # so that it is not kept
             return self.note
         try:
             changed = self.book.replace(self.note, data).note
         except MovedOn as error:
-            moved = f"memory {self.book.ref(self.note)} changed while you were editing it"
+            name = f"{self.note.kind} {self.book.ref(self.note)}"
+            moved = f"{name} changed while you were editing it"
             raise CoError(moved, hint=f"Nothing was overwritten. {self.kept}") from error
         except FormatError as error:
             raise FormatError(f"the edited text cannot be saved: {error}") from error
@@ -67,19 +69,19 @@ def _run_editor(path: str, usual: str) -> None:
     except (OSError, ValueError) as error:
         raise CoError(f"cannot start the editor {editor!r}", hint=which) from error
     if code:
-        hint = f"The memory is unchanged. Any changes you made are in {path}"
+        hint = f"Nothing was changed. What you wrote is in {path}"
         raise CoError(f"the editor exited with code {code}", hint=hint)
 
 
-def _draft_path(book: Notebook, name: str) -> str:
+def _draft_path(book: Notebook, file: str) -> str:
     """How the paths of drafts of this file begin: a mark of the file, as numbers may be shared."""
-    mark = disk.digest(os.fsencode(os.path.join(book.memories, name))) or ""
+    mark = disk.digest(os.fsencode(book.store.locate(file))) or ""
     return os.path.join(paths.state_folder(), "drafts", f"{mark[:16]}-")
 
 
-def drop_drafts(book: Notebook, names: Iterable[str]) -> None:
+def drop_drafts(book: Notebook, files: Iterable[str]) -> None:
     """Remove what edits of these notes left behind."""
-    for folder, begin in (os.path.split(_draft_path(book, name)) for name in names):
+    for folder, begin in (os.path.split(_draft_path(book, file)) for file in files):
         for draft in disk.list_names(folder):
             if draft.startswith(begin):
                 os.unlink(os.path.join(folder, draft))

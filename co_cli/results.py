@@ -57,6 +57,14 @@ def marks(note: Note, today: str) -> str:
     return " ".join(found)
 
 
+def counted(notes: Iterable[Note]) -> str:
+    """How many memories and articles these are, in words."""
+    kinds = [note.kind for note in notes]
+    articles = kinds.count("article")
+    both = [plural(kinds.count("memory"), "memory")] if "memory" in kinds or not articles else []
+    return " and ".join(both + ([plural(articles, "article")] if articles else []))
+
+
 def _core_json(book: Notebook, note: Note) -> dict[str, Any]:
     return {
         "id": note.id,
@@ -81,7 +89,13 @@ def note_json(book: Notebook, note: Note) -> dict[str, Any]:
         "expired": note.expired(book.today()),
         **({"sensitive": True} if note.meta.get("sensitive") is True else {}),
         **({"plain": True} if note.plain else {}),
+        **(_article_json(book, note) if note.kind == "article" else {}),
     }
+
+
+def _article_json(book: Notebook, note: Note) -> dict[str, Any]:
+    original = book.store.locate(note.attachment) if note.attachment else None
+    return {"title": note.title, "source": note.meta["source"], "attachment": original}
 
 
 def hit_json(book: Notebook, hit: Hit) -> dict[str, Any]:
@@ -97,8 +111,9 @@ def hit_json(book: Notebook, hit: Hit) -> dict[str, Any]:
 
 def saved_json(book: Notebook, saved: Saved) -> dict[str, Any]:
     """What a save did, for a program and for a model."""
+    told = kept_text if saved.note.kind == "article" else saved_text
     return {
-        "display": "\n".join([saved_text(book, saved), *aside_text(book)]),
+        "display": "\n".join([told(book, saved), *aside_text(book)]),
         "path": saved.note.path,
         "memory_id": saved.note.id,
         "ref": saved.ref,
@@ -115,7 +130,7 @@ def forgotten_json(saved: Saved) -> dict[str, Any]:
     """That a note was forgotten, for a program and for a model."""
     back = f"To bring it back: co knowledge restore {quote(saved.ref)}"
     return {
-        "display": f"✓ Forgot memory {saved.ref}: {saved.note.summary}\n{back}",
+        "display": f"✓ Forgot {saved.note.kind} {saved.ref}: {saved.note.summary}\n{back}",
         "memory_id": saved.note.id,
         "ref": saved.ref,
         "action": saved.action,
@@ -158,6 +173,21 @@ def saved_text(book: Notebook, saved: Saved) -> str:
         limit = book.policy.max_count
         lines.append(f"This notebook holds {saved.over} memories, over its limit of {limit}.")
         lines.append("`co knowledge decay` shortens it; memory_max_count raises the limit.")
+    return "\n".join(lines)
+
+
+def kept_text(book: Notebook, saved: Saved) -> str:
+    """What keeping an article did, in words."""
+    note, ref = saved.note, saved.ref
+    if saved.action == "unchanged":
+        return f"Article {ref} says this already; nothing changed: {note.summary}"
+    verb = "Updated" if saved.action == "updated" else "Saved"
+    lines = [f"✓ {verb} article {ref}: {note.summary}"]
+    lines.append(f"Location: {escape(note.path, keep='')}")
+    if note.attachment:
+        lines.append(f"Original: {escape(book.store.locate(note.attachment), keep='')}")
+    if saved.action == "updated":
+        lines.append(f"To get the old text back: {undo_hint(book)}")
     return "\n".join(lines)
 
 

@@ -15,7 +15,7 @@ from co_cli.knowledge.search.scan import holds, scan
 if TYPE_CHECKING:  # what only read something never loads what writes
     from co_cli.knowledge.plan import Flag, Saved
 
-_REF = r"#?g?\d{1,9}(-[a-z0-9-]+)?(\.md)?|a:.+|g?m:.+"  # names a note rather than describing it
+_REF = r"#?g?\d{1,9}(-[a-z0-9-]+)?(\.md)?|g?[am]:.+"  # names a note rather than describing it
 _NEAR = 5  # notes that recall offers for a few words
 _MOST = 10  # notes that hold the words, and are shown
 
@@ -40,7 +40,8 @@ class Mark(NamedTuple):
             now = "already " if self.on else "not "
         elif not self.on:
             now = "no longer "
-        return f"Memory {saved.ref} is {now}{self.state}: {saved.note.summary}"
+        what = saved.note.kind.capitalize()
+        return f"{what} {saved.ref} is {now}{self.state}: {saved.note.summary}"
 
 
 _PROTECT, _AGAIN = "Keep a memory from being forgotten or decayed.", "Let a memory be "
@@ -113,11 +114,13 @@ def counts(notes: Iterable[Note]) -> dict[str, int]:
 def refs(shelf: Shelf, *, archived: bool = False) -> Iterator[tuple[str, str]]:
     """The references of notes, or of archived ones, with what the notes say."""
     for book in shelf:
-        for note in [n for _, n in book.archived()] if archived else book.notes():
+        there = () if archived else (*book.notes(), *book.articles())
+        for note in [n for _, n in book.archived()] if archived else there:
             yield book.ref(note), escape(note.summary, keep="")
 
 
 def tags(shelf: Shelf) -> Iterator[tuple[str, str]]:
     """The tags that notes have, most used first, with how many have them."""
-    used = Counter(tag for book in shelf for note in book.notes() for tag in note.tags)
+    notes = [note for book in shelf for note in (*book.notes(), *book.articles())]
+    used = Counter(tag for note in notes for tag in note.tags)
     return ((escape(tag, keep=""), str(many)) for tag, many in used.most_common())

@@ -56,6 +56,7 @@ class Operation:
     policy: Policy = ROOMY
     plans: bool = True
     purges: str = ""  # a word that is nowhere when it is done
+    ref: str | int = 1  # of what is purged
 
 
 def _import_items(book: Notebook) -> None:
@@ -113,6 +114,19 @@ def _in_many_places(book: Notebook) -> None:
     book.restore(1)
 
 
+def _keep(
+    book: Notebook, text: str = "Tasks run coroutines", original: bytes = b"%PDF coroutine"
+) -> None:
+    book.keep(
+        text, source="https://docs.example/", title="Tasks", attachment=("tasks.pdf", original)
+    )
+
+
+def _with_article(book: Notebook) -> None:
+    OPERATIONS["save"].prepare(book)
+    _keep(book)
+
+
 _SMALL = Policy(max_count=5, percentage=0.6)
 _CUT = Policy(max_count=5, percentage=0.6, strategy="cut")
 _NEW = "Releases are announced in the harbour channel"
@@ -156,6 +170,16 @@ OPERATIONS = {
         Operation("import", _import_items),
         Operation("import a file", _import_file, _with_file),
         Operation("export", _export, _exported),
+        Operation("keep an article", _keep),
+        Operation("keep it again", lambda book: _keep(book, "New", b"%PDF 2"), _with_article),
+        Operation("forget an article", lambda book: book.forget("a:tasks"), _with_article),
+        Operation(
+            "purge an article",
+            lambda book: purge(book, find_copies(book, "a:tasks")),
+            _with_article,
+            purges="coroutine",
+            ref="a:tasks",
+        ),
     ]
 }
 
@@ -189,7 +213,7 @@ class Stage:
 def state(root: str) -> State:
     """Every file a person would call theirs, without the random parts."""
     found: State = {}
-    for folder in ("memories", "articles", "inbox"):
+    for folder in ("memories", "articles", "attachments", "inbox"):
         for name in _listed(os.path.join(root, folder)):
             found[f"{folder}/{name}"] = _text(os.path.join(root, folder, name))
     for name in ("context.md", EXPORT):

@@ -163,7 +163,7 @@ def inspect(stage: Stage, root: str, outcome: Outcome, report: Report) -> Iterat
         yield "a journal line is torn"
     yield from _check_numbers(book)
     if stage.operation.purges:
-        yield from _check_purge(book, stage.operation.purges, acknowledged)
+        yield from _check_purge(stage, book, acknowledged)
     if not acknowledged and started != stage.states[0] and fault.kind == "fail":
         report.unsure += 1
 
@@ -198,7 +198,8 @@ def _hidden_note(stage: Stage, outcome: Outcome) -> bool:
     """Whether the fault hid a note from the plan, which then was another, equally whole one."""
     if not stage.operation.plans:
         return False
-    reading = ("open memories/0", "fstat memories/0", "read memories/0", "close memories/0")
+    calls, notes = ("open", "fstat", "read", "close"), ("memories/0", "articles/")
+    reading = tuple(f"{call} {note}" for call in calls for note in notes)
     return outcome.fault.kind == "fail" and outcome.struck.startswith(reading)
 
 
@@ -215,13 +216,14 @@ def _kept(book: Notebook) -> list[bytes]:
     return found
 
 
-def _check_purge(book: Notebook, word: str, acknowledged: bool) -> Iterator[str]:
+def _check_purge(stage: Stage, book: Notebook, acknowledged: bool) -> Iterator[str]:
     """A purge is done, or says that it is not and can be repeated."""
+    word = stage.operation.purges
     done = any((entry.op, entry.state) == ("purge", "done") for entry in book.store.entries())
     if _traces(book.root, word) and (acknowledged or done):
         yield "a purge that is not whole is journalled as done or acknowledged"
     elif _traces(book.root, word):
-        purge(book, find_copies(book, 1))
+        purge(book, find_copies(book, stage.operation.ref))
         yield from (f"a repeated purge leaves {path}" for path in _traces(book.root, word))
 
 
@@ -316,7 +318,8 @@ def _crashed(stage: Stage, at: int) -> Stage:
     with Shim(root, Fault("crash", at), sync=False), suppress(Crash):
         stage.operation.run(stage.book(root))
     purges = stage.operation.purges
-    opening = Operation(f"recovery from {stage.operation.name}", refuse, plans=False, purges=purges)
+    name, ref = f"recovery from {stage.operation.name}", stage.operation.ref
+    opening = Operation(name, refuse, plans=False, purges=purges, ref=ref)
     return replace(stage, operation=opening, template=root, calls=1000, writes=1000)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -9,15 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli import in_time
+from cli import Result, co, in_time
 from handmade import listening, put_article
 
 from co_cli.errors import CoError, MovedOn, NotFound, Protected, RefusedText
 from co_cli.knowledge import FolderStore, MemoryStore, Notebook, Store
 from co_cli.knowledge.article import canonical, same_page
+from co_cli.knowledge.importers.collect import collect, plan_import
 from co_cli.knowledge.plan import Saved
 from co_cli.knowledge.purge import find_copies, purge
 from co_cli.knowledge.store import disk
+from co_cli.verbs import refs
+from co_cli.workspace import Workspace
 
 NOON = datetime(2026, 2, 9, 12, 0, tzinfo=UTC)
 ADDRESS = "https://docs.example/asyncio/tasks"
@@ -394,3 +398,226 @@ def test_an_article_cannot_take_in_a_memory(book: Notebook) -> None:
         book.merge(["a:asyncio-tasks", 1])
     merged = book.merge([1, "a:asyncio-tasks"]).note
     assert (merged.external, merged.meta["trust"], book.articles()) == (True, "external", [])
+
+
+# At the command line
+
+BOOK = Path(".co-cli/knowledge")
+
+
+def ok(*args: str) -> str:
+    done = co(*args)
+    assert (done.code, done.err) == (0, ""), done
+    return done.out
+
+
+def loads(*args: str) -> Any:
+    done = co(*args, "--json")
+    assert done.code == 0, done
+    return json.loads(done.out)
+
+
+@pytest.fixture
+def here() -> Notebook:
+    """This project's notebook with a memory, an article and its original, and one's own article."""
+    book, own = Workspace().shelf
+    book.remember("We drink tea")
+    keep(book, tags=["python"], attachment=("tasks.pdf", PDF))
+    keep(own, "Zebras are striped.", source="https://zebra.example/", title="Zebras")
+    return book
+
+
+def test_every_verb_works_on_an_article(here: Notebook) -> None:
+    ref, title = "a:asyncio-tasks", "Asyncio tasks"
+    show = loads("knowledge", "show", ref)
+    assert (show["kind"], show["ref"], show["title"], show["source"]) == (
+        "article",
+        ref,
+        title,
+        ADDRESS,
+    )
+    assert show["attachment"] == here.store.locate("attachments/asyncio-tasks.pdf")
+    assert loads("knowledge", "show", f"{ref}#page-3")["ref"] == ref
+    assert loads("knowledge", "show", "ga:zebras")["ref"] == "ga:zebras"
+    assert loads("knowledge", "show", "-g", "a:zebras")["content"] == "Zebras are striped."
+    assert ok("knowledge", "protect", ref) == f"✓ Article {ref} is protected: {title}\n"
+    assert co("forget", ref).err.startswith(f"co: article {ref} is protected\n")
+    assert ok("knowledge", "unprotect", ref) == f"✓ Article {ref} is no longer protected: {title}\n"
+    assert co("knowledge", "pin", ref) == Result(
+        1, "", f"co: article {ref} came from outside, so it is never pinned\n"
+    )
+    assert ok("knowledge", "sensitive", ref) == f"✓ Article {ref} is sensitive: {title}\n"
+    assert ok("forget", ref).startswith(f"✓ Forgot article {ref}: {title}\n")
+    gone = co("knowledge", "show", ref)
+    assert gone.err == (
+        "co: there is no article asyncio-tasks\n"
+        f"    It was archived; `co knowledge restore {ref}` brings it back.\n"
+    )
+    assert ok("knowledge", "restore", ref) == f"✓ Restored article {ref}: {title}\n"
+    assert "restore of" not in ok("knowledge", "undo")
+    assert ok("knowledge", "undo").startswith("✓ Undid change 6 (forget)")
+    ops = [row["op"] for row in loads("knowledge", "log", ref)]
+    assert ops == "undo undo restore forget sensitive unprotect protect keep".split()
+    assert co("knowledge", "show", "a:nobody").err == (
+        "co: there is no article nobody\n"
+        "    `co knowledge list --kind article` shows what there is.\n"
+    )
+
+
+def test_an_article_is_edited_in_an_editor_and_stays_external(
+    here: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """G15. Red when an edit makes an article the person's own."""
+    monkeypatch.setenv("EDITOR", "sed -i -e /^trust:/d -e s/coroutines/awaitables/")
+    assert ok("knowledge", "edit", "a:asyncio-tasks") == (
+        "✓ Edited article a:asyncio-tasks. Undo: co knowledge undo\n"
+    )
+    [note] = here.articles()
+    assert (note.body, note.external) == ("Tasks run awaitables.", True)
+    assert "trust" not in note.meta
+    monkeypatch.setenv("EDITOR", "sed -i /^source:/d")
+    assert "needs 'source'" in co("knowledge", "edit", "a:asyncio-tasks").err
+    assert here.articles() == [note]
+
+
+def test_lists_tell_memories_and_where_the_articles_are(here: Notebook) -> None:
+    plain = co("knowledge", "list")
+    assert plain.out == f"1\t{here.notes()[0].created[:10]}\t\t\tWe drink tea\n"
+    assert plain.err.endswith("2 articles beside: co knowledge list --kind article\n")
+    day = here.articles()[0].created[:10]
+    assert co("knowledge", "list", "--kind", "article").out.splitlines() == [
+        f"a:asyncio-tasks\t{day}\t\tpython\tAsyncio tasks",
+        f"ga:zebras\t{loads('knowledge', 'show', 'ga:zebras')['created'][:10]}\t\t\tZebras",
+    ]
+    every = loads("knowledge", "list", "--kind", "all")
+    assert (every["count"], [row["ref"] for row in every["memories"]]) == (3, ["1"])
+    assert [row["ref"] for row in every["articles"]] == ["a:asyncio-tasks", "ga:zebras"]
+    assert "content" not in every["articles"][0]
+    tagged = loads("knowledge", "list", "--kind", "article", "-t", "Python")
+    assert [row["ref"] for row in tagged["articles"]] == ["a:asyncio-tasks"]
+    assert [book["articles"] for book in loads("status")["notebooks"]] == [1, 1]
+    assert "(1 article)" in ok("status")
+    offered = [ref for ref, _ in refs(Workspace().shelf)]
+    assert offered == ["1", "a:asyncio-tasks", "ga:zebras"]
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("backend", ["auto", "grep"])
+def test_recall_tells_kinds_apart_with_and_without_an_index(
+    backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Red when the plain scan passes articles over."""
+    monkeypatch.setenv("CO_CLI_SEARCH_BACKEND", backend)
+
+    def found(*args: str) -> list[str]:
+        return [row["ref"].partition("#")[0] for row in loads("recall", *args)["results"]]
+
+    assert found("coroutines") == ["a:asyncio-tasks"]
+    assert found("asyncio") == ["a:asyncio-tasks"]
+    assert found("coroutines", "--kind", "memory") == []
+    assert found("zebras", "--kind", "article") == ["ga:zebras"]
+
+
+def test_a_purged_article_is_nowhere(here: Notebook) -> None:
+    """G8. Red when the index, its vectors, a draft or a conversation still holds it."""
+    loads("recall", "coroutines")
+    here.sync(closely=True)
+    done = co("forget", "--purge", "a:asyncio-tasks", "--yes")
+    assert done.out.startswith("✓ Purged article a:asyncio-tasks: 2 copies removed.\n")
+    words = (b"asyncio", b"coroutines", b"%PDF")
+    files = [path for path in BOOK.rglob("*") if path.is_file()]
+    assert [
+        path for path in files if any(word in bytes(path) + path.read_bytes() for word in words)
+    ] == []
+
+
+@pytest.mark.usefixtures("here")
+def test_doctor_names_what_is_wrong_with_articles() -> None:
+    folder, originals = BOOK / "articles", BOOK / "attachments"
+    header = "---\nsource: {}\nfetched: 2026-02-09\ntitle: X\n{}---\n\n{}\n"
+    conflict = "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs"
+    files = {
+        "broken": "---\nsource: [\n---\n",
+        "conflict": header.format("a:b", "", conflict),
+        "about-git": header.format("c:d", "", f"```\n{conflict}\n```"),
+        "missing": header.format("e:f", "attachment: gone.pdf\n", "x"),
+        "outside": header.format("g:h", "attachment: ../x.pdf\n", "x"),
+        "twin": header.format(f"{ADDRESS}#x", "", "x"),
+    }
+    for name, text in files.items():
+        (folder / f"{name}.md").write_text(text)
+    (originals / "asyncio-tasks.pdf").write_bytes(b"other")
+    (originals / "orphan.docx").write_bytes(b"PK")
+    found = loads_problems()
+    assert found == {
+        "asyncio-tasks.md": "has the same source as a:twin",
+        "broken.md": found["broken.md"],
+        "conflict.md": "holds an unresolved merge conflict",
+        "missing.md": "its original is missing: attachments/gone.pdf",
+        "outside.md": "`attachment` is not the name of a file: ../x.pdf",
+        "twin.md": "has the same source as a:asyncio-tasks",
+        "orphan.docx": "belongs to no article that can be read",
+        "asyncio-tasks.md 2": "its original was changed since it was kept: "
+        "attachments/asyncio-tasks.pdf",
+    }
+    assert "Invalid YAML" in found["broken.md"]
+    assert [book["problems"] for book in loads("status")["notebooks"]] == [7, 0]
+
+
+def loads_problems() -> dict[str, str]:
+    """What doctor says of each file; a second remark on one has a number."""
+    found: dict[str, str] = {}
+    done = co("knowledge", "doctor", "--json")
+    assert done.code == 1
+    for row in json.loads(done.out)["problems"]:
+        name = os.path.basename(row["path"])
+        found[name if name not in found else f"{name} 2"] = row["reason"]
+    return found
+
+
+def test_articles_go_through_export_and_import_as_they_are(here: Notebook) -> None:
+    """G15. Red when a field is lost, or the mark of what came from outside."""
+    keep(here, "Ünïcode 本文", source="stdin", title="T", fields={"etag": '"x"', "rating": 5})
+    long = "A long page, line by line. " * 700
+    keep(here, long, source="https://long.example/", title="Long", tags=["a b"])
+    (BOOK / "articles/Plain.md").write_text("# Of mine\n\nWords")
+    here.protect("a:t")
+    done = co("knowledge", "export", "out.jsonl")
+    assert done.out == "✓ Exported 1 memory and 4 articles to out.jsonl\n"
+    assert "1 original not in it; to take them along, copy " in done.err
+    assert ok("knowledge", "import", "-g", "out.jsonl", "--yes").endswith(
+        "✓ Imported 1 memory and 4 articles. Undo: co knowledge undo -g\n"
+    )
+    user = Workspace().shelf.user
+    brought = {note.meta["source"]: note for note in user.articles()}
+    for note in here.articles():
+        other = brought[note.meta["source"]]
+        left = {"decay_protected"} | ({"uid", "trust"} if note.plain else set())
+        assert {n: v for n, v in other.meta.items() if n not in left} == {
+            n: v for n, v in note.meta.items() if n not in left
+        }
+        assert (other.body, other.external, other.protected) == (note.body, True, False)
+    again = loads("knowledge", "import", "-g", "out.jsonl", "--dry-run")
+    assert (again["added"], again["known"], again["skipped"]) == ([], 5, [])
+    book = Notebook("elsewhere")
+    plan = plan_import(book, collect(BOOK))
+    assert plan.change is not None
+    book.store.commit(plan.change)
+    assert {n.body for n in book.articles()} == {n.body for n in here.articles()}
+
+
+def test_an_imported_article_claims_nothing_and_names_no_other_place(tmp_path: Path) -> None:
+    """G12, G15. Red when a line of a file from elsewhere is believed in what it says of itself."""
+    row = {
+        "kind": "article", "content": "Words", "source": "https://x.example/", "title": "X",
+        "fetched": "2026-02-09", "trust": False, "pinned": True, "decay_protected": True,
+        "attachment": "../../context.md", "a\nb": "x", "id": 7, "path": ["memories/1.md"],
+    }  # fmt: skip
+    bad = [{**row, "fetched": "never"}, {**row, "source": ""}, {**row, "content": "a\u202eb"}]
+    path = tmp_path / "in.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in [*bad, row]))
+    told = loads("knowledge", "import", str(path), "--yes")
+    assert ([one["ref"] for one in told["added"]], len(told["skipped"])) == (["a:x"], 3)
+    [note] = Workspace().shelf.project.articles()
+    assert (note.external, note.pinned, note.protected, note.attachment) == (True, False, False, "")
+    assert (note.meta["trust"], note.id, "pinned" in note.meta) == ("external", 0, False)

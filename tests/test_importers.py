@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from co_cli.errors import CoError, FormatError, MovedOn, NotFound, RefusedText
 from co_cli.knowledge.export import export
-from co_cli.knowledge.format.note import Note
+from co_cli.knowledge.format.note import Note, moment_of
 from co_cli.knowledge.importers import jsonl, markdown
 from co_cli.knowledge.importers.batch import ImportBatch
 from co_cli.knowledge.importers.collect import collect, plan_import
@@ -705,14 +705,17 @@ def test_a_knowledge_folder_gives_its_memories_and_keeps_the_rest(
     other = tmp_path / "other"
     put(other / "README.md", "not this one")
     context = put(other / place / "context.md", "# User\n")
-    articles = put(other / place / "articles/web.md", "not this one").parent
+    web = put(other / place / "articles/web.md", "# Web\n\nA page")
+    fetched = moment_of(web.stat().st_mtime_ns)
+    told = (("fetched", fetched), ("source", str(web)), ("title", "Web"))
     put(other / place / "memories/sub/c.md", "not this one")
     note = put(other / place / "memories/001-a.md", "---\nid: 1\ncreated: 2026-01-01\n---\nA")
-    reason = "left alone: only the memories of a knowledge folder are imported"
+    reason = "left alone: only the notes of a knowledge folder are imported"
     assert collect(other) == ImportBatch(
         items=[ImportItem("A", str(note), (), "2026-01-01T00:00:00+00:00")],
-        problems=[Problem(str(context), reason), Problem(str(articles), reason)],
-        sources=[str(note)],
+        articles=[ImportItem("# Web\n\nA page", str(web), (), "", told)],
+        problems=[Problem(str(context), reason)],
+        sources=[str(web), str(note)],
     )
 
 
@@ -874,7 +877,7 @@ def test_bad_lines_are_reported_by_their_number_and_the_others_arrive(tmp_path: 
         (str(path), 6, "Field 'tags' must be a list of strings"),
         (str(path), 7, "Field 'tags' must be a list of strings"),
         (str(path), 8, "is not valid JSON: 'content' appears twice"),
-        (str(path), 9, "the line is longer than 1024 KiB"),
+        (str(path), 9, "the line is longer than 16384 KiB"),
         (str(path), 10, "is not UTF-8"),
         (str(path), 11, "holds a NUL character"),
         (str(path), 12, "is not valid JSON: nested too deeply, or a number too long"),
@@ -1029,11 +1032,9 @@ def test_a_hand_edit_during_the_planning_is_not_overwritten(tmp_path: Path) -> N
     path = put(tmp_path / "knowledge/context.md", "# User\n")
 
     class Edited(Notebook):
-        def plan_import(
-            self, items: Iterable[ImportItem], context: bytes | None = None
-        ) -> ImportPlan:
+        def plan_import(self, *args: Any, **options: Any) -> ImportPlan:
             path.write_text("# Mine\n")
-            return super().plan_import(items, context)
+            return super().plan_import(*args, **options)
 
     with pytest.raises(MovedOn):
         plan_import(

@@ -50,8 +50,13 @@ def edit(store: Store, path: str, data: bytes | None) -> None:
 
 
 def held(store: Store) -> Bytes:
-    """Every memory's bytes."""
-    return {name: store.read(f"memories/{name}") or b"" for name in store.names("memories")}
+    """Every memory's bytes, and those of articles and their originals."""
+    more = {
+        f"{folder}/{name}": store.read(f"{folder}/{name}") or b""
+        for folder in ("articles", "attachments")
+        for name in store.names(folder)
+    }
+    return {name: store.read(f"memories/{name}") or b"" for name in store.names("memories")} | more
 
 
 @pytest.fixture(params=["folder", "memory"])
@@ -102,6 +107,9 @@ VERBS: dict[str, Callable[[Notebook], Any]] = {
     "merge": lambda book: book.merge([1, 3]),
     "edit": lambda book: book.replace(book.find(2), book.find(2).raw + b"And eat.\n"),
     "decay": lambda book: book.commit(book.plan_decay()),  # type: ignore[arg-type]
+    "keep": lambda book: book.keep(
+        "Eels swim", source="https://eels.example/", title="Eels", attachment=("eel.pdf", b"%PDF")
+    ),
     "import": lambda book: book.store.commit(
         book.plan_import([ImportItem("Fish are wet", "old.json")], context=b"# Hi\n").change  # type: ignore[arg-type]
     ),
@@ -299,6 +307,27 @@ class BothStores(RuleBasedStateMachine):
 
         self.both(verb)
 
+    @rule(
+        text=st.sampled_from(TEXTS), place=st.sampled_from("ab"), data=st.sampled_from([None, b"%"])
+    )
+    def keep(self, text: str, place: str, data: bytes | None) -> None:
+        def verb(book: Notebook) -> tuple[object, ...]:
+            about = {"source": f"https://x.example/{place}", "title": place}
+            saved = book.keep(text, **about, attachment=("x.pdf", data) if data else None)  # type: ignore[arg-type]
+            return saved.action, saved.ref, saved.change, saved.note.attachment
+
+        self.both(verb)
+
+    @rule(
+        ref=st.sampled_from(["a:a", "a:b", "a:a-2"]),
+        verb=st.sampled_from(["forget", "restore", "protect", "purge"]),
+    )
+    def change_an_article(self, ref: str, verb: str) -> None:
+        if verb == "purge":
+            self.both(lambda book: purge(book, find_copies(book, ref)))
+        else:
+            self.both(lambda book: getattr(book, verb)(ref) and None)
+
     @rule(number=st.integers(1, 8), verb=st.sampled_from(["forget", "restore", "protect", "undo"]))
     def change(self, number: int, verb: str) -> None:
         self.both(lambda book: getattr(book, verb)(number) and None)
@@ -353,6 +382,8 @@ def _told(book: Notebook) -> tuple[object, ...]:
         sorted(found),
         (look.highest, look.next_id()),
         entries,
+        [(note.name, note.body, note.tags, note.protected) for note in book.articles()],
+        sorted(book.store.names("attachments")),
         sorted((note.name, _plain(note)) for _, note in book.archived()),
         [(n, os.path.basename(where)) for n, where, _ in book.store.kept()],
     )

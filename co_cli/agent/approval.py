@@ -205,7 +205,7 @@ def _replaceable(deps: CoDeps, scope: str, ref: str) -> str:
     try:
         with deps.notebooks() as shelf:
             book, note = deps.find(shelf, ref) if ref else (shelf.project, None)
-            if not note or book.scope != scope or note.protected:
+            if not note or note.kind == "article" or book.scope != scope or note.protected:
                 return ""
             called = labels([(book, one) for one in book.notes() if one.id == note.id])
             return next(ref for ref, (_, one) in called.items() if one == note)
@@ -245,7 +245,9 @@ def _forgetting(deps: CoDeps, call: str, ref: str) -> Proposal:
     except CoError as error:
         return Proposal(call, FORGET, "", ref=ref, refused=error.sentence())
     deps.entered(note.mark)
-    refused = f"memory {ref} is protected: co knowledge unprotect {ref}" if note.protected else ""
+    refused = ""
+    if note.protected:
+        refused = f"{note.kind} {ref} is protected: co knowledge unprotect {ref}"
     return Proposal(
         call, FORGET, note.body, tuple(note.tags), book.scope, note.path, "forgotten",
         book.ref(note), refused=refused, seen=str(disk.digest(note.raw)),

@@ -30,5 +30,5 @@ def adopt_command(refs: tuple[str, ...], in_user: bool, as_json: bool) -> None:
         to_json({"adopted": [note_json(book, note) for book, note in notes]})
         return
     for book, note in notes:
-        say_line(f"✓ {note.name} is now memory {book.ref(note)}: {note.summary}")
+        say_line(f"✓ {note.name} is now {note.kind} {book.ref(note)}: {note.summary}")
     say(f"Undo: {', '.join(map(undo_hint, books))}")

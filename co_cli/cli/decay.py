@@ -2,7 +2,7 @@
 
 import click
 
-from co_cli.cli.list import memory_table
+from co_cli.cli.list import note_table
 from co_cli.cli.options import as_json, assume_yes, in_user, open_here
 from co_cli.cli.output import confirm, no_yes, say, tell
 from co_cli.errors import CoError
@@ -30,7 +30,7 @@ def decay_command(in_user: bool, force: bool, yes: bool, as_json: bool) -> None:
     if not as_json:
         how = f"joined into memory {into}" if into else "archived"
         say(f"{plural(len(saved.decayed), 'memory')} would be {how}:")
-        memory_table([(book, note) for note in saved.decayed])
+        note_table([(book, note) for note in saved.decayed])
     if not confirm("Do it?", yes, quiet=as_json):
         raise no_yes("nothing decayed")
     book.commit(plan)

@@ -11,7 +11,7 @@ from co_cli.knowledge import doctor
 from co_cli.knowledge.context import read_context
 from co_cli.knowledge.meaning.encoders import broken_weights
 from co_cli.knowledge.pages import Problem
-from co_cli.results import plural
+from co_cli.results import counted, plural
 
 
 @click.command("doctor")
@@ -20,7 +20,7 @@ def doctor_command(as_json: bool) -> None:
     """List every file that cannot be read, with the line and the reason. Changes nothing."""
     workspace = open_here(lenient=True)
     books = workspace.shelf
-    problems = [problem for book in books for problem in doctor.diagnose(book)]
+    problems = [problem for book in books for problem in doctor.diagnose(book, closely=True)]
     own = os.path.join(paths.user_knowledge(), "context.md")
     problems += read_context(own, os.path.join(workspace.project, paths.CONTEXT)).skipped
     if workspace.trouble is not None:
@@ -29,9 +29,9 @@ def doctor_command(as_json: bool) -> None:
     indexes = []
     for search in (book.search for book in books if book.store.exists()):
         report = search.compare()
-        problems += [Problem(*pair) for pair in report.unreadable]
-        indexes.append((search.index_path, report, (*report.behind, *report.unreadable)))
-    plain = {note.path: book.ref(note) for book in books for note in book.notes() if note.plain}
+        indexes.append((search.index_path, report, report.behind))
+    notes = [(book, note) for book in books for note in (*book.notes(), *book.articles())]
+    plain = {note.path: book.ref(note) for book, note in notes if note.plain}
     sound = all(report.state != "broken" for _, report, _ in indexes)
     if as_json:
         rows = [problem._asdict() for problem in problems]
@@ -49,7 +49,7 @@ def doctor_command(as_json: bool) -> None:
             say_line(str(problem))
         notice(f"\n{plural(len(problems), 'problem')}. Co never changes these files by itself.")
     else:
-        count = plural(sum(len(book.notes()) for book in books), "memory")
+        count = counted(note for _, note in notes)
         well = f"✓ No problems: {count}, every file readable."
         say(well if sound else "Every file is readable, but the search index has problems:")
     for path, report, files in indexes if not as_json else ():

@@ -1,4 +1,4 @@
-"""co knowledge edit: a memory in the person's own editor."""
+"""co knowledge edit: a note in the person's own editor."""
 
 import click
 
@@ -23,7 +23,7 @@ def edit_command(ref: str, in_user: bool, as_json: bool) -> None:
     elif kept is note:
         notice("Nothing changed.")
     else:
-        say(f"✓ Edited memory {book.ref(kept)}. Undo: {undo_hint(book)}")
+        say(f"✓ Edited {kept.kind} {book.ref(kept)}. Undo: {undo_hint(book)}")
 
 
 def _edit(editing: Editing) -> Note:
@@ -36,4 +36,4 @@ def _edit(editing: Editing) -> Note:
                 raise CoError(str(error), hint=editing.kept) from error
             warn(error)
             if not confirm("Edit it again?", yes=False, default=True):
-                raise CoError("the memory is unchanged", hint=editing.kept) from error
+                raise CoError(f"the {editing.note.kind} is unchanged", hint=editing.kept) from error

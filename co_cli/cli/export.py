@@ -6,9 +6,10 @@ from pathlib import Path
 import click
 
 from co_cli.cli.options import in_user, open_here
-from co_cli.cli.output import notice_unread, say_line
+from co_cli.cli.output import notice, notice_unread, say_line
 from co_cli.knowledge.export import export, export_to
-from co_cli.results import plural
+from co_cli.knowledge.pages import ATTACHMENTS
+from co_cli.results import counted, plural
 
 
 @click.command("export")
@@ -16,15 +17,20 @@ from co_cli.results import plural
 @click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
 @in_user
 def export_command(file: Path | None, force: bool, in_user: bool) -> None:
-    """Write memories as JSON Lines to FILE or standard output; `import` reads them back.
+    """Write memories and articles as JSON Lines to FILE or standard output; `import` reads them.
 
-    Texts, tags, dates, marks, their order and what is related are kept; numbers are not.
+    Texts, tags, dates, marks, their order and what is related are kept; numbers are not. Of an
+    article's original the name and the hash are written; copy the folder attachments/ for the rest.
     """
     book = open_here().book(in_user)
     if file is None:
         for row in export(book):
             click.echo(json.dumps(row))
     else:
-        count = export_to(book, str(file), force=force)
-        say_line(f"✓ Exported {plural(count, 'memory')} to {file}")
-    notice_unread(len(book.look().problems))
+        export_to(book, str(file), force=force)
+        say_line(f"✓ Exported {counted([*book.notes(), *book.articles()])} to {file}")
+    originals = sum(bool(note.attachment) for note in book.articles())
+    if originals:
+        where = book.store.locate(ATTACHMENTS)
+        notice(f"{plural(originals, 'original')} not in it; to take them along, copy {where}")
+    notice_unread(len(book.look().problems) + len(book.pages.articles()[1]))

@@ -1,4 +1,4 @@
-"""co forget: archive memories, or with --purge remove every copy."""
+"""co forget: archive notes, or with --purge remove every copy."""
 
 import os
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ import click
 
 from co_cli import logs
 from co_cli.chat import mentions, transcripts
-from co_cli.cli.list import memory_table
+from co_cli.cli.list import note_table
 from co_cli.cli.options import act_on, as_json, assume_yes, complete_ref, in_user, open_here
 from co_cli.cli.output import (
     ask,
@@ -25,7 +25,7 @@ from co_cli.errors import Ambiguous, CoError, DiskTrouble, NotFound
 from co_cli.knowledge import Notebook, Shelf
 from co_cli.knowledge import purge as purging
 from co_cli.knowledge.format.note import number_of
-from co_cli.knowledge.pages import Ref
+from co_cli.knowledge.pages import Ref, kind_of
 from co_cli.knowledge.safety.escape import escape
 from co_cli.results import forgotten_json, plural
 from co_cli.verbs import Found, candidates, is_ref, labels
@@ -43,7 +43,7 @@ from co_cli.verbs import Found, candidates, is_ref, labels
 def forget_command(
     what: tuple[str, ...], in_user: bool, purge: bool, with_earlier: bool, yes: bool, as_json: bool
 ) -> None:
-    """Archive memories, given by REF (12, g12) or by a TEXT, a few words about one of them.
+    """Archive notes, given by REF (12, g12, a:NAME) or by a TEXT, a few words about a memory.
 
     At a terminal, Co asks which one you mean. Elsewhere, a TEXT archives a memory only if no other
     one holds all its words.
@@ -94,7 +94,7 @@ def _which(what: str, found: Found) -> tuple[Notebook, Ref]:
         hint = f"Say which by its number, such as `co forget {next(iter(called))}`:\n{lines}"
         raise Ambiguous(what, choices=(), hint=hint)
     say_line(f"{what}:")
-    memory_table(found)
+    note_table(found)
     picked = ask(f"Forget which one ({', '.join(called)}; Enter for none)", (*called, ""))
     if not picked:
         raise CoError("nothing was forgotten")
@@ -105,9 +105,11 @@ def _purge(book: Notebook, ref: Ref, yes: bool, with_earlier: bool) -> dict[str,
     """Remove a note for good, after saying what that means and asking."""
     copies = purging.find_copies(book, ref, earlier=with_earlier)
     note = copies.own[0].latest if copies.own else None
-    name = book.ref(note) if note else f"{book.prefix}{copies.number}"
+    is_article = kind_of(ref) == "article"
+    name = book.ref(note) if note else f"{book.prefix}{ref if is_article else copies.number}"
+    what = f"{'article' if is_article else 'memory'} {name}"
     earlier = [f"{book.ref(note)}  {note.summary}" for note in copies.earlier]
-    made = f"Memory {name} was made from or replaced these, which stay:"
+    made = f"{what[0].upper()}{what[1:]} was made from or replaced these, which stay:"
     if earlier and not yes and on_terminal() and _remove_too(made, earlier):
         copies = purging.find_copies(book, copies.ref, earlier=True)
     _say_what_stays(book, copies)
@@ -118,8 +120,8 @@ def _purge(book: Notebook, ref: Ref, yes: bool, with_earlier: bool) -> dict[str,
     warn("the log quotes memories and will be deleted too" if quoting else "")
     many = plural(len(copies), "copy")
     many += f", {plural(len(talks), 'conversation')}" if talks else ""
-    if not confirm(f'Remove memory {name} ({many}) for good: "{copies.text}"?', yes):
-        raise no_yes(f"memory {name} was not purged")
+    if not confirm(f'Remove {what} ({many}) for good: "{copies.text}"?', yes):
+        raise no_yes(f"{what} was not purged")
 
     def first() -> None:  # without the notebook's copies, nobody knows the words to look for
         for path in quoting:
@@ -134,7 +136,7 @@ def _purge(book: Notebook, ref: Ref, yes: bool, with_earlier: bool) -> dict[str,
             warn(f"{plural(len(gone), 'conversation')} deleted before this happened:")
         raise
     display = (
-        f"✓ Purged memory {name}: {many} removed.\n"
+        f"✓ Purged {what}: {many} removed.\n"
         "Git history, backups, open editors and notes it was merged into may still hold it."
     )
     return {
@@ -158,8 +160,8 @@ def _conversations(book: Notebook, copies: purging.Copies, yes: bool) -> list[st
     names = {  # a name that says nothing is somebody else's too: there, the path counts
         name
         if name.startswith(f"{number_of(name):03d}-") and not name.endswith("-note.md")
-        else os.path.join(book.memories, name)
-        for name in copies.names
+        else book.store.locate(file)
+        for file, name in ((file, os.path.basename(file)) for file in copies.names)
     }
     certain, likely = mentions.about(copies.marks, copies.texts, names)
     same = "These conversations hold the same words, and Co did not record where they came from:"

@@ -11,7 +11,7 @@ from co_cli.knowledge import Notebook, Problem
 from co_cli.knowledge.importers.collect import collect, plan_import
 from co_cli.knowledge.plan import ImportPlan
 from co_cli.knowledge.safety.escape import difference
-from co_cli.results import marks, plural, undo_hint
+from co_cli.results import counted, marks, undo_hint
 
 _READ = 200  # passages that an import without a terminal reads closely; the rest is owed
 
@@ -56,11 +56,11 @@ def import_command(
         to_json(report)
     elif report["done"]:
         more = " and lines of context.md" if plan.context is not None else ""
-        say(f"✓ Imported {plural(len(plan.added), 'memory')}{more}. Undo: {undo_hint(book)}")
+        say(f"✓ Imported {counted(plan.added)}{more}. Undo: {undo_hint(book)}")
     elif plan.change is None:
         say("Nothing new to import.")
     elif dry_run:
-        say(f"{plural(len(plan.added), 'memory')} to import; nothing was changed.")
+        say(f"{counted(plan.added)} to import; nothing was changed.")
     else:
         raise no_yes("nothing was imported")
 
@@ -79,6 +79,7 @@ def _preview(book: Notebook, plan: ImportPlan, told: dict[str, list[Problem]]) -
         for problem in problems:
             say_line(f"{word:7}  {problem}")
     limit = book.policy.max_count
-    over = len(book.notes()) + len(plan.added) - limit
-    if plan.added and over > 0:
+    memories = [note for note in plan.added if note.kind == "memory"]
+    over = len(book.notes()) + len(memories) - limit
+    if memories and over > 0:
         notice(f"That is {over} over the limit of {limit}; nothing decays automatically.")

@@ -8,6 +8,7 @@ import click
 from co_cli import paths, trust
 from co_cli.cli.options import as_json, claiming, in_user, open_here
 from co_cli.cli.output import say, say_line, to_json
+from co_cli.knowledge.context import start
 from co_cli.knowledge.format.note import now, timestamp
 
 
@@ -19,9 +20,10 @@ def init_command(in_user: bool, as_json: bool) -> None:
     workspace = open_here()
     book = workspace.book(in_user)
     template = Path(__file__).parent.parent / "templates" / f"{book.scope}-context.md"
-    text = template.read_text(encoding="utf-8").replace("{now}", timestamp(now())).encode()
+    at = timestamp(now())
+    text = template.read_text(encoding="utf-8").replace("{now}", at).encode()
     with claiming(workspace.project, book):
-        made = book.start(text)
+        made = start(book.store, text, at)
     if made and not in_user:
         trust.wrote(workspace.project, paths.CONTEXT, text)
     path = os.path.join(book.root, "context.md")

@@ -1,64 +1,115 @@
-"""co knowledge list: every memory on a line. Loads nothing that writes."""
+"""co knowledge list: every memory or article on a line. Loads nothing that writes."""
 
 import click
 
 from co_cli.cli.options import as_json, complete_tag, in_user, open_here
 from co_cli.cli.output import notice, notice_plain, notice_unread, table, to_json
 from co_cli.knowledge import Note, Notebook
-from co_cli.results import marks, note_json, span
+from co_cli.knowledge.pages import ARTICLES
+from co_cli.results import marks, note_json, plural, span
 from co_cli.verbs import counts
+from co_cli.workspace import Workspace
+
+_Found = list[tuple[Notebook, Note]]
 
 
 @click.command("list")
-@click.option("-t", "--tag", default="", help="Only memories with this tag.",
+@click.option("-t", "--tag", default="", help="Only notes with this tag.",
               shell_complete=complete_tag)  # fmt: skip
+@click.option("--kind", type=click.Choice(["memory", "article", "all"]), default="memory",
+              show_default=True, help="Which notes.")  # fmt: skip
 @click.option("-c", "--count", is_flag=True, help="Only how many there are of each category.")
 @in_user
 @as_json
 def list_command(
-    tag: str = "", count: bool = False, in_user: bool = False, as_json: bool = False
+    tag: str = "",
+    kind: str = "memory",
+    count: bool = False,
+    in_user: bool = False,
+    as_json: bool = False,
 ) -> None:
-    """List memories, this project's first, then your own."""
+    """List memories, this project's first, then your own; or articles."""
     workspace = open_here()
     shelf = workspace.shelf
-    every = {book: book.look() for book in ((shelf.user,) if in_user else shelf)}
+    books = (shelf.user,) if in_user else tuple(shelf)
+    read = [(book, *_read(book, kind)) for book in books]
     found = [
         (book, note)
-        for book, look in every.items()
-        for note in look.notes
+        for book, notes, _ in read
+        for note in notes
         if not tag or tag.lower() in (own.lower() for own in note.tags)
     ]
-    categories = counts(note for _, note in found)
     if as_json:
-        rows = [note_json(book, note) for book, note in found]
-        limit = next(iter(every)).policy.max_count
-        listed = {"categories": categories} if count else {"memories": rows}
-        to_json({"count": len(rows), "limit": limit, **listed})
+        _to_json(found, kind, count, books[0].policy.max_count)
     elif found:
         if count:
-            table(("category", "memories"), [(one, str(n)) for one, n in categories.items()])
+            rows = counts(note for _, note in found).items()
+            table(("category", "memories"), [(one, str(many)) for one, many in rows])
         else:
-            memory_table(found)
-        totals = [f"{len(look.notes)} of {book.policy.max_count} ({book.scope})"
-                  for book, look in every.items()]  # fmt: skip
-        notice(f"\nTotal memories: {', '.join(totals)}")
+            note_table(found)
+        _notice_totals(read, kind)
         notice_plain([book.ref(note) for book, note in found if note.plain])
-        if workspace.trust.foreign and not in_user:
-            notice("This folder is not trusted: you see its notes, but no model does.")
-        elif not in_user and (new := workspace.new_notes()):
-            notice(f"{len(new)} of these came with git, and no model sees them: co trust")
+        _notice_foreign(workspace, in_user)
     elif tag:
-        notice(f"No memory has the tag {tag}.")
+        notice(f"No {'note' if kind == 'all' else kind} has the tag {tag}.")
+    elif kind == "article":
+        notice("No articles kept yet.")
     else:
         notice("No memories saved yet.")
         notice('Try: co learn "We deploy on Tuesdays" --tag decision')
-    notice_unread(sum(len(look.problems) for look in every.values()))
+    articles = sum(len(book.store.names(ARTICLES)) for book in books) if kind == "memory" else 0
+    if articles and not as_json:
+        notice(f"{plural(articles, 'article')} beside: co knowledge list --kind article")
+    notice_unread(sum(problems for *_, problems in read))
 
 
-def memory_table(memories: list[tuple[Notebook, Note]]) -> None:
-    """A line for each of these memories."""
+def _read(book: Notebook, kind: str) -> tuple[list[Note], int]:
+    """The notes of this kind, and how many files could not be read."""
+    notes, problems = list[Note](), 0
+    if kind != "article":
+        look = book.look()
+        notes, problems = list(look.notes), len(look.problems)
+    if kind != "memory":
+        articles, broken = book.pages.articles()
+        notes, problems = notes + articles, problems + len(broken)
+    return notes, problems
+
+
+def _to_json(found: _Found, kind: str, count: bool, limit: int) -> None:
+    rows = [note_json(book, note) for book, note in found]
+    memories = [row for row in rows if row["kind"] == "memory"]
+    articles = [row for row in rows if row["kind"] == "article"]
+    for row in articles:
+        del row["content"]  # it may be a book
+    listed = {"memory": {"memories": memories}, "article": {"articles": articles}}
+    both = listed["memory"] | listed["article"]
+    told = {"categories": counts(note for _, note in found)} if count else listed.get(kind, both)
+    to_json({"count": len(rows), "limit": limit, **told})
+
+
+def _notice_totals(read: list[tuple[Notebook, list[Note], int]], kind: str) -> None:
+    if kind == "memory":
+        totals = [
+            f"{len(notes)} of {book.policy.max_count} ({book.scope})" for book, notes, _ in read
+        ]
+    else:
+        totals = [f"{len(notes)} ({book.scope})" for book, notes, _ in read]
+    noun = {"memory": "memories", "article": "articles"}.get(kind, "notes")
+    notice(f"\nTotal {noun}: {', '.join(totals)}")
+
+
+def _notice_foreign(workspace: Workspace, in_user: bool) -> None:
+    if workspace.trust.foreign and not in_user:
+        notice("This folder is not trusted: you see its notes, but no model does.")
+    elif not in_user and (new := workspace.new_notes()):
+        notice(f"{len(new)} of these came with git, and no model sees them: co trust")
+
+
+def note_table(found: _Found) -> None:
+    """A line for each of these notes."""
     rows = [
         (book.ref(n), span(n), marks(n, book.today()), ", ".join(n.tags), n.summary)
-        for book, n in memories
+        for book, n in found
     ]
-    table(("ref", "date", "", "tags", "memory"), rows)
+    kinds = {note.kind for _, note in found}
+    table(("ref", "date", "", "tags", "note" if len(kinds) > 1 else kinds.pop()), rows)

@@ -7,7 +7,7 @@ import click
 
 from co_cli.cli.options import as_json, complete_ref, in_user, open_here
 from co_cli.cli.output import notice, table, to_json
-from co_cli.knowledge.pages import as_number
+from co_cli.knowledge.pages import ARTICLES, as_number
 from co_cli.knowledge.store import Entry
 
 
@@ -44,6 +44,8 @@ def _names(entry: Entry) -> list[str]:
 def _touches(entry: Entry, name: str) -> bool:
     if number := as_number(name):
         return any(one.startswith(f"{number:03d}-") for one in _names(entry))
+    if name.startswith("a:"):
+        return f"{ARTICLES}/{name[2:]}.md" in [file["path"] for file in entry.files]
     return not name or f"{name.removesuffix('.md')}.md" in _names(entry)
 
 

@@ -108,8 +108,7 @@ def _say_hit(book: Notebook, hit: Hit, untrusted: str, explain: bool) -> None:
     passage = hit.passage or note.body
     paint(_marked(passage, hit.marks) + "\n" if has_colour() else styled(passage), "    ")
     if len(passage) < len(note.body):
-        where = note.path if note.kind == "article" else f"co knowledge show {book.ref(note)}"
-        notice(f"    ... part of a longer note: {where}")
+        notice(f"    ... part of a longer note: co knowledge show {book.ref(note)}")
     if explain:
         parts = sorted(hit.features.items(), key=lambda part: -abs(part[1]))
         say("    ranked by: " + ", ".join(f"{name} {value:+.2f}" for name, value in parts))

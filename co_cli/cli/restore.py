@@ -19,7 +19,8 @@ def restore_command(ref: str | None, in_user: bool, as_json: bool) -> None:
     if ref is not None:
         _, saved = act_on(workspace.shelf, ref, in_user, Notebook.restore)
         value = {"ref": saved.ref, "memory_id": saved.note.id, "path": saved.note.path}
-        tell(as_json, value, f"✓ Restored memory {saved.ref}: {saved.note.summary}")
+        told = f"✓ Restored {saved.note.kind} {saved.ref}: {saved.note.summary}"
+        tell(as_json, value, told)
         return
     book = workspace.book(in_user)
     found = book.archived()
@@ -27,7 +28,7 @@ def restore_command(ref: str | None, in_user: bool, as_json: bool) -> None:
         to_json([{"ref": book.ref(n), "op": e.op, "at": e.at, "content": n.body} for e, n in found])
     elif found:
         rows = [(book.ref(n), e.at[:16].replace("T", " "), e.op, n.summary) for e, n in found]
-        table(("ref", "archived", "by", "memory"), rows)
+        table(("ref", "archived", "by", "note"), rows)
         notice(f"\nTo bring one back: co knowledge restore {quote(book.ref(found[0][1]))}")
     else:
         notice("The archive is empty: nothing has been forgotten, merged or decayed yet.")

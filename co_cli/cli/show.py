@@ -37,3 +37,5 @@ def show_command(ref: str, in_user: bool, as_json: bool) -> None:
         links = note.meta.get("related")
         for other in [n for n in book.notes() if isinstance(links, list) and n.uid in links]:
             notice(f"related  {book.ref(other)}  {other.summary}")
+        if note.attachment:
+            notice(f"original  {escape(book.store.locate(note.attachment), keep='')}")

@@ -52,7 +52,7 @@ def status_command(tools: bool, as_json: bool) -> None:
     problems = sum(book["problems"] for book in books)
     bad = f"{plural(problems, 'problem')}: co knowledge doctor"
     say(f"Health    {bad if problems else '✓ every file readable'}")
-    if not any(book["count"] for book in books):
+    if not any(book["count"] or book["articles"] for book in books):
         notice('\nNothing is saved yet. Try: co learn "We deploy on Tuesdays"')
 
 
@@ -74,6 +74,7 @@ def _book_json(book: Notebook) -> dict[str, Any]:
         "path": book.root,
         "count": len(notes),
         "limit": book.policy.max_count,
+        "articles": len(book.articles()),
         "protected": sum(note.protected for note in notes),
         "expired": sum(note.expired(today) for note in notes),
         "archived": len(book.archived()),
@@ -84,6 +85,7 @@ def _book_json(book: Notebook) -> dict[str, Any]:
 
 def _book_line(book: dict[str, Any]) -> str:
     extras = [f"{book[name]} {name}" for name in ("protected", "expired", "archived") if book[name]]
+    extras[:0] = [plural(book["articles"], "article")] if book["articles"] else []
     if book["count"] > book["limit"]:
         extras.append("over the limit: co knowledge decay, or raise memory_max_count")
     more = f" ({', '.join(extras)})" if extras else ""

@@ -6,23 +6,24 @@ Knows no network and no file formats: the text is markdown already. Writes nothi
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import count
+from itertools import chain, count
 from typing import Any, NamedTuple, Required, TypedDict
 from unicodedata import normalize
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from co_cli.errors import RefusedText
+from co_cli.errors import FormatError, RefusedText
 from co_cli.knowledge.format.note import MAX_TITLE, Note, slugify
 from co_cli.knowledge.format.rewrite import render
 from co_cli.knowledge.lifecycle import union
-from co_cli.knowledge.pages import ARTICLES, ATTACHMENTS
-from co_cli.knowledge.plan import Draft, Plan, Saved, new_uid, protected
+from co_cli.knowledge.pages import ARTICLES, ATTACHMENTS, Problem
+from co_cli.knowledge.plan import Draft, ImportItem, ImportPlan, Plan, Saved, new_uid, protected
 from co_cli.knowledge.safety.check import check_text, clean_tags
 from co_cli.knowledge.store import Edit, Store, disk
 
 _MAX_SOURCE = 2000  # characters
 _PORTS = {"http": 80, "https": 443}
 _PASSING = ("etag", "modified")  # header fields that alone are no reason to write
+_NOT_TAKEN = ("tags", "pinned", "decay_protected")  # of a header from elsewhere, as it stands
 
 
 class About(TypedDict, total=False):
@@ -56,12 +57,45 @@ class _Page(NamedTuple):
     data: bytes | None
     ending: str  # of the original's name
 
+    @property
+    def key(self) -> str:
+        """What tells it from other articles."""
+        return _key(self.source, self.text)
+
 
 def plan_keep(draft: Draft, text: str, about: About) -> Plan:
     """What keeping this text does: a new article, other words for one that is there, or nothing."""
     page = _checked(text, about, draft.at)
-    old = _known(draft.book.articles(), page)
-    return _add(draft, page) if old is None else _update(draft, old, page)
+    old = next(
+        (n for n in draft.book.articles() if _key(n.meta["source"], n.body) == page.key), None
+    )
+    if old is not None:
+        return _update(draft, old, page)
+    return draft.plan("keep", "created", _add(draft, page, _used(draft)))
+
+
+def bring_in(draft: Draft, items: Iterable[ImportItem]) -> ImportPlan:
+    """What importing articles adds: those of a source that is here stay as they are here.
+
+    A header from elsewhere is believed but where it gives its text more weight.
+    """
+    found, used = ImportPlan(None, [], [], []), _used(draft)
+    known = {_key(note.meta["source"], note.body) for note in draft.book.articles()}
+    for item in items:
+        fields = {name: value for name, value in item.fields if name not in _NOT_TAKEN}
+        told = {name: str(fields.pop(name, "")) for name in ("source", "title", "fetched")}
+        try:
+            about: About = {"source": told["source"], "title": told["title"], "tags": item.tags,
+                            "fetched": told["fetched"], "fields": fields}  # fmt: skip
+            page = _checked(item.text, about, draft.at)
+            if page.key in known:
+                found.known.append(item)
+            else:
+                found.added.append(_add(draft, page, used))
+                known.add(page.key)
+        except (RefusedText, FormatError) as error:
+            found.refused.append(Problem(item.origin, str(error)))
+    return found
 
 
 def _checked(text: str, about: About, now: str) -> _Page:
@@ -76,36 +110,29 @@ def _checked(text: str, about: About, now: str) -> _Page:
     if data is not None and len(data) > disk.MAX_ATTACHMENT:
         most = f"{disk.MAX_ATTACHMENT // 1024 // 1024} MiB"
         raise RefusedText(f"{name} is larger than {most}", rule="too-long")
-    ending = name.lower().rpartition(".")[2]
+    ending, fields = name.lower().rpartition(".")[2], about.get("fields") or {}
     return _Page(
         check_text(text, allow_secret=allow, most=disk.MAX_FILE),
         source,
         title[:MAX_TITLE],
         clean_tags(about.get("tags", ()), allow_secret=allow),
         about.get("fetched") or now,
-        dict(about.get("fields") or {}),
+        {name: value for name, value in fields.items() if value or name != "trust"},
         data,
         ending if re.fullmatch("[a-z0-9]{1,10}", ending) else "bin",
     )
 
 
-def _known(articles: Iterable[Note], page: _Page) -> Note | None:
-    """The article of the same source; a source that is no address and no path tells nothing."""
-    place = canonical(page.source)
-    for note in articles:
-        source = str(note.meta["source"])
-        if place and canonical(source) == place:
-            return note
-        if not place and source == page.source and same_page(note.body, page.text):
-            return note
-    return None
+def _key(source: str, text: str) -> str:
+    """What tells an article: its source, or where that is no address or path, also its text."""
+    return canonical(source) or "\n".join([source, *_at_rest(text)])
 
 
-def _add(draft: Draft, page: _Page) -> Plan:
+def _add(draft: Draft, page: _Page, used: set[str]) -> Note:
     forms = [f"{ARTICLES}/{{}}.md"]
     if page.data is not None:
         forms.append(f"{ATTACHMENTS}/{{}}.{page.ending}")
-    slug = _free(draft.book.store, _slug(page), forms)
+    slug = _free(draft.book.store, _slug(page), forms, used)
     meta = {
         "uid": new_uid(),
         "source": page.source,
@@ -118,7 +145,8 @@ def _add(draft: Draft, page: _Page) -> Plan:
     }
     kept = {name: value for name, value in meta.items() if value not in (None, [], "", False)}
     note = draft.write(f"{ARTICLES}/{slug}.md", None, render(kept, page.text))
-    return draft.plan("keep", "created", note)
+    used.add(note.file)
+    return note
 
 
 def _update(draft: Draft, old: Note, page: _Page) -> Plan:
@@ -153,7 +181,8 @@ def _other_original(draft: Draft, old: Note, page: _Page, same: bool) -> dict[st
     if there:
         draft.detach(old)
     form = f"{ATTACHMENTS}/{{}}.{page.ending}"
-    return _attach(draft, page, form.format(_free(store, slugify(old.name[:-3]), [form])))
+    slug = _free(store, slugify(old.name[:-3]), [form], _used(draft))
+    return _attach(draft, page, form.format(slug))
 
 
 def _attach(draft: Draft, page: _Page, path: str) -> dict[str, Any]:
@@ -182,16 +211,22 @@ def _last_part(source: str) -> str:
     return os.path.splitext(os.path.basename(unquote(path).rstrip("/")))[0]
 
 
-def _free(store: Store, slug: str, forms: Sequence[str]) -> str:
+def _used(draft: Draft) -> set[str]:
+    """The paths of all files that changes wrote or will write."""
+    done = [entry for entry in draft.book.store.entries() if entry.state == "done"]
+    files = {file["path"] for entry in done for file in entry.files}
+    return files | {edit.path for edit in draft.edits}
+
+
+def _free(store: Store, slug: str, forms: Sequence[str], used: set[str]) -> str:
     """This name, or with a number after it, such that no file has it or had it before."""
-    done = [entry for entry in store.entries() if entry.state == "done"]
-    used = {file["path"] for entry in done for file in entry.files}
-    for number in count(1):
-        name = slug if number == 1 else f"{slug}-{number}"
-        paths = [form.format(name) for form in forms]
-        if not any(path in used or store.signature(path) for path in paths):
-            return name
-    raise AssertionError("numbers do not end")
+    names = chain([slug], (f"{slug}-{number}" for number in count(2)))
+    every = ((name, [form.format(name) for form in forms]) for name in names)
+    return next(
+        name
+        for name, paths in every
+        if not any(path in used or store.signature(path) for path in paths)
+    )
 
 
 def canonical(source: str) -> str:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from co_cli import paths
-from co_cli.errors import CoError
+from co_cli.errors import CoError, MovedOn
 from co_cli.knowledge.format.frontmatter import (
     find_header,
     parse_frontmatter,
@@ -19,13 +19,23 @@ from co_cli.knowledge.format.frontmatter import (
 from co_cli.knowledge.format.note import decode
 from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.safety.escape import escape
-from co_cli.knowledge.store import disk
+from co_cli.knowledge.store import Change, Edit, Store, disk
 from co_cli.paths import AnyPath
 
 SIZE_TARGET = 10 * 1024
 SIZE_LIMIT = 20 * 1024
 GLOBAL_BUDGET = 3 * 1024
 PROJECT_BUDGET = 7 * 1024
+
+
+def start(store: Store, context: bytes, at: str) -> bool:
+    """Begin a notebook with a context.md, unless there is one; whether it was written."""
+    if store.signature("context.md"):
+        return False
+    edit = Edit("context.md", None, context)
+    with suppress(MovedOn), store.locked():
+        return bool(store.commit(Change("init", "cli", at, store.tail().n, (edit,))))
+    return False
 
 
 class ContextFile(NamedTuple):

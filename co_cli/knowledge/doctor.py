@@ -1,21 +1,28 @@
 """What is wrong with a notebook, file by file, in words. Looks, and changes nothing."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
 from co_cli.errors import CoError
+from co_cli.knowledge.article import canonical
 from co_cli.knowledge.format.note import Note, has_conflict
 from co_cli.knowledge.notebook import Notebook
-from co_cli.knowledge.pages import Problem
+from co_cli.knowledge.pages import ATTACHMENTS, Problem
 from co_cli.knowledge.store import JOURNAL, Entry, disk
 
+_CODE = r"(?ms)^ *(```|~~~).*?^ *\1"
 
-def diagnose(book: Notebook) -> list[Problem]:
-    """Every problem, each with the file, the line where one is to blame, and the reason."""
-    look = book.look()
-    return [*look.problems, *_odd(book, look.notes), *_journal(book)]
+
+def diagnose(book: Notebook, *, closely: bool = False) -> list[Problem]:
+    """Every problem, each with the file, the line where one is to blame, and the reason.
+
+    With `closely`, articles' originals, which may be large, are read and compared too.
+    """
+    look, (articles, broken) = book.look(), book.pages.articles()
+    odd = [*_odd(book, look.notes), *_odd_articles(book, articles, closely)]
+    return [*look.problems, *broken, *odd, *_journal(book)]
 
 
 def _odd(book: Notebook, notes: list[Note]) -> Iterator[Problem]:
@@ -35,6 +42,41 @@ def _odd(book: Notebook, notes: list[Note]) -> Iterator[Problem]:
         expires = note.meta.get("expires")
         if expires and not re.match(r"\d{4}-\d{2}-\d{2}", str(expires)):
             yield Problem(note.path, f"`expires` is not a date: {expires}")
+
+
+def _odd_articles(book: Notebook, articles: list[Note], closely: bool) -> Iterator[Problem]:
+    store, sources = book.store, defaultdict[str, list[str]](list)
+    for note in articles:
+        sources[canonical(str(note.meta["source"]))].append(book.ref(note))
+    for note in articles:
+        # What a page shows of a conflict is in its code; what git leaves is not only there.
+        text = re.sub(_CODE, lambda code: "\n" * code[0].count("\n"), note.raw.decode())
+        if line := has_conflict(text):
+            yield Problem(note.path, "holds an unresolved merge conflict", line)
+        place = canonical(str(note.meta["source"]))
+        if place and (others := [ref for ref in sources[place] if ref != book.ref(note)]):
+            yield Problem(note.path, f"has the same source as {', '.join(others)}")
+        if reason := _about_original(book, note, closely):
+            yield Problem(note.path, reason)
+    named = {note.attachment for note in articles}
+    for path in sorted(f"{ATTACHMENTS}/{name}" for name in store.names(ATTACHMENTS)):
+        if path not in named:
+            yield Problem(store.locate(path), "belongs to no article that can be read")
+
+
+def _about_original(book: Notebook, note: Note, closely: bool) -> str:
+    """What is odd about an article's original: gone, or not the one that was kept."""
+    path, named = note.attachment, note.meta.get("attachment")
+    if not path:
+        return f"`attachment` is not the name of a file: {named}" if named else ""
+    if not book.store.signature(path):
+        return f"its original is missing: {path}"
+    try:
+        data = book.store.read(path) if closely else None
+    except CoError as error:
+        return f"its original cannot be used: {path} {error}"
+    differs = data is not None and disk.digest(data) != note.meta.get("sha256")
+    return f"its original was changed since it was kept: {path}" if differs else ""
 
 
 def _journal(book: Notebook) -> Iterator[Problem]:

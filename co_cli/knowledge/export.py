@@ -1,4 +1,7 @@
-"""Export: every note as JSON Lines, which `co knowledge import` reads back."""
+"""Export: every note as JSON Lines, which `co knowledge import` reads back.
+
+Of an article's original the name and the hash are told; its bytes stay in attachments/.
+"""
 
 import json
 import os
@@ -14,7 +17,7 @@ _OTHER_FIELDS = ("source", "auto_category", "check", "verified", "supersedes", "
 
 
 def export(book: Notebook) -> Iterator[dict[str, Any]]:
-    """Each note as plain values, by number."""
+    """Each memory as plain values, by number; then each article, by name."""
     for note in book.notes():
         more = {name: note.meta.get(name) for name in (*TEXT_FIELDS, *FLAGS, *_OTHER_FIELDS)}
         if note.external and not (more["trust"] and _is_plain(more["trust"])):
@@ -27,15 +30,20 @@ def export(book: Notebook) -> Iterator[dict[str, Any]]:
             **{name: value for name, value in more.items() if _is_plain(value)},
             "content": note.body,
         }
+    for note in book.articles():
+        told = {name: value for name, value in note.meta.items() if name not in ("id", "created")}
+        plain = {name: value for name, value in told.items() if _is_plain(value)}
+        marked = {"trust": "external", **plain}
+        yield {"kind": "article", "uid": note.uid, **marked, "content": note.body}
 
 
 def _is_plain(value: Any) -> bool:
     items = value if isinstance(value, list) else [value]
-    return all(isinstance(item, str | bool) for item in items)
+    return all(isinstance(item, str | int) for item in items)
 
 
-def export_to(book: Notebook, path: str, *, force: bool = False) -> int:
-    """Write every note to a plain file, whole or not at all; how many there are."""
+def export_to(book: Notebook, path: str, *, force: bool = False) -> list[dict[str, Any]]:
+    """Write every note to a plain file, whole or not at all; what was written."""
     if disk.is_link(path):
         hint = f"Name the file it leads to: {os.path.realpath(path)}"
         raise CoError(f"{path} is a symbolic link", hint=hint)
@@ -43,9 +51,10 @@ def export_to(book: Notebook, path: str, *, force: bool = False) -> int:
         raise CoError(f"{path} already exists", hint="Choose another name, or add --force.")
     if disk.exists(path) and not os.path.isfile(path):
         raise CoError(f"{path} is not a plain file", hint="Choose another name.")
-    lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in export(book)]
+    rows = [*export(book)]
+    lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
     try:
         disk.put(os.path.abspath(path), "".join(lines).encode())
     except OSError as error:
         raise CoError(f"cannot write {path}: {error.strerror}") from error
-    return len(lines)
+    return rows

@@ -19,7 +19,7 @@ from co_cli.knowledge.format.note import Note, now, sections, timestamp
 from co_cli.knowledge.pages import MEMORIES, Look, Pages, Ref
 from co_cli.knowledge.policy import Origins, Policy, Scope, Similar
 from co_cli.knowledge.search.hits import Around, Filters, Hit, How, Recall, Synced
-from co_cli.knowledge.store import Change, Edit, Entry, Store, mark_call
+from co_cli.knowledge.store import Entry, Store, mark_call
 from co_cli.knowledge.store.files import FolderStore
 
 if TYPE_CHECKING:
@@ -188,15 +188,6 @@ class Notebook:
 
     # Saving
 
-    def start(self, context: bytes) -> bool:
-        """Begin the notebook with a context.md, unless there is one; whether it was written."""
-        if self.store.signature("context.md"):
-            return False
-        at, edit = timestamp(self.clock()), Edit("context.md", None, context)
-        with suppress(MovedOn), self.store.locked():
-            return bool(self.store.commit(Change("init", "cli", at, self.store.tail().n, (edit,))))
-        return False
-
     def remember(  # noqa: PLR0913 - an option is a keyword
         self,
         text: str,
@@ -231,9 +222,11 @@ class Notebook:
 
     def _repeated(self, call: str, text: str) -> Saved | None:
         """What a call that arrives again was answered, if what it saved is still there."""
+        from co_cli.knowledge.undo import repeated
+
         entries = self.store.entries() if call else ()
         done = [one for one in entries if (one.call, one.state) == (call, "done")]
-        return self._draft("").repeat(done[-1], text) if done else None
+        return repeated(self._draft(""), done[-1], text) if done else None
 
     def keep(
         self, text: str, *, seen: str = "", agreed: Plan | None = None, **about: Unpack[About]
@@ -384,9 +377,17 @@ class Notebook:
             return self._draft(actor).decay()
         return None
 
-    def plan_import(self, items: Iterable[ImportItem], context: bytes | None = None) -> ImportPlan:
+    def plan_import(
+        self,
+        items: Iterable[ImportItem],
+        context: bytes | None = None,
+        articles: Iterable[ImportItem] = (),
+    ) -> ImportPlan:
         """Plan notes for texts from elsewhere, and what context.md will hold if they add to it."""
-        return self._draft("import").bring_in(items, context)
+        from co_cli.knowledge.article import bring_in
+
+        draft = self._draft("import")
+        return draft.bring_in(items, context, bring_in(draft, articles))
 
     def undo(self, n: int = 0, *, actor: str = "cli") -> Entry:
         """Take change `n` back, or the last one that stands; refused when a file has moved on."""

@@ -5,7 +5,6 @@ A Plan is carried out by `Notebook.commit`, or refused when the notebook moved o
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, Protocol, Self
@@ -19,7 +18,7 @@ from co_cli.knowledge.pages import MEMORIES, Look, Problem, Ref
 from co_cli.knowledge.policy import Policy, Similar
 from co_cli.knowledge.safety import check
 from co_cli.knowledge.search.hits import Around
-from co_cli.knowledge.store import Change, Edit, Entry, Store, disk, mark
+from co_cli.knowledge.store import Change, Edit, Store, disk, mark
 
 Action = Literal[
     "created", "related", "updated", "consolidated", "merged", "edited", "decayed",
@@ -156,8 +155,9 @@ class Draft:
         """The note that these bytes will be, in the place of those before."""
         if len(raw) > disk.MAX_FILE:
             raise FormatError("the note would become too large to be read again")
+        note = parse(self.book.store.locate(file), raw, modified)
         self.edits.append(Edit(file, before, raw, modified))
-        return parse(self.book.store.locate(file), raw, modified)
+        return note
 
     def _with_header(self, note: Note, raw: bytes) -> bytes:
         """A plain note's text with a header: its number or the next one, and the file's date."""
@@ -190,10 +190,14 @@ class Draft:
     def detach(self, note: Note) -> None:
         """An article's original goes to the archive, unless another article names it too."""
         path, others = note.attachment, self.book.articles()
-        if not any(other.attachment == path for other in others if other.path != note.path):
-            with suppress(FormatError):  # what Co does not read, it does not move
-                if (data := self.book.store.read(path)) is not None:
-                    self.edits.append(Edit(path, data, None))
+        if any(other.attachment == path for other in others if other.path != note.path):
+            return
+        try:
+            data = self.book.store.read(path)
+        except FormatError as error:
+            hint = "Nothing was changed. Move that file away and try again."
+            raise CoError(f"{path} {error}", hint=hint) from error
+        self.edits += [Edit(path, data, None)] if data is not None else []
 
     def links(self, notes: Sequence[Note]) -> list[str]:
         """What another note's header calls these: by uid, or by number where the uid is copied."""
@@ -339,9 +343,11 @@ class Draft:
         plan.saved.decayed, plan.saved.summary = picked, summary
         return plan
 
-    def bring_in(self, items: Iterable[ImportItem], context: bytes | None) -> ImportPlan:
-        found = ImportPlan(None, [], [], [], context)
-        notes = self.look.notes
+    def bring_in(
+        self, items: Iterable[ImportItem], context: bytes | None, found: ImportPlan
+    ) -> ImportPlan:
+        """The same, after what was `found` to be imported so far."""
+        notes, found.context = self.look.notes, context
         known = {similarity.key(note.body): note for note in notes}
         uids: dict[Any, str] = dict(zip(known, self.links(list(known.values())), strict=True))
         where: dict[str, str] = {}  # what each origin's note is called
@@ -371,7 +377,8 @@ class Draft:
         if context is not None and context != (before := self.book.store.read("context.md")):
             self.edits.append(Edit("context.md", before, context))
         if self.edits:
-            self.over = len(notes) + len(found.added) > self.book.policy.max_count
+            memories = [*notes, *(note for note in found.added if note.kind == "memory")]
+            self.over = len(memories) > self.book.policy.max_count
             found.change = self.change("import")
         return found
 
@@ -387,14 +394,3 @@ class Draft:
             raise FormatError(f"the number must {must}, not {changed.id}")
         self.high = changed.id
         return self.plan("edit", "edited", changed)
-
-    def repeat(self, done: Entry, text: str) -> Saved | None:
-        """The answer a tool call got when it arrived the first time, if its note is still there."""
-        new = {file["path"]: file["before"] is None for file in done.files}
-        for note in self.book.articles() if done.op == "keep" else self.look.notes:
-            if done.op == "keep" and note.file in new:
-                action: Action = "created" if new[note.file] else "updated"
-                return Saved(action, note, self.book.ref(note), change=done.n)
-            if new.get(note.file) and similarity.same(note.body, text):
-                return Saved("created", note, self.book.ref(note), change=done.n)
-        return None

@@ -100,8 +100,8 @@ class Copies:
 
     @property
     def names(self) -> set[str]:
-        """What these files are called."""
-        return {os.path.basename(version.path) for version in self.files}
+        """What these files are called in the notebook."""
+        return {version.file for version in self.files}
 
     @property
     def texts(self) -> set[str]:

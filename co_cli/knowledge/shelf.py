@@ -30,7 +30,9 @@ class Shelf(NamedTuple):
         """The notebook a reference points into, and the reference inside it."""
         text = ref.strip().lstrip("#")
         name = re.sub(r"^g(?=\d|[am]:)", "", text)
-        return (self.user if in_user or name != text else self.project), name
+        in_user |= name != text
+        name = name.partition("#")[0] if name.startswith("a:") else name  # a place in an article
+        return (self.user if in_user else self.project), name
 
     def holding(self, note: Note) -> Notebook:
         """The notebook that a note is in."""

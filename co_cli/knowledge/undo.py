@@ -1,4 +1,4 @@
-"""What takes a change back or brings a note back, by the journal. Writes nothing."""
+"""What takes a change back, brings a note back or answers again, by the journal. Writes nothing."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -7,7 +7,8 @@ from typing import Any
 from co_cli.errors import CoError, MovedOn, NotFound
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.pages import Ref, called, kind_of, named, pick
-from co_cli.knowledge.plan import Draft, Plan
+from co_cli.knowledge.plan import Action, Draft, Plan, Saved
+from co_cli.knowledge.similarity import same
 from co_cli.knowledge.store import Change, Edit, Entry, Store, disk, previous
 
 
@@ -67,3 +68,17 @@ def plan_restore(draft: Draft, ref: Ref, archived: Iterable[tuple[Entry, Note]])
                 draft.edits.append(Edit(path, None, data, store.modified(path, n)))
     note = draft.write(note.file, None, note.raw, store.modified(note.file, n))
     return draft.plan("restore", "restored", note)
+
+
+def repeated(draft: Draft, done: Entry, text: str) -> Saved | None:
+    """The answer a tool call got when it arrived the first time, if its note is still there."""
+    new = {file["path"]: file["before"] is None for file in done.files}
+    if done.op == "keep":
+        for note in draft.book.articles():
+            if note.file in new:
+                action: Action = "created" if new[note.file] else "updated"
+                return Saved(action, note, draft.book.ref(note), change=done.n)
+    for note in draft.look.notes:
+        if new.get(note.file) and same(note.body, text):
+            return Saved("created", note, draft.book.ref(note), change=done.n)
+    return None

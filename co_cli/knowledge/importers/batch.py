@@ -18,6 +18,7 @@ from co_cli.knowledge.safety.secrets import find_secret
 from co_cli.knowledge.store import disk
 
 MAX_FIELD = 200
+MAX_LONG = 2000  # of an article, whose source may be a long address
 TEXT_FIELDS = ("trust", "updated", "expires", "scope", "language")
 FLAGS: tuple[str, ...] = ("decay_protected", "pinned", "sensitive")
 PLACES = ("source", "sources", "sourceurl", "url")
@@ -49,6 +50,7 @@ class ImportBatch:
     """
 
     items: list[ImportItem] = field(default_factory=list)
+    articles: list[ImportItem] = field(default_factory=list)
     context: Sections = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
@@ -76,6 +78,11 @@ class ImportBatch:
             self.links.lead(origin, "", [f"{UID}{link}" for link in related])
         self.add(ImportItem(text, origin, tags_of(header.get("tags")), created, _fields(header)))
 
+    def add_article(self, text: str, origin: str, header: dict[str, Any]) -> None:
+        """Keep an article with all that its header says, where that is plain."""
+        told = [(name, value) for name, value in header.items() if _fits(name, value)]
+        self.articles.append(ImportItem(text, origin, tags_of(header.get("tags")), "", tuple(told)))
+
     def read(
         self, path: str, importer: Callable[[Source, ImportBatch], None], *, real: str = ""
     ) -> None:
@@ -88,6 +95,16 @@ class ImportBatch:
             self.problems.append(Problem(path, "is gone"))
         except FormatError as error:
             self.problems.append(Problem(path, str(error), error.line))
+
+
+def _fits(name: str, value: Any) -> bool:
+    """Whether a field of an article's header can be written again as it stands."""
+    if name in ("id", "kind", "content", "created") or not re.fullmatch(r"[A-Za-z_]\w{0,63}", name):
+        return False
+    items = value if isinstance(value, list) else [value]
+    texts = [item for item in items if isinstance(item, str)]
+    fits = all(text.isprintable() and len(text) <= MAX_LONG for text in texts)
+    return fits and (isinstance(value, int) or len(texts) == len(items))
 
 
 def _fields(header: dict[str, Any]) -> tuple[tuple[str, Any], ...]:

@@ -80,7 +80,7 @@ def plan_import(book: Notebook, batch: ImportBatch) -> ImportPlan:
         except FormatError as error:
             path = os.path.join(book.root, "context.md")
             refused.append(Problem(path, f"left alone: {error}", error.line))
-    plan = book.plan_import(batch.items, context=context)
+    plan = book.plan_import(batch.items, context, batch.articles)
     plan.refused += refused
     for edit in plan.change.edits if plan.change else ():
         if edit.path == "context.md" and edit.before != old:

@@ -10,7 +10,7 @@ from co_cli.knowledge.importers.batch import ImportBatch, iso_moment
 from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.store import disk
 
-MAX_LINE = 1024 * 1024
+MAX_LINE = 16 * 1024 * 1024  # an article may be long
 MAX_BAD_LINES = 100
 
 
@@ -49,4 +49,7 @@ def _read_line(line: bytes, origin: str, changed: str, batch: ImportBatch) -> No
     content = data.get("text") if data.get("content") is None else data["content"]
     if not isinstance(content, str):
         raise FormatError("Field 'content' must be a string")
+    if data.get("kind") == "article":
+        batch.add_article(content, origin, data)
+        return
     batch.add_text(content, origin, data, iso_moment(data.get("created")) or changed)

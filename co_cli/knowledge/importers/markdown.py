@@ -6,7 +6,7 @@ from functools import partial
 
 from co_cli.errors import FormatError
 from co_cli.knowledge.format.frontmatter import MAX_HEADER, parse_frontmatter
-from co_cli.knowledge.format.note import number_of
+from co_cli.knowledge.format.note import number_of, parse
 from co_cli.knowledge.importers.batch import ImportBatch, Source, iso_moment
 from co_cli.knowledge.importers.page import Page
 from co_cli.knowledge.pages import Problem
@@ -15,14 +15,16 @@ MAX_FILES = 20_000
 
 
 def read_folder(top: str, batch: ImportBatch, *, own: str = "", split: bool = False) -> None:
-    """Read a knowledge folder's memories, or else all markdown below a folder."""
+    """Read a knowledge folder's memories and articles, or else all markdown below a folder."""
     for base in (f"{top}/.co-cli/knowledge", f"{top}/knowledge", top):
         paths = _find(os.path.join(base, "memories"), batch, deep=False)
         theirs = os.path.realpath(base) != os.path.realpath(own or "/")
         if theirs and (any(map(number_of, paths)) or (paths and "/.co-cli/" in base)):
-            reason = "left alone: only the memories of a knowledge folder are imported"
-            left = [os.path.join(base, name) for name in ("context.md", "articles")]
-            batch.problems += [Problem(path, reason) for path in left if os.path.lexists(path)]
+            reason = "left alone: only the notes of a knowledge folder are imported"
+            context = os.path.join(base, "context.md")
+            batch.problems += [Problem(context, reason)] if os.path.lexists(context) else []
+            for path in _find(os.path.join(base, "articles"), batch, deep=False):
+                batch.read(path, _read_article)
             importer = _read_note
             break
     else:
@@ -72,6 +74,13 @@ def _read_note(source: Source, batch: ImportBatch) -> None:
     header, body = parse_frontmatter(source.text)
     created = iso_moment(header.get("created")) or source.changed
     batch.add_text(body.strip().replace("\r\n", "\n"), source.path, header, created)
+
+
+def _read_article(source: Source, batch: ImportBatch) -> None:
+    """Read an article of Co's; one without a header has its file for a source."""
+    note = parse(source.path, source.text.encode())
+    date = {"fetched": source.changed} if note.plain else {}
+    batch.add_article(note.body.replace("\r\n", "\n"), source.path, note.meta | date)
 
 
 def read_markdown(

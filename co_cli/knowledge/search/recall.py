@@ -15,7 +15,7 @@ from co_cli import paths
 from co_cli.errors import CoError, EmbedderUnavailable
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.meaning.encoders import Embedder, Meaning, built_in
-from co_cli.knowledge.pages import ARTICLES, Pages
+from co_cli.knowledge.pages import Pages
 from co_cli.knowledge.replacement import newest_first
 from co_cli.knowledge.search import words
 from co_cli.knowledge.search.files import FOLDERS, NoteFiles
@@ -47,7 +47,6 @@ class IndexReport(NamedTuple):
     state: Literal["unused", "missing", "broken", "behind", "up to date"]
     text: str
     behind: Sequence[tuple[str, str]] = ()  # files that the next recall catches up with, and why
-    unreadable: Sequence[tuple[str, str]] = ()  # articles that hold no note, and why
 
 
 class Search:
@@ -161,7 +160,7 @@ class Search:
             with self._index.held():
                 if not self._index.trusted():
                     return IndexReport("broken", "damaged or outdated; the next recall rebuilds it")
-                known, unread = self._index.lookup.digests(), self._index.lookup.unread()
+                known = self._index.lookup.digests()
         except Exception as error:  # the next recall sees to it
             return IndexReport("broken", f"cannot be used: {_why(error)}")
         path = self.files.path
@@ -171,11 +170,9 @@ class Search:
             if page and digest_of(page) != known[name]:
                 behind.append((path(name), f"changed since it was indexed; {_SOON}"))
         behind += [(path(name), "indexed, but deleted") for name in sorted(known.keys() - seen)]
-        articles = [(path(name), why) for name, why, _ in unread if name.startswith(ARTICLES)]
-        many = len(behind) + len(articles)
-        if not many:
+        if not behind:
             return IndexReport("up to date", "up to date")
-        return IndexReport("behind", f"{many} behind", behind, articles)
+        return IndexReport("behind", f"{len(behind)} behind", behind)
 
     # Reading closely
 
@@ -237,7 +234,8 @@ class Search:
         hits, matched = found or ([], 0)
         if found is None or (not hits and len(query.strip()) < 3):  # shorter than the index looks
             notes = self.pages.look().notes
-            hits = scan(query, filter(filters.fit, notes), today=today)
+            every = [*notes, *self.pages.articles()[0]]
+            hits = scan(query, filter(filters.fit, every), today=today)
             matched, state = len(hits), state._replace(notes=len(notes))
         return Recall(
             newest_first(hits[:limit]), searched=state.notes, matched=matched,

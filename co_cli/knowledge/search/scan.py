@@ -30,7 +30,7 @@ def holds(note: Note, text: str) -> bool:
 
 
 def _match(needle: str, words: list[str], note: Note) -> Hit | None:
-    text = " ".join(note.body.lower().split())
+    text = " ".join(note.text.lower().split())
     tags = [tag.lower() for tag in note.tags]
     if any(needle == tag for tag in tags):
         return Hit(note, 1.0, f"tag {needle}")

@@ -80,6 +80,11 @@ def is_note(name: str) -> bool:
     return name[-3:] == ".md" and name[0] != "."
 
 
+def is_original(name: str) -> bool:
+    """Whether a file of this name, in attachments/, is taken for an article's original."""
+    return name[0] != "."
+
+
 def mark(*values: object) -> str:
     """A digest that stands for these values."""
     return str(digest(repr(values).encode("utf-8", "backslashreplace")))
@@ -106,7 +111,7 @@ class Store(Protocol):
         """Where a person finds a file, or what change `n` keeps of it."""
 
     def names(self, folder: str) -> list[str]:
-        """What the notes of a folder are called."""
+        """What the notes of a folder are called, or the originals in attachments/."""
 
     def files(self, folder: str) -> Mapping[str, int]:
         """The notes of a folder, each with a signature that differs once its bytes may differ."""

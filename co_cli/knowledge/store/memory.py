@@ -7,7 +7,7 @@ from threading import RLock
 from time import time_ns
 
 from co_cli.errors import MovedOn
-from co_cli.knowledge.store import Change, Entry, intent, is_note, refuse_stale
+from co_cli.knowledge.store import Change, Entry, intent, is_note, is_original, refuse_stale
 
 
 class MemoryStore:
@@ -40,12 +40,14 @@ class MemoryStore:
         return f"{self.root}/{_path(path, n)}"
 
     def names(self, folder: str) -> list[str]:
-        return list(self.files(folder))
+        wanted = is_original if folder == "attachments" else is_note
+        with self._lock:
+            found = [path.rpartition("/") for path in self._files]
+        return [name for at, _, name in found if at == folder and wanted(name)]
 
     def files(self, folder: str) -> dict[str, int]:
         with self._lock:
-            found = [(path.rpartition("/"), told) for path, (_, told) in self._files.items()]
-        return {name: told for (at, _, name), told in found if at == folder and is_note(name)}
+            return {name: self._files[f"{folder}/{name}"][1] for name in self.names(folder)}
 
     def signature(self, path: str, *, settled: bool = False) -> int:  # noqa: ARG002
         return self._files.get(path, (b"", 0))[1]
