@@ -98,14 +98,28 @@ def _article_json(book: Notebook, note: Note) -> dict[str, Any]:
     return {"title": note.title, "source": note.meta["source"], "attachment": original}
 
 
+def hit_ref(book: Notebook, hit: Hit) -> str:
+    """How a person names what was found: the note, or the place in an article."""
+    return f"{book.ref(hit.note)}{f'#{hit.anchor}' if hit.anchor else ''}"
+
+
+def above_text(hit: Hit) -> str:
+    """What an article's passage stands under: its title and headings."""
+    return " > ".join(filter(None, (hit.note.title, hit.heading)))
+
+
 def hit_json(book: Notebook, hit: Hit) -> dict[str, Any]:
     """A recall result for a program."""
+    article = {"title": hit.note.title, "heading": hit.heading, "anchor": hit.anchor}
     return _core_json(book, hit.note) | {
+        "ref": hit_ref(book, hit),
+        "content": hit.text,
         "score": hit.score,
         "why": hit.why,
         "weak": hit.weak,
         "passage": hit.passage or hit.note.body,
         "replaced_by": book.ref(hit.replaced_by) if hit.replaced_by else None,
+        **(article if hit.note.kind == "article" else {}),
     }
 
 
@@ -241,10 +255,10 @@ def recall_text(query: str, found: Recall[tuple[Notebook, Hit]]) -> str:
         note = hit.note
         weak, replaced = "weak match" if hit.weak else "", replaced_text(book, hit)
         told = ", ".join(filter(None, [f"created {note.created[:10]}", weak, replaced]))
-        lines.append(f"**Memory {book.ref(note)}** ({told})")
+        lines.append(f"**{note.kind.capitalize()} {hit_ref(book, hit)}** ({told})")
         if note.tags:
             lines.append(f"Tags: {', '.join(note.tags)}")
-        lines += [note.body, ""]
+        lines += [*filter(None, [above_text(hit)]), hit.text, ""]
     return "\n".join(lines)
 
 

@@ -35,6 +35,7 @@ from co_cli.providers.registry import Choice
 from co_cli.tools.memory import MOST_LISTED, TOOLS
 
 LIMITS = UsageLimits(request_limit=16, tool_calls_limit=40)
+_IF_ANY = ("title", "heading", "source", "earlier")  # of a result, beside what each has
 _LONGEST = 2000  # characters of one memory that a model is told; beyond, the passage that fits
 _ALONE = (
     "You have a memory: plain notes that the person keeps. Look into it with recall_memory when "
@@ -186,7 +187,7 @@ def _told(result: dict[str, Any]) -> dict[str, Any]:
         rows = []
         for full in result["results"]:
             row = {name: full[name] for name in names}
-            row |= {name: full[name][:_LONGEST] for name in ("source", "earlier") if name in full}
+            row |= {name: full[name][:_LONGEST] for name in _IF_ANY if name in full}
             if len(row["content"]) > _LONGEST:
                 row["content"] = f"{full['passage'][:_LONGEST]}\n[part of a longer memory]"
             rows.append(row)

@@ -15,7 +15,15 @@ from co_cli.editing import Editing
 from co_cli.errors import Ambiguous, CoError, FormatError, NotFound
 from co_cli.knowledge import Note, Notebook, Shelf
 from co_cli.knowledge.format.note import now, timestamp
-from co_cli.results import marks, plural, recall_text, replaced_text, span
+from co_cli.results import (
+    above_text,
+    hit_ref,
+    marks,
+    plural,
+    recall_text,
+    replaced_text,
+    span,
+)
 
 if TYPE_CHECKING:
     from co_cli.chat.app import Chat
@@ -139,7 +147,11 @@ def recall(shelf: Shelf, argument: str) -> str:
     rows = []
     for book, hit in found:
         why = "; ".join(filter(None, [hit.why, replaced_text(book, hit)]))
-        rows += [row(book, hit.note, why), indent(hit.note.body, "      ", lambda _: True)]
+        told = "\n".join(filter(None, [above_text(hit), hit.text]))
+        rows += [
+            row(book, hit.note, why, hit_ref(book, hit)),
+            indent(told, "      ", lambda _: True),
+        ]
     return "\n".join(rows)
 
 

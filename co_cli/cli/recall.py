@@ -13,7 +13,16 @@ from co_cli.cli.options import as_json, complete_tag, in_user, open_here
 from co_cli.cli.output import has_colour, notice, notice_unread, paint, say, styled, to_json, warn
 from co_cli.knowledge import Filters, Hit, Notebook, Recall
 from co_cli.knowledge.format.note import now, timestamp
-from co_cli.results import age, hit_json, marks, plural, replaced_text, span
+from co_cli.results import (
+    above_text,
+    age,
+    hit_json,
+    hit_ref,
+    marks,
+    plural,
+    replaced_text,
+    span,
+)
 
 _Found = Sequence[tuple[Notebook, Hit]]
 _LIMIT, _FAINT = 10, 3  # answers that are shown at most, and weak ones beside better
@@ -95,7 +104,7 @@ def _say_hit(book: Notebook, hit: Hit, untrusted: str, explain: bool) -> None:
     note, today = hit.note, book.today()
     old = age(note.created, today)
     head = [
-        styled(book.ref(note), "ref"),
+        styled(hit_ref(book, hit), "ref"),
         styled(span(note) + (f" ({old})" if old else "")),
         styled(f"[{', '.join(note.tags)}]" if note.tags else ""),
         styled(marks(note, today)),
@@ -105,6 +114,8 @@ def _say_hit(book: Notebook, hit: Hit, untrusted: str, explain: bool) -> None:
         styled(f"({'weak; ' if hit.weak else ''}{hit.why})", "dim"),
     ]
     paint("  ".join(filter(None, head)))
+    if above := above_text(hit):
+        paint(styled(above, "dim"), "    ")
     passage = hit.passage or note.body
     paint(_marked(passage, hit.marks) + "\n" if has_colour() else styled(passage), "    ")
     if len(passage) < len(note.body):

@@ -66,7 +66,7 @@ class Shelf(NamedTuple):
         found.sort(key=lambda pair: (-pair[1].score, pair[1].note.expired(today)))
         told: dict[str, tuple[Notebook, Hit]] = {}
         for book, hit in found:
-            told.setdefault(" ".join(hit.note.body.casefold().split()), (book, hit))
+            told.setdefault(" ".join(hit.text.casefold().split()), (book, hit))
         return Recall(
             in_time(list(told.values())[: max(limit, 0)], lambda pair: pair[1]),
             searched=sum(one.searched for one in recalls),

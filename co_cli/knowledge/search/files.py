@@ -7,7 +7,8 @@ from co_cli.errors import CoError
 from co_cli.knowledge.format.frontmatter import find_header
 from co_cli.knowledge.format.note import Note, decode
 from co_cli.knowledge.pages import ARTICLES, MEMORIES, Page, Pages
-from co_cli.knowledge.search.lookup import Row
+from co_cli.knowledge.search.lookup import Lookup, Row
+from co_cli.knowledge.search.passages import Part, passages
 from co_cli.knowledge.store import is_note
 
 FOLDERS = (MEMORIES, ARTICLES)
@@ -83,12 +84,39 @@ class NoteFiles:
         return text
 
     def _read_text(self, name: str) -> str | None:
-        if name.startswith(f"{ARTICLES}/"):
-            note = self.note(name)
-            return note.text if note else None
         try:
             text = decode(self._store.read_signed(self._place(name))[0])
         except (FileNotFoundError, CoError):
             return None
         where = find_header(text)  # the header is not looked at
         return (text[where[2] :] if where else text.removeprefix("\ufeff")).strip()
+
+
+class Parts:
+    """The passages that one question looks at, as their files hold them now; each is read once."""
+
+    def __init__(self, files: NoteFiles, lookup: Lookup) -> None:
+        self._files, self._lookup = files, lookup
+        self._memories: dict[str, list[Part]] = {}
+        self._articles: dict[str, Note | None] = {}
+
+    def get(self, at: int, row: Row) -> Part | None:
+        """A passage of a file, if it is still there."""
+        if row.article:
+            note, place = self.article(row), self._lookup.place(at)
+            return place.part(note.body, note.title) if note and place else None
+        if row.name not in self._memories:
+            text = self._files.text(row)
+            parts = [] if text is None else [Part(each) for each in passages(text)]
+            self._memories[row.name] = parts
+        parts = self._memories[row.name]
+        return parts[at - row.id] if at - row.id < len(parts) else None
+
+    def article(self, row: Row) -> Note | None:
+        """An article, unless it has changed since the index was brought up to date."""
+        if row.name not in self._articles:
+            page = self._files.page(row.name)
+            moved = page is None or 0 != page.signature != row.signature != 0
+            found = page.found if page and not moved else None
+            self._articles[row.name] = found if isinstance(found, Note) else None
+        return self._articles[row.name]

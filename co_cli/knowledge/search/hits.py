@@ -58,6 +58,13 @@ class Hit(NamedTuple):
     marks: Sequence[tuple[int, int]] = ()  # where in the passage the words stand
     features: Mapping[str, float] = {}  # what spoke for it, and how much
     replaced_by: Note | None = None  # another hit that may say what holds now
+    heading: str = ""  # of an article's passage: the headings it stands under, with > between
+    anchor: str = ""  # and what a link to it ends with
+
+    @property
+    def text(self) -> str:
+        """What is told of it: a memory whole, of an article the passage."""
+        return self.passage if self.note.kind == "article" else self.note.body
 
 
 class Degraded(NamedTuple):

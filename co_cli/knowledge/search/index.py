@@ -1,7 +1,7 @@
 """The derived index: one SQLite file a notebook, disposable at any moment.
 
-Holds terms, letter triples, vectors and signatures, never an answer: hits name files, and the
-files are read. Keeps up with the files and writes the rows; `lookup.py` asks for them.
+Holds terms, letter triples, vectors, signatures and places, never an answer: hits name files, and
+the files are read. Keeps up with the files and writes the rows; `lookup.py` asks for them.
 
 Its seal says what the file looked like when Co last let go of it, and every use holds the kernel's
 lock on it. An index that does not fit its seal was touched by somebody else, or is half written,
@@ -26,7 +26,8 @@ from co_cli.knowledge.search import words
 from co_cli.knowledge.search.files import NoteFiles
 from co_cli.knowledge.search.hits import Synced
 from co_cli.knowledge.search.lookup import Lookup
-from co_cli.knowledge.search.passages import digest, passages, reading
+from co_cli.knowledge.search.passages import digest, reading
+from co_cli.knowledge.search.places import parts
 from co_cli.knowledge.search.vectors import Reader
 from co_cli.knowledge.store import disk
 
@@ -34,7 +35,7 @@ PATIENCE = 10.0  # seconds to wait for another process
 _BESIDE = ("-wal", "-shm", "-journal")  # Co leaves none of these, but SQLite would believe them
 _MANY = 9  # files that may vanish at once without a question
 _BATCH = 1000
-SCHEMA = "co 10"
+SCHEMA = "co 11"
 Progress = Callable[[int, int], None] | None
 
 _TABLES = """
@@ -50,6 +51,7 @@ CREATE INDEX unread ON file(name) WHERE why IS NOT NULL;
 CREATE INDEX numbers ON file(number);
 CREATE INDEX uids ON file(uid) WHERE uid IS NOT NULL;
 CREATE INDEX speakers ON file(speaker) WHERE speaker IS NOT NULL;
+CREATE TABLE place(id INTEGER PRIMARY KEY, place TEXT);
 CREATE TABLE word(word TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE vector(id INTEGER PRIMARY KEY, v BLOB);
 CREATE TABLE bits(id INTEGER PRIMARY KEY, hash BLOB, b BLOB, closely INTEGER);
@@ -236,7 +238,7 @@ class Index:
                 continue
             query = "SELECT hash, v FROM vector JOIN bits USING (id) WHERE id BETWEEN ? AND ?"
             freed.update(ask(query, rows) if not self.reader.kept else ())
-            for table in ("terms", "letters", "vector", "bits"):
+            for table in ("terms", "letters", "vector", "bits", "place"):
                 ask(f"DELETE FROM {table} WHERE rowid BETWEEN ? AND ?", rows)
             ask("DELETE FROM file WHERE id=?", rows[:1])
         return freed
@@ -286,7 +288,7 @@ class Index:
         row = self.lookup.db.execute(query).get or 1  # a file takes a row for each passage
         files: list[tuple[Any, ...]] = []
         terms: list[tuple[int, str, str, str, str]] = []
-        letters: list[tuple[int, str]] = []
+        letters, places = list[tuple[int, str]](), list[tuple[int, str]]()
         readings: list[tuple[int, bytes, str]] = []
         for name, page in fresh:
             note, known = page.found, (row, name, page.signature, digest_of(page))
@@ -295,23 +297,26 @@ class Index:
                 files.append((*known, *head, None, str(note), note.line, 0, None))
                 row += 1
                 continue
-            parts, title = passages(note.text), note.title
+            told = parts(note)
             tags = "".join(f"\n{tag.lower()}" for tag in note.tags)
-            around = words.analysed(title), words.analysed(tags), words.dated(note.created)
-            lower = words.folded(f"{title}{tags}")
-            for at, part in enumerate(parts, row):
-                terms.append((at, words.analysed(part), *around))
-                letters.append((at, f"{words.folded(part)}\n{lower}"))
+            around = words.analysed(tags), words.dated(note.created)
+            for at, part in enumerate(told, row):
+                terms.append((at, words.analysed(part.text), words.analysed(part.own), *around))
+                letters.append((at, f"{words.folded(part.text)}\n{words.folded(part.own + tags)}"))
                 if self.reader.embedder:
                     readings.append((at, *reading(part, note.tags)))
+            places += (
+                (at, json.dumps(part.place)) for at, part in enumerate(told, row) if part.place
+            )
             expires = str(note.meta.get("expires") or "")[:10]
-            head = note.id, note.created, expires, tags + "\n", len(parts)
+            head = note.id, note.created, expires, tags + "\n", len(told)
             speaker, uid = words.spoken(note.body)[0] or None, note.meta.get("uid") or None
             files.append((*known, *head, speaker, None, 0, 0, uid))
-            row += len(parts)
+            row += len(told)
         put = self.lookup.db.executemany
         put("INSERT INTO terms(rowid,body,title,tags,date) VALUES(?,?,?,?,?)", terms)
         put("INSERT INTO letters(rowid,text) VALUES(?,?)", letters)
+        put("INSERT INTO place VALUES(?,?)", places)
         heard = set[str]().union(*(text.split() for row in terms for text in row[1:4]))
         new = (word for word in heard - vocabulary if 1 + word.isascii() < len(word) < 40)
         put("INSERT OR IGNORE INTO word VALUES(?)", [(word,) for word in sorted(new)])

@@ -5,18 +5,21 @@ Knows the tables and changes nothing in them; `index.py` keeps them up to date.
 
 import json
 import math
-import sys
+from bisect import bisect
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import apsw
 
 from co_cli.knowledge.search.hits import Filters
+from co_cli.knowledge.search.places import Place
 from co_cli.knowledge.search.words import is_dense
 
 _NEEDLE = 16  # of a longer text, triples side by side tell enough
-_ROW = "id, name, sign, number, created, expires, tags"
-_NEAREST = 120
+_ROW = "id, name, sign, number, created, expires, tags, passages"
+_NEAREST = 120  # places among the nearest
+_MORE = 8  # times as many passages of a note are looked at as it has places
 _COSINE = "1 - vec_distance_cosine(vec_int8(coalesce(v, kept(hash))), vec_int8(?))"
 _BM25 = "bm25(1.0, 2.0, 1.0, 0.5)"  # body, title, tags, date
 _ASKED = 200  # letters, and threes of them, of a question that are looked for
@@ -35,6 +38,12 @@ class Row(NamedTuple):
     created: str
     expires: str
     tags: str
+    passages: int
+
+    @property
+    def article(self) -> bool:
+        """Whether it is an article."""
+        return self.name.startswith("articles/")
 
 
 class Lookup:
@@ -42,6 +51,7 @@ class Lookup:
 
     def __init__(self, db: apsw.Connection) -> None:
         self.db = db
+        self._long = -1, (list[int](), list[int]())
         self._stem = db.fts5_tokenizer(_TOKENIZER[0], list(_TOKENIZER[1:]))
 
     def close(self) -> None:
@@ -107,9 +117,27 @@ class Lookup:
         """How many passages the notes have together."""
         return int(self._get("SELECT count(*) FROM terms_docsize").get)
 
-    def has_long_notes(self) -> bool:
-        """Whether some note has several passages."""
-        return bool(self._get("SELECT 1 FROM file WHERE passages > 1 LIMIT 1").get)
+    def passages_of_articles(self) -> int:
+        """How many passages the articles have together."""
+        named = "name > 'articles/' AND name < 'articles0'"
+        return int(self._get(f"SELECT total(passages) FROM file WHERE {named}").get)
+
+    def first_of(self, passage: int) -> int:
+        """The first passage of the same note."""
+        starts, stops = self._long_notes()
+        at = bisect(starts, passage) - 1
+        return starts[at] if at >= 0 and passage < stops[at] else passage
+
+    def _long_notes(self) -> tuple[list[int], list[int]]:
+        """Where the notes of several passages start and stop; asked for once after a change."""
+        if self._long[0] != (now := self.db.total_changes()):
+            spans = self._get("SELECT id, id + passages FROM file WHERE passages > 1 ORDER BY id")
+            starts, stops = list[int](), list[int]()
+            for start, stop in spans:
+                starts.append(start)
+                stops.append(stop)
+            self._long = now, (starts, stops)
+        return self._long[1]
 
     def highest(self) -> int:
         """The highest number in a note or in the name of a file without a readable header."""
@@ -164,7 +192,17 @@ class Lookup:
         """The files that these passages belong to; most are a file's first."""
         query = f"SELECT {_ROW} FROM file WHERE id IN (SELECT value FROM json_each(?))"
         found = {row[0]: Row(*row) for row in self._get(query, json.dumps(list(passages)))}
-        return {at: found.get(at) or self.file(at) for at in passages}
+        last = None
+        for at in sorted({*passages} - found.keys()):  # each file is asked for once
+            if last is None or at >= last.id + last.passages:
+                last = self.file(at)
+            found[at] = last
+        return {at: found[at] for at in passages}
+
+    def place(self, passage: int) -> Place | None:
+        """Where a passage of an article stands in its text."""
+        place = self._get("SELECT place FROM place WHERE id=?", passage).get
+        return Place(*json.loads(place)) if place else None
 
     def matching(self, terms: Iterable[str]) -> Iterator[tuple[int, float]]:
         """The passages holding any of these terms, best first, and how well by BM25."""
@@ -206,15 +244,36 @@ class Lookup:
 
     # The meaning
 
-    def nearest(self, vector: bytes) -> list[tuple[int, float]]:
-        """The passages nearest in meaning and the cosine; ties at the far end are left out."""
+    def nearest(self, vector: bytes, of_one: int) -> list[tuple[int, float]]:
+        """The passages nearest in meaning and the cosine; ties at the far end are left out.
+
+        A note takes no more than so many places, however many of its passages are near.
+        """
         bits = self._get("SELECT vec_quantize_binary(vec_int8(?))", vector).get
-        query = f"""SELECT id, d, {_COSINE} FROM (
-                        SELECT id, hash, vec_distance_hamming(vec_bit(b), vec_bit(?)) AS d
-                        FROM bits ORDER BY d LIMIT ?) LEFT JOIN vector USING (id)"""
-        found = self._get(query, vector, bits, _NEAREST).fetchall()
-        far = max((d for _, d, _ in found), default=0) if len(found) == _NEAREST else sys.maxsize
-        return [(row, cosine) for row, d, cosine in found if d < far]
+        query = """SELECT id, vec_distance_hamming(vec_bit(b), vec_bit(?)) AS d FROM bits
+                   ORDER BY d LIMIT ?"""
+        most = _NEAREST * (3 if self._long_notes()[0] else 1)
+        while True:
+            rough = self._get(query, bits, most).fetchall()
+            near = self._first_places(rough, of_one)
+            if near is not None or len(rough) < most:
+                return self.cosines(vector, [row for row, _ in rough] if near is None else near)
+            most *= 8
+
+    def _first_places(self, rough: list[tuple[int, float]], of_one: int) -> list[int] | None:
+        """Of passages by their distance, those that come before the last place; None if it is free.
+
+        Beside those that take a place, some more of a note are told: the distance is but rough.
+        """
+        taken, places, near = Counter[int](), 0, list[tuple[int, float]]()
+        for row, far in rough:
+            taken[file := self.first_of(row)] += 1
+            places += taken[file] <= of_one
+            if places == _NEAREST:
+                return [row for row, distance in near if distance < far]
+            if taken[file] <= _MORE * of_one:
+                near.append((row, far))
+        return None
 
     def cosines(self, vector: bytes, rows: Iterable[int]) -> list[tuple[int, float]]:
         """How near these passages are in meaning."""

@@ -4,13 +4,15 @@ A passage is what a hit points to and what an embedder reads.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from co_cli.knowledge.meaning.wordpiece import tagged
 from co_cli.knowledge.search import words
 
 KEY = 12  # bytes of a digest
 MOST = 4095  # passages of one note
+LONGEST = 1500  # characters of a passage that are told
 _WHOLE = 1000  # a text up to this many characters is not split
 _SIZE = 500
 _BREAK = re.compile(r"\n[ \t]*\n|\n(?=#{1,6} )")
@@ -37,12 +39,28 @@ def passages(text: str) -> list[str]:
     return found or [text]
 
 
-def reading(passage: str, tags: Iterable[str]) -> tuple[bytes, str]:
+class Part(NamedTuple):
+    """A passage as it is shown; of an article, under its title and headings, and how to link it."""
+
+    text: str
+    above: Sequence[str] = ()
+    anchor: str = ""
+    own: str = ""  # of what stands above it, that which does not stand above the one before it
+    place: tuple[object, ...] = ()  # where it stands, as the index keeps it
+
+    @property
+    def heading(self) -> str:
+        """The headings in a line, without the title."""
+        return " > ".join(self.above[1:])
+
+
+def reading(part: Part, tags: Iterable[str]) -> tuple[bytes, str]:
     """A passage as an embedder reads it: what is said, without who says it, and the tags.
 
-    Before it the hash that it is known by.
+    What an article's passage stands under is read with it. Before it the hash that it is known by.
     """
-    text = tagged(words.spoken(passage)[1], tags)
+    text = tagged(words.spoken(part.text)[1], tags)
+    text = "\n".join([" > ".join(part.above), text]) if part.above else text
     return digest(text.encode("utf-8", "replace")), text
 
 

@@ -11,18 +11,20 @@ from itertools import islice
 from typing import TypeVar
 
 from co_cli.knowledge.search import words
+from co_cli.knowledge.search.files import Parts
 from co_cli.knowledge.search.hits import Filters
 from co_cli.knowledge.search.index import Index
 from co_cli.knowledge.search.lookup import Row, Scores
-from co_cli.knowledge.search.passages import passages
+from co_cli.knowledge.search.passages import Part
 from co_cli.knowledge.search.query import FEW, Query, QueryTerms, Span
 
 # Meaning is the cosine, `near` the share of the question's words that stand there, by rarity.
 # `only` stands for a name or a coinage that no other note has.
 # `who`, `asks` and `reply` speak only where notes begin with a speaker's name or ask something.
+# An `article` that answers no better than a memory comes after it.
 WEIGHTS = {
     "meaning": 10.0, "near": 4.0, "month": 3.5, "day": 3.5, "expired": -1.5, "only": 6.0,
-    "who": 3.0, "asks": -2.6, "reply": 0.5,
+    "who": 3.0, "asks": -2.6, "reply": 0.5, "article": -0.3,
 }  # fmt: skip
 
 _FIRST = 50  # candidates of each kind, at least
@@ -53,12 +55,12 @@ _Some = TypeVar("_Some")
 class Candidate:
     """A passage that may answer, and what speaks for it."""
 
-    def __init__(self, key: int, row: Row, text: str, meaning: float) -> None:
-        self.key, self.row, self.text = key, row, text
+    def __init__(self, key: int, row: Row, part: Part, meaning: float) -> None:
+        self.key, self.row, self.part, self.text = key, row, part, part.text
         self.features = {"meaning": meaning}
         self.met: dict[str, float] = {}  # how well each word is met
         self.tags: list[str] = []
-        self.score = self.cover = 0.0
+        self.score = self.cover = self.sure = 0.0
         self.exact = 0
         self.in_text = self.weak = False
 
@@ -109,7 +111,7 @@ class Ranking:
         self.allowed = self.lookup.allowed(filters)
         self.first = max(_FIRST, limit)  # candidates of each kind
         self.closer = max(_CLOSER, limit)
-        self._texts: dict[str, list[str]] = {}
+        self.parts = Parts(index.files, self.lookup)
         self.terms = QueryTerms(self.lookup, query, self._said)
         self.vector = b""  # the question's; empty when no embedder answers
         self._meaning: Scores = {}
@@ -139,19 +141,20 @@ class Ranking:
     def answers(self, found: list[Candidate]) -> list[Candidate]:
         """Those that answer, some as weak; none when all are about something else.
 
-        Among many passages one is near by chance. Where the question's meaning is not known,
-        letters alone are no proof of a miss.
+        Among many passages one is near by chance, but no article makes the memories more. Where the
+        question's meaning is not known, letters alone are no proof of a miss.
         """
         terms = self.terms
-        floor = min(_HIGH, max(_LOW, _BASE + _SLOPE * math.log(terms.size or 1)))
-        miss, faint = (_MISS, _FAINT) if any(self.vector) else (_BLIND, _BLIND)
-        if max((one.strength for one in found[:_TOP]), default=-1.0) < floor + miss:
-            return []
-        least = floor + (0.0 if found[0].exact else faint)
-        weak = floor + _LOST * terms.lost / (terms.whole or 1.0)
+        sizes = terms.size - self.lookup.passages_of_articles(), terms.size
+        floors = [min(_HIGH, max(_LOW, _BASE + _SLOPE * math.log(size or 1))) for size in sizes]
         for one in found:
-            one.weak = one.strength < weak
-        return [one for one in found if one.strength >= least]
+            one.sure = one.strength - floors[one.row.article]
+            one.weak = one.sure < _LOST * terms.lost / (terms.whole or 1.0)
+        miss, faint = (_MISS, _FAINT) if any(self.vector) else (_BLIND, _BLIND)
+        if max((one.sure for one in found[:_TOP]), default=-1.0) < miss:
+            return []
+        least = 0.0 if found[0].exact else faint
+        return [one for one in found if one.sure >= least]
 
     def marks(self, text: str) -> list[tuple[int, int]]:
         """Where in a text the words that were asked for stand."""
@@ -167,12 +170,12 @@ class Ranking:
 
     def _few(self) -> Callable[[int], bool]:
         """Whether a passage may join a list; a long note must not take every place in it."""
-        long, taken = self.lookup.has_long_notes(), dict[int, int]()
+        taken = dict[int, int]()
 
         def free(row: int) -> bool:
             if self.allowed is not None and row not in self.allowed:
                 return False
-            file = self.lookup.file(row).id if long else row
+            file = self.lookup.first_of(row)
             taken[file] = taken.get(file, 0) + 1
             return taken[file] <= _OF_ONE
 
@@ -216,7 +219,7 @@ class Ranking:
             letters = self.lookup.resembling(self.query.needle)
             found = [(row, _LETTERS * share) for row, share in letters.items()]
         elif self.allowed is None:
-            found = self.lookup.nearest(self.vector)
+            found = self.lookup.nearest(self.vector, _OF_ONE)
         else:
             found = self.lookup.cosines(self.vector, self.allowed)
         found.sort(key=lambda pair: -pair[1])
@@ -264,23 +267,16 @@ class Ranking:
             rest = [row for row in rows if row not in self._meaning]
             self._meaning.update(self.lookup.cosines(self.vector, rest))
 
-    def _text(self, key: int, row: Row) -> str | None:
-        parts = self._texts.get(row.name)
-        if parts is None:
-            text = self.index.files.text(row)
-            parts = self._texts[row.name] = [] if text is None else passages(text)
-        return parts[key - row.id] if key - row.id < len(parts) else None
-
     # A closer look
 
     def _look(self, key: int, row: Row, letters: bool) -> Candidate | None:
         """A passage with what speaks for it; `letters` says that it may hold the question."""
-        query, text = self.query, self._text(key, row)
-        if text is None:
+        query, part = self.query, self.parts.get(key, row)
+        if part is None:
             return None
-        found = Candidate(key, row, text, self._meaning.get(key, 0.0))
-        features = found.features
-        said = {*self.lookup.stems(words.analysed(f"{text}{row.tags}"))}
+        found = Candidate(key, row, part, self._meaning.get(key, 0.0))
+        features, text = found.features, part.text
+        said = {*self.lookup.stems(words.analysed(_all(part, row)))}
         found.met = self.terms.met(key, [stem for stem in self.terms.stems if stem in said])
         found.tags = self._tags(row.tags)
         if people := self.terms.people:
@@ -292,6 +288,8 @@ class Ranking:
             features["day"] = max(features.get("day", 0.0), near_day)
         if "?" in text:
             features["asks"] = _asking(text)
+        if row.article:
+            features["article"] = 1.0
         if row.expires and row.expires < query.today:
             features["expired"] = 1.0
         if letters or len(found.met) == len(self.terms.weight) or len(query.needle) < 3:
@@ -325,15 +323,16 @@ class Ranking:
     def _said(self, row: int) -> str:
         """A passage and its tags as a substring is looked for in them."""
         file = self.lookup.file(row)
-        text = self._text(row, file)
-        return "" if text is None else words.folded(text + file.tags)
+        part = self.parts.get(row, file)
+        return "" if part is None else words.folded(_all(part, file))
 
     def _exact(self, found: Candidate) -> int:
         """2 when the question stands there as whole words or as a tag, 1 when as part of a word."""
         needle = self.query.needle
         if not needle:
             return 0
-        tags, text = found.row.tags.split("\n"), words.folded(found.text)
+        tags = found.row.tags.split("\n")
+        text = words.folded("\n".join([*found.part.above, found.text]))
         found.in_text = needle in text
         if needle in tags or re.search(rf"(?<![^\W_]){re.escape(needle)}(?![^\W_])", text):
             return 2
@@ -352,6 +351,11 @@ class Ranking:
                     answer.features["reply"] = core
                     answer.score += WEIGHTS["reply"] * core
                     answer.cover = max(answer.cover, asker.cover)
+
+
+def _all(part: Part, row: Row) -> str:
+    """All that may hold a word that is asked for: what stands above a passage, its text, tags."""
+    return "\n".join([*part.above, part.text + row.tags])
 
 
 def _asking(text: str) -> float:
@@ -384,7 +388,10 @@ def best(scores: Scores, files: Mapping[int, Row], most: int) -> list[int]:
 
 
 def in_order(found: Iterable[Candidate]) -> list[Candidate]:
-    """Those that hold the question as it stands first, the newest of them before; then by score."""
-    ordered = newest(found, lambda one: one.row)
+    """Those that hold the question as it stands first, the newest of them before; then by score.
+
+    Of equals a memory comes before an article.
+    """
+    ordered = sorted(newest(found, lambda one: one.row), key=lambda one: one.row.article)
     ordered.sort(key=lambda one: "expired" in one.features if one.exact else -one.score)
     return sorted(ordered, key=lambda one: -one.exact)

@@ -21,7 +21,8 @@ from co_cli.knowledge.search import words
 from co_cli.knowledge.search.files import FOLDERS, NoteFiles
 from co_cli.knowledge.search.hits import Around, Degraded, Filters, Hit, How, Recall, Synced
 from co_cli.knowledge.search.index import Index, Progress, digest_of, vec_path
-from co_cli.knowledge.search.passages import passages, reading
+from co_cli.knowledge.search.passages import LONGEST, passages, reading
+from co_cli.knowledge.search.places import parts
 from co_cli.knowledge.search.query import Query
 from co_cli.knowledge.search.ranking import Candidate, Ranking
 from co_cli.knowledge.search.scan import scan
@@ -250,18 +251,21 @@ class Search:
         for one in found:
             if len(hits) >= limit:
                 break
-            note = self.files.note(one.row.name)
+            article = one.row.article
+            note = ranking.parts.article(one.row) if article else self.files.note(one.row.name)
             if note is None:
                 continue
-            other = said.setdefault(words.folded(note.body[:_SHORT]), note.body)
-            if other is not note.body:
+            text = one.text if article else note.body
+            other = said.setdefault(words.folded(text[:_SHORT]), text)
+            if other is not text:
                 from co_cli.knowledge.similarity import same  # seldom are two hits that alike
 
-                if same(other, note.body):
+                if same(other, text):
                     matched -= 1
                     continue
-            marks, note = ranking.marks(one.text), self._numbered(ranking.lookup, note)
-            hits.append(Hit(note, one.shown, one.why, one.weak, one.text, marks, one.parts))
+            text, note = one.text[:LONGEST], self._numbered(ranking.lookup, note)
+            hit = Hit(note, one.shown, one.why, one.weak, text, ranking.marks(text), one.parts)
+            hits.append(hit._replace(heading=one.part.heading, anchor=one.part.anchor))
         return hits, matched
 
     def around(self, text: str, since: str, window: int) -> Around | None:
@@ -309,7 +313,7 @@ class Search:
 
 def _readings(note: Note | None) -> dict[bytes, str]:
     """What an embedder reads of a note, by the hash that the index knows it by."""
-    return dict(reading(part, note.tags) for part in passages(note.text)) if note else {}
+    return dict(reading(part, note.tags) for part in parts(note)) if note else {}
 
 
 def _why(error: Exception | None) -> str:

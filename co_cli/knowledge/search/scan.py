@@ -5,6 +5,8 @@ from collections.abc import Iterable
 
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.search.hits import Hit
+from co_cli.knowledge.search.passages import LONGEST, Part
+from co_cli.knowledge.search.places import parts
 from co_cli.knowledge.search.words import STOP
 
 _WORD = re.compile(r"\w+(?:[-./+#]\w+)*[+#]*")
@@ -19,7 +21,19 @@ def scan(query: str, notes: Iterable[Note], *, today: str = "") -> list[Hit]:
     hits = [hit for note in notes if (hit := _match(needle, words, note))]
     hits.sort(key=lambda hit: (hit.note.created, hit.note.id), reverse=True)
     hits.sort(key=lambda hit: (-hit.score, hit.note.expired(today)))
-    return hits
+    return [_placed(hit, needle, words) if hit.note.kind == "article" else hit for hit in hits]
+
+
+def _placed(hit: Hit, needle: str, words: list[str]) -> Hit:
+    """An article's hit with the passage that has the question, or the most words of it."""
+
+    def holds(part: Part) -> tuple[bool, int]:
+        text = " ".join(part.text.lower().split())
+        return needle in text, sum(word in text for word in words)
+
+    best = max(parts(hit.note), key=holds)
+    text = best.text[:LONGEST]
+    return hit._replace(passage=text, heading=best.heading, anchor=best.anchor)
 
 
 def holds(note: Note, text: str) -> bool:

@@ -1,0 +1,164 @@
+"""An article is found by the passage that answers, and told by it: text, headings and anchor."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cli import co
+from handmade import put, put_article
+
+from co_cli.knowledge import Notebook
+from co_cli.knowledge.search.passages import Part, reading
+from co_cli.knowledge.search.places import split
+from co_cli.knowledge.search.scan import scan
+
+ROWS = "\n".join(f"| gauge {n} | reads {n} bar in the boiler room |" for n in range(60))
+CODE = "\n".join(f"valve_{n} = open_valve({n})  # let the pressure out slowly" for n in range(60))
+GUIDE = f"""# Guide
+
+Boilers are older than steam engines.
+
+## Install
+
+Bring two people.
+
+### On a Mac
+
+Run the wizard, then restart the machine.
+
+```sh
+# not a heading
+brew install boiler
+```
+
+### On Linux
+
+Compile it from the sources with a C compiler.
+
+## Gauges
+
+| name | value |
+|---|---|
+{ROWS}
+
+## Install
+
+```python
+{CODE}
+```
+
+{"The warranty ends when the seal is broken. " * 60}
+
+## Empty
+
+## Links to [the shop](https://x.example/shop) & more
+
+The last word.
+"""
+
+
+def told(root: Path, query: str) -> tuple[str, str, str]:
+    hit = Notebook(root).recall(query)[0]
+    return hit.heading, hit.anchor, hit.passage
+
+
+@pytest.mark.parametrize(
+    ("query", "heading", "anchor", "text"),
+    [
+        ("age of boilers and steam engines", "", "guide", "Boilers are older than steam engines."),
+        (
+            "run the wizard and restart", "Install > On a Mac", "on-a-mac",
+            "Run the wizard, then restart the machine.\n\n"
+            "```sh\n# not a heading\nbrew install boiler\n```",
+        ),
+        (
+            "C compiler", "Install > On Linux", "on-linux",
+            "Compile it from the sources with a C compiler.",
+        ),
+        ("last word", "Links to the shop & more", "links-to-the-shop--more", "The last word."),
+        ("empty", "Empty", "empty", "## Empty"),
+    ],
+)  # fmt: skip
+def test_the_passage_that_answers_is_told_with_its_headings_and_anchor(
+    tmp_path: Path, query: str, heading: str, anchor: str, text: str
+) -> None:
+    """Red when a hit is the whole article, or does not say where in it the answer stands."""
+    put_article(tmp_path, "guide.md", "Guide", GUIDE)
+    assert told(tmp_path, query) == (heading, anchor, text)
+
+
+def test_a_row_is_told_under_the_head_of_its_table_and_code_between_its_fences(
+    tmp_path: Path,
+) -> None:
+    """Red when a long block is cut without its top, or a repeated heading leads to the first."""
+    put_article(tmp_path, "guide.md", "Guide", GUIDE)
+    heading, anchor, text = told(tmp_path, "gauge 47 reads 47 bar")
+    assert (heading, anchor, text[:27]) == ("Gauges", "gauges", "| name | value |\n|---|---|\n")
+    assert "| gauge 47 |" in text
+    assert "| gauge 0 |" not in text
+    heading, anchor, text = told(tmp_path, "valve_47")
+    assert (heading, anchor) == ("Install", "install-1")
+    assert (text[:10], text[-4:]) == ("```python\n", "\n```")
+    assert "valve_0 " not in text
+
+
+def test_a_page_is_named_before_a_heading(tmp_path: Path) -> None:
+    pages = [f'<a id="page-{n}"></a>\n\n## Part {n}\n\nOn whale number {n}.' for n in (1, 2, 3)]
+    put_article(tmp_path, "whales.md", "Whales", "\n\n".join(pages))
+    assert told(tmp_path, "whale number 2") == ("Part 2", "page-2", "On whale number 2.")
+
+
+STRANGE = (
+    "", "\n\n", "x" * 9000, "| a\n" * 3000, "# a\n" * 5000, "```\n" * 999, "好。" * 3000,
+    "~~~\n# no\n" + "b c\n" * 900,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [GUIDE, *STRANGE])
+def test_the_passages_of_an_article_are_its_text(text: str) -> None:
+    """The law: all text stands in some passage, in order, and none is long."""
+    text = text.strip()
+    places = split(text)
+    found = [text[place.start : place.stop] for place in places]
+    assert all(len(one) <= 1500 for one in found[:-1])
+    assert [place.start for place in places] == sorted(place.start for place in places)
+    left = [line for line in text.split("\n") if line.strip()]
+    left = [line for line in left if not line.startswith("#") or "not" in line or "no" in line]
+    held = "".join("".join(found).split())
+    assert all("".join(line.split()) in held for line in left[:200])
+
+
+def test_every_surface_tells_the_passage_and_never_the_article() -> None:
+    """Red when `co recall` or a model is given all of an article for a line of it."""
+    put_article(".co-cli/knowledge", "guide.md", "The guide", GUIDE)
+    out = co("recall", "run the wizard").out
+    assert out.startswith("a:guide#on-a-mac  ")
+    assert "\n    The guide > Guide > Install > On a Mac\n    Run the wizard" in out
+    assert "Compile it" not in out
+    [row] = json.loads(co("recall", "run the wizard", "--json").out)["results"]
+    names = ("ref", "title", "heading", "anchor", "content")
+    assert [row[name] for name in names][:4] == [
+        "a:guide#on-a-mac", "The guide", "Guide > Install > On a Mac", "on-a-mac"
+    ]  # fmt: skip
+    assert row["content"] == row["passage"]
+    assert len(row["content"]) < 100
+
+
+def test_without_an_index_the_passage_with_the_words_is_told(tmp_path: Path) -> None:
+    put_article(tmp_path, "guide.md", "Guide", GUIDE)
+    page = Notebook(tmp_path).pages.read("articles/guide.md")
+    assert page is not None
+    [hit] = scan("c compiler", [page.found])  # type: ignore[list-item]
+    assert (hit.anchor, hit.passage) == (
+        "on-linux", "Compile it from the sources with a C compiler."
+    )  # fmt: skip
+
+
+def test_memories_are_cut_as_ever(tmp_path: Path) -> None:
+    """Red when a long memory with headings is read anew, which would cost every user a reading."""
+    put(tmp_path, 1, GUIDE)
+    hit = Notebook(tmp_path).recall("run the wizard")[0]
+    assert (hit.heading, hit.anchor, hit.text) == ("", "", GUIDE.strip())
+    assert reading(Part("Ann: I like tea"), ["drinks", "_x"])[1] == "I like tea (drinks)"
