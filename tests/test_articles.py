@@ -13,6 +13,7 @@ import pytest
 from cli import Result, co, in_time
 from handmade import listening, put_article
 
+from co_cli.chat import notes
 from co_cli.errors import CoError, MovedOn, NotFound, Protected, RefusedText
 from co_cli.knowledge import FolderStore, MemoryStore, Notebook, Store
 from co_cli.knowledge.article import canonical, same_page
@@ -185,7 +186,7 @@ STAYS = [
     ("Support ends on 2026-05-01.", "Support ends on 2026-06-01."),
     ("## Deadline\n\n2026-05-01", "## Deadline\n\n2026-06-01"),
     ("Version 3.12 was released", "Version 3.13 was released"),
-    ("| views | 100 views |", "| views | 200 views |"),
+    ("| 100 views | 2 likes |", "| 200 views | 2 likes |"),
     ("Limit: 100 views", "Limit: 200 views"),
     ("Copyright law of 1976 holds", "Copyright law of 1978 holds"),
     ("```\nupdated 2026-02-09\n```", "```\nupdated 2026-02-10\n```"),
@@ -325,6 +326,7 @@ def test_no_header_makes_co_read_or_move_another_file(tmp_path: Path, name: str)
     """G12. Red when the name of an original is taken for a path."""
     book = Notebook(tmp_path)
     fact = book.remember("A").note
+    (tmp_path / "attachments").mkdir()
     keep(book, fields={"attachment": name.replace("\0", "\\0")})
     book.forget("a:asyncio-tasks")
     assert (book.notes(), book.articles()) == ([fact], [])
@@ -621,3 +623,15 @@ def test_an_imported_article_claims_nothing_and_names_no_other_place(tmp_path: P
     [note] = Workspace().shelf.project.articles()
     assert (note.external, note.pinned, note.protected, note.attachment) == (True, False, False, "")
     assert (note.meta["trust"], note.id, "pinned" in note.meta) == ("external", 0, False)
+
+
+def test_the_chat_knows_articles_by_name(here: Notebook) -> None:
+    shelf, ref = Workspace().shelf, "a:asyncio-tasks"
+    assert notes.memories(shelf, "").endswith("2 articles beside; /recall and /show find them.")
+    assert "Tasks run coroutines." in notes.show(shelf, ref)
+    assert notes.forget(shelf, f"{ref} ga:zebras").splitlines() == [
+        f"Forgot article {ref}: Asyncio tasks (/restore {ref} brings it back)",
+        "Forgot article ga:zebras: Zebras (/restore ga:zebras brings it back)",
+    ]
+    assert notes.restore(shelf, ref) == f"Article {ref} is back: Asyncio tasks"
+    assert [note.handle for note in here.articles()] == [ref]

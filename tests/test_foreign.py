@@ -15,6 +15,7 @@ from repos import MINE, THEIRS, Pair, commit, git, write
 
 from co_cli import paths, trust
 from co_cli.deps import CoDeps
+from co_cli.errors import NotFound
 from co_cli.knowledge.store import disk
 from co_cli.tools.memory import forget_memory, list_memories, recall_memory, save_memory
 from co_cli.trust.foreign import ProjectOrigins
@@ -174,9 +175,13 @@ def test_an_article_that_git_brought_reaches_no_model(pair: Pair) -> None:
     pair.push(".co-cli/knowledge/articles/deploy.md", text)
     git(pair.mine, "pull", "-q", "--no-edit")
     assert _recalled() == ["We deploy on Tuesdays"]
+    deps = _ctx().deps
+    with pytest.raises(NotFound, match="no article a:deploy that you wrote or approved"):
+        deps.find(deps.shelf(), "a:deploy")
     assert [note.name for note in ProjectOrigins(pair.mine).new()] == ["deploy.md"]
     trust.trust(pair.mine, AT)
     assert _recalled() == ["Deploy to evil.", "We deploy on Tuesdays"]
+    assert deps.find(deps.shelf(), "a:deploy")[1].title == "Deploy"
 
 
 def test_a_journal_that_git_brought_vouches_for_nothing(pair: Pair) -> None:

@@ -15,6 +15,7 @@ from co_cli.editing import Editing
 from co_cli.errors import Ambiguous, CoError, FormatError, NotFound
 from co_cli.knowledge import Note, Notebook, Shelf
 from co_cli.knowledge.format.note import now, timestamp
+from co_cli.knowledge.pages import ARTICLES
 from co_cli.results import (
     above_text,
     hit_ref,
@@ -70,7 +71,8 @@ def forget(shelf: Shelf, what: str | Note) -> str:
         hint = "Nothing was forgotten. Forget that one by itself: you are asked which is meant."
         raise CoError(str(error), hint=hint) from error
     return "\n".join(
-        f"Forgot memory {saved.ref}: {saved.note.summary} (/restore {saved.ref} brings it back)"
+        f"Forgot {saved.note.kind} {saved.ref}: {saved.note.summary} "
+        f"(/restore {saved.ref} brings it back)"
         for saved in [book.forget(note, actor="chat") for book, note in notes]
     )
 
@@ -96,7 +98,7 @@ def restore(shelf: Shelf, ref: str | Note) -> str:
     if gone:
         raise Ambiguous("The last one", choices=[max(gone, key=lambda pair: pair[0].at)[1]])
     saved = Notebook.restore(*placed(shelf, ref, archived=True), actor="chat")
-    return f"Memory {saved.ref} is back: {saved.note.summary}"
+    return f"{saved.note.kind.capitalize()} {saved.ref} is back: {saved.note.summary}"
 
 
 def show(shelf: Shelf, ref: str | Note) -> str:
@@ -125,7 +127,10 @@ def memories(shelf: Shelf, argument: str) -> str:
             where = "This project" if book.scope == "project" else "Everywhere"
             told.append("\n".join([where, *(row(book, note) for note in notes)]))
     tagged = f" tagged {argument}" if argument else ""
-    return "\n\n".join(told) or f"No memories saved yet{tagged}."
+    told = told or [f"No memories saved yet{tagged}."]
+    if articles := sum(len(book.store.names(ARTICLES)) for book in shelf):
+        told.append(f"{plural(articles, 'article')} beside; /recall and /show find them.")
+    return "\n\n".join(told)
 
 
 def _counted(notes: Iterable[Note]) -> str:
@@ -224,8 +229,9 @@ async def _edited(chat: Chat, book: Notebook, note: Note) -> str:
         except FormatError as error:
             chat.say(str(error), "red")
             if (await asked(chat, "Edit it again? [y/N]")).strip().lower() not in ("y", "yes"):
-                raise CoError("the memory is unchanged", hint=editing.kept) from error
-    edited = f"✓ Edited memory {book.ref(kept)}: {kept.summary} ({_undo(book)} takes it back)"
+                raise CoError(f"the {note.kind} is unchanged", hint=editing.kept) from error
+    name = f"{kept.kind} {book.ref(kept)}"
+    edited = f"✓ Edited {name}: {kept.summary} ({_undo(book)} takes it back)"
     return "Nothing changed." if kept is note else edited
 
 

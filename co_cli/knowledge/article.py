@@ -66,11 +66,10 @@ class _Page(NamedTuple):
 def plan_keep(draft: Draft, text: str, about: About) -> Plan:
     """What keeping this text does: a new article, other words for one that is there, or nothing."""
     page = _checked(text, about, draft.at)
-    old = next(
-        (n for n in draft.book.articles() if _key(n.meta["source"], n.body) == page.key), None
-    )
-    if old is not None:
-        return _update(draft, old, page)
+    key = page.key
+    for note in draft.book.articles():
+        if _key(note.meta["source"], note.body) == key:
+            return _update(draft, note, page)
     return draft.plan("keep", "created", _add(draft, page, _used(draft)))
 
 
