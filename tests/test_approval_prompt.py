@@ -188,8 +188,8 @@ def test_one_letter_moves_a_whole_batch_or_one_of_it_and_back() -> None:
     typist = Typist("g", "g2", "y")
     reviewed, _ = ask(typist, *pair)
     assert [one.proposal.scope for one in reviewed.decisions] == ["user", "project"]
-    assert "[g] all everywhere, or g2" in typist.questions[0]
-    assert "[g] all in this project only, or g2" in typist.questions[1]
+    assert "[g] all everywhere" in typist.questions[0]
+    assert "[g] all in this project only" in typist.questions[1]
     reviewed, _ = ask(Typist("n1", "g", "g", "y"), *pair)
     scopes = [(one.verdict, one.proposal.scope) for one in reviewed.decisions]
     assert scopes == [("no", "project"), ("yes", "project")]
@@ -228,8 +228,7 @@ def known() -> None:
 @pytest.mark.usefixtures("known")
 @pytest.mark.parametrize(("letter", "verdict"), [("u", "update"), ("k", "keep"), ("n", "no")])
 def test_a_collision_shows_both_and_wants_a_choice(letter: str, verdict: str) -> None:
-    typist = Typist("y", letter)
-    reviewed, shown = ask(typist, proposal("We use PostgreSQL 16"))
+    reviewed, shown = ask(Typist(letter), proposal("We use PostgreSQL 16"))
     assert verdicts(reviewed) == [verdict]
     assert "Similar to memory 1" in shown
     assert "│ -We use PostgreSQL 14" in shown
@@ -410,12 +409,41 @@ def test_what_is_only_offered_is_asked_as_such_and_kept_by_a_key() -> None:
 
 
 def test_beside_a_similar_note_an_offer_asks_for_no_letter_that_is_refused() -> None:
-    """Red when the title says [y/n] where only u, k and n are taken."""
+    """Red when the title says [y/n] where there is more to choose from."""
     Notebook(NOTES).remember("We deploy on Tuesdays at noon")
     typist = Typist("n")
     _, shown = ask(typist, offer("We deploy on Thursdays at noon"))
     assert "Keep this as a note?\n" in shown
-    assert "[k]eep both" in typist.questions[0]
+    assert "[y]es, keep both" in typist.questions[0]
+
+
+@pytest.mark.parametrize(
+    ("replaces", "answer", "verdict"),
+    [("", "y", "keep"), ("", "k", "keep"), ("", "u", "update"), ("1", "y", "update"),
+     ("1", "u", "update"), ("1", "k", "keep")],
+)  # fmt: skip
+def test_every_card_takes_yes_and_the_letters_of_the_other_cards(
+    replaces: str, answer: str, verdict: str
+) -> None:
+    """Red when `y` at a card with u and k, or `u` at a correction, is asked again."""
+    Notebook(NOTES).remember("We deploy on Tuesdays at noon")
+    said = {"content": "We deploy on Thursdays at noon", "replaces": replaces}
+    typist = Typist(answer)
+    reviewed, _ = ask(typist, prepare(CoDeps(), "c1", "save_memory", said))
+    assert verdicts(reviewed) == [verdict]
+    assert ("[y]es, replace 1" if replaces else "[y]es, keep both") in typist.questions[0]
+
+
+def test_several_proposals_stand_apart_and_yes_says_to_which() -> None:
+    Notebook(NOTES).remember("We deploy on Tuesdays at noon")
+    pair = proposal("We deploy on Thursdays at noon"), proposal("two facts", call="c2")
+    typist = Typist("n2", "n1", "n")
+    _, shown = ask(typist, *pair)
+    assert "\n\n2  Remember this?\n" in shown
+    assert [question.split("  ")[1] for question in typist.questions] == [
+        "[y]es to all, keeping similar ones", "[y]es to the others, keeping similar ones",
+        "[y]es to all",
+    ]  # fmt: skip
 
 
 def answering(reviewed: Reviewed) -> Any:

@@ -82,16 +82,15 @@ class _Card:
         asks = asks or (len(agreed) == 1 and agreed[0].collides)
         always = {} if asks or not agreed else {"a": "[a]lways this session"}
         if len(self.proposals) > 1:
-            collide = any(one.collides for one in self.proposals)
-            both, more = (", keeping similar ones", ", u2, k2") if collide else ("", "")
-            every = {"y": f"[y]es to all{both}", "n": "[n]o"}
+            beside = any(one.collides and not one.replaces for one in agreed)
+            rest = "the others" if 0 < len(agreed) < len(self.proposals) else "all"
+            every = {"y": f"[y]es to {rest}{', keeping similar ones' * beside}", "n": "[n]one"}
             scopes = {self.proposals[at].scope for at in self.meant("g", None)}
             place = _OTHER["project" if "project" in scopes else "user"]
-            move = {"g": f"[g] all {place}, or g2"} if scopes else {}
-            return {**every, **always, **move, "": f"or one: y2, n2, e2{more}"}
+            move = {"g": f"[g] all {place}"} if scopes else {}
+            update = ", u2 or k2" if any(one.collides for one in self.proposals) else ""
+            return {**every, **always, **move, "": f"one alone: y2, n2, e2, g2{update}"}
         choices = _choices(self.proposals[0])
-        if "y" not in choices:
-            return choices
         return {"y": choices.pop("y"), "n": choices.pop("n"), **always, **choices}
 
 
@@ -133,7 +132,7 @@ class Screen:
                 if all(one.offered for one in card.proposals):  # nobody asked for it
                     return self._ended(card, "n")
             if not picked:
-                answers = ", ".join(card.letters().values())
+                answers = ", ".join(filter(None, card.letters().values()))
                 self._say(f"  Please answer with one of: {answers}; Ctrl+C means no.")
             elif await self._act(review.deps, card, letter, picked, named) and alone:
                 return self._ended(card, "y")
@@ -183,8 +182,9 @@ class Screen:
     async def _which(self, proposal: Proposal, named: str) -> str:
         """The memory that gives way: the only one, the one that was named, or what is answered."""
         refs = _replaceable(proposal)
-        if named in refs or (len(refs) == 1 and not named):
-            return named or refs[0]
+        only = proposal.replaces or (refs[0] if len(refs) == 1 else "")
+        if named in refs or (only and not named):
+            return named or only
         asked = f"  Which one, {_either(refs)}? > "
         said = (await self._typed(asked)).strip().lower()
         return next((ref for ref in refs if ref.lower() == said), "")
@@ -215,10 +215,12 @@ class Screen:
     def _show(self, card: _Card) -> None:
         self.console.print()
         for number, proposal in enumerate(card.proposals):
+            if number:
+                self.console.print()
             mark = f"{number + 1}  " if len(card.proposals) > 1 else ""
             title = _TITLES.get(proposal.action, "Remember this?")
             if proposal.offered and proposal.tool == SAVE:
-                title = "Keep this as a note?" + ("" if proposal.collides else " [y/n]")
+                title = "Keep this as a note?" + ("" if mark or proposal.collides else " [y/n]")
             corrected = card.asked[number].replaces if proposal.collides else ""
             corrected = corrected if corrected == proposal.replaces else ""
             title = f"Correct memory {corrected}?" if corrected else title
@@ -314,14 +316,15 @@ def _meant(proposal: Proposal) -> Verdict:
 
 
 def _choices(proposal: Proposal) -> dict[str, str]:
-    """What can be said to one proposal: its letters and what they mean."""
+    """What can be said to one proposal: its letters and what they mean, if that has to be told."""
     choices = {"y": "[y]es", "n": "[n]o"}
-    if proposal.collides:
-        refs = _replaceable(proposal)
-        update = {"u": f"[u]pdate memory {_either(refs)}"} if refs else {}
-        if proposal.replaces:
-            update = {"y": f"[y]es, replace {_either([proposal.replaces])}"}
-        choices = {**update, "k": "[k]eep both", "n": "[n]o"}
+    refs = _replaceable(proposal)
+    if proposal.collides and proposal.replaces:
+        choices["y"] = f"[y]es, replace {_either([proposal.replaces])}"
+        choices |= {"k": "[k]eep both", "u": ""}
+    elif proposal.collides:
+        choices["y"] = "[y]es, keep both"
+        choices |= {"k": "", **({"u": f"[u]pdate memory {_either(refs)}"} if refs else {})}
     if proposal.tool != FORGET:
         choices |= {"g": f"[g] {_OTHER[proposal.scope]}", "e": "[e]dit"}
     return choices
@@ -330,7 +333,7 @@ def _choices(proposal: Proposal) -> dict[str, str]:
 def _question(keys: dict[str, str], columns: int) -> str:
     """What can be answered, in rows that fit the screen."""
     rows = [""]
-    for key in keys.values():
+    for key in filter(None, keys.values()):
         if rows[-1] and len(f"{rows[-1]}  {key} > ") >= columns:
             rows.append("")
         rows[-1] += f"  {key}"
