@@ -134,6 +134,23 @@ def test_a_correction_changes_the_note_and_its_own_words_do_not_enter_it(
     assert "It replaces memory 1, which is archived (/restore 1)." in told
 
 
+def test_of_several_notes_that_were_just_saved_the_one_it_fits_is_put_right() -> None:
+    """Red when a correction blindly takes the last one."""
+    person = Person()
+    person.says("the standup is at 9. Tom owns billing. the port is 8080.")
+    person.says("hold on, it's Sam not Tom")
+    assert bodies() == ["The standup is at 9", "The port is 8080", "Sam owns billing"]
+    person.says("we deploy on Mondays. the lunch is at noon.")
+    person.says("oh wait, the lunch is at one")
+    assert bodies()[3:] == ["We deploy on Mondays", "The lunch is at one"]
+
+
+def test_a_correction_of_nothing_is_offered_without_its_first_words() -> None:
+    person = Person()
+    person.says("hold on, it's Sam not Tom")
+    assert [one.text for one in person.asked] == ["It's Sam not Tom"]
+
+
 def test_a_correction_of_what_was_told_changes_that_note() -> None:
     book = Notebook(NOTES)
     book.remember("We deploy on Thursdays")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -173,3 +174,36 @@ def test_the_chats_commands_take_words() -> None:
         chat.say("2")
         chat.until("      Alice owns billing")
         chat.leave()
+
+
+# Days
+
+
+def days(said: str) -> tuple[date, date]:
+    [(tool, asked)] = called(heard(said, Turn("changes", said)))
+    assert tool == "list_memories"
+    return date.fromisoformat(asked["since"]), date.fromisoformat(asked["until"])
+
+
+def test_days_are_those_that_are_named() -> None:
+    today, day = date.today(), timedelta(1)
+    monday = today - day * today.weekday()
+    assert days("what did I tell you today?") == (today, today)
+    assert days("what did i tell you this morning") == (today, today)
+    assert days("what did I tell you yesterday?") == (today - day, today - day)
+    assert days("what changed this week?") == (monday, today)
+    assert days("what changed last week?") == (monday - 7 * day, monday - day)
+    assert days("what changed this month?") == (today.replace(day=1), today)
+    assert days("what changed in the last 3 days") == (today - 3 * day, today)
+    assert days("what did I save on monday?") == (monday, monday)
+    assert days("what changed since monday?") == (monday, today)
+    assert days("what changed recently?") == (today - 7 * day, today)
+
+
+def test_the_title_says_the_days_that_were_looked_at() -> None:
+    yesterday = date.today() - timedelta(1)
+    talk = heard("what did I tell you yesterday?", Turn("changes"))
+    nothing = came("list_memories", count=0, memories=[])
+    assert told(talk, nothing) == f"Nothing was kept or changed on {yesterday}."
+    some = came("list_memories", count=1, memories=rows("1"))
+    assert told(talk, some).startswith(f"Kept or changed on {yesterday}:\n\n- x [1]")

@@ -134,6 +134,16 @@ def test_a_turn_says_what_is_wanted_and_of_what(said: str, turn: Turn) -> None:
         ("I am the only DBA", "User is the only DBA"),
         ("I love Elm. It is so tidy.", "User loves Elm. It is so tidy"),
         ("scrap that, my GP is Dr. Halloran", "User's GP is Dr. Halloran"),
+        (
+            "btw the API is on port 80 and the db is on 5432 thx",
+            "The API is on port 80 and the db is on 5432",
+        ),
+        ("the lift is slow, it takes a minute btw", "The lift is slow, it takes a minute"),
+        ("Tom left and Sam owns billing now, please", "Tom left and Sam owns billing now"),
+        (
+            "hello.txt in the root is what the smoke test looks for",
+            "hello.txt in the root is what the smoke test looks for",
+        ),
     ],
 )
 def test_what_is_kept_is_what_was_meant_in_the_third_person(said: str, stored: str) -> None:

@@ -26,13 +26,18 @@ _GONE = (  # what is said of a value that no longer holds
 
 
 def amended(text: str, value: str, said: str, whole: str = "") -> str:
-    """The text with the value in the place of what is most like it; "" where there is none.
+    """The text with the value in the place of what is most like it; "" where there is none."""
+    return placed(text, value, said, whole)[1]
+
+
+def placed(text: str, value: str, said: str, whole: str = "") -> tuple[float, str]:
+    """How well a value fits into a text, and the text with it, as `amended` tells it.
 
     What is said of the old value ("not 12", "Jenkins got replaced") tells the place best. What
     makes sense as a `whole` may be about something else: it takes a place that is more like it.
     """
     if value.lower() in text.lower() or len(value.split()) > _LONGEST:
-        return ""
+        return 0.0, ""
     same = (re.search(r"\bI\b", said) is not None) == text.startswith("User")  # who moved
     moved = same and re.search(SWITCHED, said) is not None
     words = list(re.finditer(r"[\w'’./@:%€$£+-]*\w[%€]?", text))[:_LOOKED_AT]
@@ -47,9 +52,10 @@ def amended(text: str, value: str, said: str, whole: str = "") -> str:
                 best, place = score, (start, end)
     start, end = place
     if not end:
-        return ""
+        return 0.0, ""
     capital = text[start].isupper() and not value[:1].isupper()
-    return text[:start] + (value[:1].upper() + value[1:] if capital else value) + text[end:]
+    value = value[:1].upper() + value[1:] if capital else value
+    return best, text[:start] + value + text[end:]
 
 
 def alike(old: str, new: str) -> bool:

@@ -61,7 +61,14 @@ _TAKES_BACK = (  # how a sentence begins that only says what is wrong
     r"|make that|not|hm+|er+|my bad|my mistake|correction|typo|it|they|he|she"
     r"|that(?:'s| is| was)? (?:wrong|not|incorrect|false))\b"
 )
-_LEADS_ON = r"(?i)^(?:and|also|plus|oh|but)(?: also)?,? (?=\w+ \w)"
+_LEADS_ON = (  # what a person begins with, and what they end with; no part of what they say
+    r"(?i)(?:(?:btw|by the way|fyi|hey(?: co)?|hi|hello|co|ok|okay|so|well|oh|and|also|plus|but"
+    r"|actually|hold on|hang on|wait|sorry|oops|hm+)\b(?: also)?[,:;.!]{0,2} (?:- )?){1,4}"
+    r"(?=[\w']+ \w)"
+)
+_ENDS = r"(?i)[,;.! -]{0,3}(?:\b(?:thx|thanks|thank you|please|pls|btw|by the way|fyi)[.! ]{0,3})?$"
+_HALF = r"(?i)\b(?:and|but|so|because|while),? {0,3}$"  # how a first half ends
+_HOLDS = r"(?i)\b(?:is|are|was|were|has|have|had)\b"
 _HOW_SO = r"(?i)(?:and |but |so )?(?:how come|how so|what for)\?{0,2}"
 _TAKES_ALL_BACK = (
     r"(?i)(?:no,? |oh,? |sorry,? |ok,? ){0,2}(?:scratch|strike|scrap) (?:that|it|this)[.!]?"
@@ -166,11 +173,28 @@ def _kept(heard: Heard, sentence: str, asked: list[str]) -> Turn:
         meant = meant if ":" in left_out else left_out + meant
     sure = heard.want not in STATEMENTS or heard.likely >= _SURE
     alone = heard.want == "amend" and not re.match(_TAKES_BACK, sentence)
-    whole = third_person(sentence) if alone else ""
-    meant = re.sub(_LEADS_ON, "", meant)
+    whole = third_person(_bare(sentence)) if alone else ""
+    if heard.want in STATEMENTS:
+        meant = _both_halves(sentence, at, meant)
+    meant = meant if heard.want == "amend" else _bare(meant)
     text = meant if heard.want == "amend" else third_person(meant)
     mine = heard.mine > (0 if re.search(r"(?i)\b(?:i|me|my|mine)\b", meant) else _MINE)
     return Turn(heard.want, text, tuple(tags), mine, sure, whole)
+
+
+def _bare(said: str) -> str:
+    """What is said, without what a person begins and ends with."""
+    said = re.sub(_ENDS, "", said)
+    return said[lead.end() :] if (lead := re.match(_LEADS_ON, said)) else said
+
+
+def _both_halves(sentence: str, at: int, meant: str) -> str:
+    """What is meant, and what else the sentence says before or after it."""
+    before, after = sentence[:at], sentence[at + len(meant) :]
+    half = before.rstrip().endswith((",", ";")) and re.search(_HOLDS, before)
+    first = 0 if half or re.search(_HALF, before) else at
+    last = len(sentence) if re.search(r"\w", re.sub(_ENDS, "", after)) else at + len(meant)
+    return sentence[first:last]
 
 
 def _subjects(sentence: str) -> set[str]:

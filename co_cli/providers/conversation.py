@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from pydantic_ai.messages import ModelMessage, ToolCallPart, ToolReturnPart
+from pydantic_ai.messages import ModelMessage, ToolCallPart, ToolReturnPart, UserPromptPart
 
 from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.search.words import STOP
@@ -73,7 +73,8 @@ class Note(NamedTuple):
 class Conversation(NamedTuple):
     """What the person said last, what it wants, and the note that was spoken of before.
 
-    `called` are the arguments of every call so far.
+    `called` are the arguments of every call so far, `saved` all notes of the last turn that were
+    saved, the one spoken of last among them.
     """
 
     said: str
@@ -81,6 +82,7 @@ class Conversation(NamedTuple):
     note: Note | None
     surface: Surface
     called: Mapping[str, Mapping[str, Any]]
+    saved: tuple[Note, ...] = ()
 
     @property
     def wants(self) -> set[str]:
@@ -134,8 +136,12 @@ def hear(said: str, messages: Sequence[ModelMessage], start: int, surface: Surfa
     called = {one.tool_call_id: read(one.args) for one in parts if isinstance(one, ToolCallPart)}
     heard = Conversation(said, turns, None, surface, called)
     for part in (part for message in messages[:start] for part in message.parts):
+        if isinstance(part, UserPromptPart):
+            heard = heard._replace(saved=())
         if isinstance(part, ToolReturnPart):
-            heard = heard._replace(note=_spoken_of(part, heard))
+            note = _spoken_of(part, heard)
+            saved = (note,) if note and part.tool_name == "save_memory" else ()
+            heard = heard._replace(note=note, saved=heard.saved + saved)
     return heard
 
 

@@ -12,7 +12,9 @@ from typing import Any
 from pydantic_ai.messages import ToolCallPart, ToolReturnPart
 
 from co_cli.knowledge.meaning.turns import STATEMENTS
-from co_cli.learning.amend import SWITCHED, alike, amended
+from co_cli.knowledge.replacement import likeness
+from co_cli.knowledge.search.query import Query, Span
+from co_cli.learning.amend import SWITCHED, alike, amended, placed
 from co_cli.learning.answers import REASON
 from co_cli.learning.turns import KEPT, PRIVATE, Turn, tagged
 from co_cli.learning.voice import second_person
@@ -78,7 +80,9 @@ _TAKEN_BACK = (  # what takes the note just spoken of back, whatever follows
     r"(?i)^(?:oh |uh |hm+,? |sorry,? |oops,? |ok,? |no,? |wait,? )?"
     r"(?:(?:scratch|scrap|strike) (?:that|this|it)\b|i meant\b|that(?:'s| is| was) (?:wrong|not))"
 )
-_DAYS = ((r"\btoday|\bthis morning|\btonight|\bjust now", 0), (r"\byesterday", 1), (r"\bmonth", 31))
+_LATELY = 7  # days, where none are named
+_WEEKDAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
+_BACK = rf"(?:(?:last|past) (\d{{1,3}}) days?|\b({_WEEKDAYS}))\b"
 
 
 # What to do
@@ -95,7 +99,8 @@ def calls(heard: Conversation, returned: Sequence[ToolReturnPart]) -> list[ToolC
         elif turn.want == "forget":
             wanted += _forget(turn, heard)
         elif turn.want == "changes":
-            wanted.append(ToolCallPart("list_memories", {"since": _since(heard.said)}))
+            since, until = _days(heard.said)
+            wanted.append(ToolCallPart("list_memories", {"since": since, "until": until}))
         elif turn.want in ("list", "about_me", "count"):
             wanted.append(ToolCallPart("list_memories", {}))
         elif turn.want == "earlier" and (query := _before(turn, heard)):
@@ -115,14 +120,26 @@ def _before(turn: Turn, heard: Conversation) -> str:
     return named or (heard.note.text if heard.note else "")
 
 
-def _since(said: str) -> str:
-    days = next((days for cue, days in _DAYS if re.search(cue, said.lower())), 7)
-    return str(date.today() - timedelta(days))
+def _days(said: str) -> tuple[str, str]:
+    """The first and the last day that a person asks about; without any, the last few."""
+    low, today = re.sub(r"\bthis (?:morning|afternoon|evening)|\btonight\b|\bjust now\b", "today",
+                        said.lower()), date.today()  # fmt: skip
+    named = Query(low, str(today)).days[:1]
+    first, last = today - timedelta(_LATELY), today
+    if back := re.search(_BACK, low):
+        weekday = _WEEKDAYS.split("|").index(back[2]) if back[2] else 0
+        ago = (today.weekday() - weekday) % 7 if back[2] else int(back[1])
+        first = today - timedelta(ago)
+        last = first if back[2] else today
+    span = (str(first), str(last))
+    if named and isinstance(named[0], Span):
+        span = named[0].first, named[0].last
+    return span[0], str(today) if re.search(r"\bsince\b", low) else span[1]
 
 
 def _save(turn: Turn, heard: Conversation) -> list[ToolCallPart]:
     """Keep what was said; what puts the note right that was spoken of takes its place."""
-    text, old = turn.text, heard.note
+    text, old = turn.text, _put_right(turn, heard)
     known = (*STATEMENTS, "amend") if old else ()
     if turn.want in known and (switched := re.search(SWITCHED, heard.said)):
         turn = turn._replace(want="amend", text=switched[1], whole=turn.whole or text)
@@ -141,6 +158,17 @@ def _save(turn: Turn, heard: Conversation) -> list[ToolCallPart]:
     offered = None if turn.sure else {"offered": True}
     call = ToolCallPart("save_memory", arguments, provider_name="offline", provider_details=offered)
     return [call]
+
+
+def _put_right(turn: Turn, heard: Conversation) -> Note | None:
+    """The note that was spoken of; of several that were just saved, the one that it fits best."""
+    if turn.want == "amend":
+        fits = [placed(one.text, turn.text, heard.said, turn.whole)[0] for one in heard.saved]
+    else:
+        fits = [likeness(one.text, turn.text) for one in heard.saved]
+    if len(fits) < 2 or max(fits) <= 0:
+        return heard.note
+    return heard.saved[fits.index(max(fits))]
 
 
 def _forget(turn: Turn, heard: Conversation) -> list[ToolCallPart]:
@@ -222,8 +250,9 @@ def _told(part: ToolReturnPart, heard: Conversation) -> str:
     values = read(part.content)
     text = str(values.get("display") or ("" if values else part.content)).strip()
     verb = {"save_memory": "saved", "forget_memory": "forgotten"}.get(part.tool_name, "done")
-    if values.get("refused") in ("declined", "stopped"):  # the person knows
-        return f"Not {verb}."
+    known = {"declined": f"Not {verb}.", "stopped": f"Not {verb}.", "rule": "Nothing was changed."}
+    if values.get("refused") in known:  # why was said, or is known
+        return known[values["refused"]]
     if part.outcome != "success":
         return f"Not {verb}: {heard.surface.reword(text)}"
     if part.tool_name == "save_memory" and values.get("ref"):
@@ -310,10 +339,11 @@ def _listed(part: ToolReturnPart, heard: Conversation) -> str:
         title = "This is what I know about you:"
         rows = [row for row in rows if _about_person(row)] or rows
     elif "changes" in heard.wants:
-        since = _since(heard.said)
-        title = f"Kept or changed since {since}:"
+        first, last = _days(heard.said)
+        when = f"from {first} to {last}" if first != last else f"on {first}"
+        title = f"Kept or changed {when}:"
         if not rows:
-            return f"Nothing was kept or changed since {since}."
+            return f"Nothing was kept or changed {when}."
     lines = [f"{second_person(str(row.get('summary')))} [{row.get('ref')}]" for row in rows]
     return _bullets(title, lines) if lines else _EMPTY
 

@@ -226,7 +226,9 @@ def _told(deps: CoDeps, notes: list[Note], *, whole: bool = True) -> None:
             deps.came_from(f"memory {note.name} ({note.meta.get('source') or 'untrusted'})")
 
 
-async def list_memories(ctx: Context, since: str | None = None) -> dict[str, Any]:
+async def list_memories(
+    ctx: Context, since: str | None = None, until: str | None = None
+) -> dict[str, Any]:
     """List every memory of this project and the person's own, a line each.
 
     Use this when the person asks what is remembered, or to find the ref of a memory to forget.
@@ -234,13 +236,17 @@ async def list_memories(ctx: Context, since: str | None = None) -> dict[str, Any
 
     Args:
         since: A day such as 2026-01-31; then only what was saved or changed since, newest last.
+        until: With `since`, the last day that counts; without it, today.
     """
 
     def listing(shelf: Shelf) -> dict[str, Any]:
         books = shelf if ctx.deps.usable() else (shelf.user,)
         read = [(book, ctx.deps.tellable(book, book.notes())) for book in books]
         if since:
-            read = [(book, [n for n in notes if _changed(n) >= since]) for book, notes in read]
+            last = f"{until or ''}~"  # after any time of that day
+            read = [
+                (book, [n for n in notes if since <= _changed(n) <= last]) for book, notes in read
+            ]
         shown = [(book, notes) for book, notes in read if notes] or read[:1]
         names = ("id", "ref", "created", "tags", "summary")
         listed = [(book, note) for book, notes in shown for note in notes]
