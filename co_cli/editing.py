@@ -16,6 +16,7 @@ class Editing:
 
     def __init__(self, book: Notebook, note: Note) -> None:
         self.book, self.note = book, note
+        book.store.refuse(note.file)
         self.draft = f"{_draft_path(book, note.file)}{os.getpid()}.md"
         with disk.in_words():
             disk.make_folder(os.path.dirname(self.draft), 0o700)

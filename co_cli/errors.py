@@ -52,6 +52,10 @@ class Protected(CoError):
     """The note is protected from what was asked."""
 
 
+class ReadOnly(CoError):
+    """A file in a folder that Co searches where it lies; whoever it belongs to edits it."""
+
+
 class MovedOn(CoError):
     """A file changed since it was read."""
 

@@ -137,6 +137,11 @@ def user_knowledge() -> str:
     return os.path.join(user_folder(), "knowledge")
 
 
+def folders_file() -> str:
+    """The list of folders that are searched in place; only the person's own says which."""
+    return os.path.join(user_folder(), "folders.json")
+
+
 def short(path: AnyPath) -> str:
     """A path as people write it, with ~ for home."""
     home, text = os.path.expanduser("~").rstrip("/"), str(path)

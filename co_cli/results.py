@@ -70,7 +70,7 @@ def _core_json(book: Notebook, note: Note) -> dict[str, Any]:
         "id": note.id,
         "ref": book.ref(note),
         "kind": note.kind,
-        "scope": book.scope,
+        "scope": book.label,
         "content": note.body,
         "tags": note.tags,
         "created": note.created,

@@ -3,15 +3,20 @@
 Every surface builds them here: the command line, the chat, and an agent's tools.
 """
 
+from __future__ import annotations
+
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from co_cli import config, paths, trust
 from co_cli.errors import SettingsError
 from co_cli.knowledge import Embedder, How, Note, Notebook, Policy, Shelf
 from co_cli.trust.foreign import ProjectOrigins
+
+if TYPE_CHECKING:
+    from co_cli.knowledge.folder import FolderBook
 
 
 class Workspace:
@@ -52,7 +57,16 @@ class Workspace:
             paths.user_knowledge(), scope="user", policy=Policy.of(self.own),
             how=how or _how(self.own),
         )  # fmt: skip
-        return Shelf(project, user)
+        return Shelf(project, user, self._folders(how or _how(self.own)))
+
+    def _folders(self, how: How) -> Sequence[FolderBook]:
+        """The folders that the person has searched in place from here."""
+        if not os.path.lexists(paths.folders_file()):
+            return ()
+        from co_cli import folders  # few have any
+        from co_cli.knowledge.folder import FolderBook
+
+        return [FolderBook(one.name, one.path, how=how) for one in folders.seen_from(self.project)]
 
     def book(self, in_user: bool) -> Notebook:
         """The person's own notebook, or the project's."""

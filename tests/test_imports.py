@@ -24,6 +24,7 @@ ORDER = [
     "config",
     "learning",
     "trust",
+    "folders",
     "providers.registry",
     "providers.trouble",
     "providers.embedders",
@@ -69,6 +70,7 @@ CORE_ORDER = [
     "article",
     "undo",
     "notebook",
+    "folder",
     "shelf",
     "doctor",
     "purge",
@@ -371,7 +373,8 @@ def test_looking_at_notes_loads_nothing_that_writes_and_nothing_that_costs(
     said = "learn", "We deploy on Tuesdays", "--tag", "decision"
     for before in (("init",), said, *[("recall", "tuesdays")] * 2):  # which builds the index
         assert command(*before).code == 0
-    never = {*COSTLY, "co_cli.cli.learn", *(f"co_cli.knowledge.{name}" for name in WRITING)}
+    never = {*COSTLY, "co_cli.cli.learn", "co_cli.folders", "co_cli.knowledge.folder"}
+    never |= {*(f"co_cli.knowledge.{name}" for name in WRITING)}
     loaded = _loaded(*args)
     assert "co_cli.knowledge.notebook" in loaded
     assert sorted(never & loaded) == []

@@ -242,6 +242,7 @@ def _forgetting(deps: CoDeps, call: str, ref: str) -> Proposal:
     try:
         with deps.notebooks() as shelf:
             book, note = deps.find(shelf, ref)
+            book.store.refuse(note.file)
     except CoError as error:
         return Proposal(call, FORGET, "", ref=ref, refused=error.sentence())
     deps.entered(note.mark)

@@ -97,7 +97,8 @@ def restore(shelf: Shelf, ref: str | Note) -> str:
         return "\n".join([*rows, "To bring one back: /restore <id or words>"]) if rows else _ARCHIVE
     if gone:
         raise Ambiguous("The last one", choices=[max(gone, key=lambda pair: pair[0].at)[1]])
-    saved = Notebook.restore(*placed(shelf, ref, archived=True), actor="chat")
+    book, name = placed(shelf, ref, archived=True)
+    saved = book.restore(name, actor="chat")
     return f"{saved.note.kind.capitalize()} {saved.ref} is back: {saved.note.summary}"
 
 

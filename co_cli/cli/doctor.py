@@ -4,7 +4,7 @@ import os
 
 import click
 
-from co_cli import paths
+from co_cli import folders, paths
 from co_cli.cli.options import as_json, open_here
 from co_cli.cli.output import notice, notice_plain, say, say_line, to_json
 from co_cli.knowledge import doctor
@@ -21,13 +21,15 @@ def doctor_command(as_json: bool) -> None:
     workspace = open_here(lenient=True)
     books = workspace.shelf
     problems = [problem for book in books for problem in doctor.diagnose(book, closely=True)]
+    problems += [problem for book in books.folders for problem in book.checked()[1]]
+    problems += [Problem(paths.folders_file(), why)] if (why := folders.trouble()) else []
     own = os.path.join(paths.user_knowledge(), "context.md")
     problems += read_context(own, os.path.join(workspace.project, paths.CONTEXT)).skipped
     if workspace.trouble is not None:
         problems.append(Problem("settings", str(workspace.trouble)))
     problems += [Problem(path, f"{why}; reinstall Co") for path, why in broken_weights()]
     indexes = []
-    for search in (book.search for book in books if book.store.exists()):
+    for search in (book.search for book in (*books, *books.folders) if book.store.exists()):
         report = search.compare()
         indexes.append((search.index_path, report, report.behind))
     notes = [(book, note) for book in books for note in (*book.notes(), *book.articles())]

@@ -6,7 +6,7 @@ from co_cli.cli.options import act_on, as_json, in_user, on_ref, open_here
 from co_cli.cli.output import confirm, notice, on_terminal, say, to_json, warn
 from co_cli.editing import Editing
 from co_cli.errors import CoError, FormatError
-from co_cli.knowledge import Note, Notebook
+from co_cli.knowledge import Note
 from co_cli.results import note_json, undo_hint
 
 
@@ -16,7 +16,7 @@ from co_cli.results import note_json, undo_hint
 @as_json
 def edit_command(ref: str, in_user: bool, as_json: bool) -> None:
     """Edit a memory in $VISUAL or $EDITOR; the result is checked before it is saved."""
-    book, note = act_on(open_here().shelf, ref, in_user, Notebook.find)
+    book, note = act_on(open_here().shelf, ref, in_user, lambda book, one: book.find(one))
     kept = _edit(Editing(book, note))
     if as_json:
         to_json(note_json(book, kept))

@@ -24,7 +24,7 @@ class LazyGroup(click.Group):
         if cmd_name not in self.table:
             return None
         module = importlib.import_module(f"co_cli.cli.{self.table[cmd_name][0]}")
-        found: click.Command = getattr(module, f"{cmd_name}_command")
+        found: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
         return found
 
     def resolve_command(

@@ -22,6 +22,8 @@ TABLE = {
     "log": ("log", "Show what changed."),
     "doctor": ("doctor", "List the files that cannot be read, and why."),
     "reindex": ("reindex", "Rebuild the search index."),
+    "add-folder": ("folders", "Search a folder of markdown where it lies."),
+    "remove-folder": ("folders", "Stop searching a folder."),
     "import": ("import_", "Import notes from elsewhere."),
     "export": ("export", "Export memories as JSON Lines."),
 }

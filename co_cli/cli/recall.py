@@ -108,7 +108,7 @@ def _say_hit(book: Notebook, hit: Hit, untrusted: str, explain: bool) -> None:
         styled(span(note) + (f" ({old})" if old else "")),
         styled(f"[{', '.join(note.tags)}]" if note.tags else ""),
         styled(marks(note, today)),
-        "yours" if book.scope == "user" else "",
+        "yours" if book.label == "user" else "",
         untrusted,
         styled(replaced_text(book, hit)),
         styled(f"({'weak; ' if hit.weak else ''}{hit.why})", "dim"),

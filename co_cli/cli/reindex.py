@@ -4,6 +4,7 @@ import click
 
 from co_cli.cli.options import as_json, open_here
 from co_cli.cli.output import notice, notice_unread, progress, say_line, to_json, warn
+from co_cli.knowledge.pages import ARTICLES
 from co_cli.results import plural
 
 
@@ -16,20 +17,24 @@ def reindex_command(as_json: bool) -> None:
     confirms that notes which disappeared are gone.
     """
     done, rebuilt = [], True
-    for book in open_here().shelf:
+    shelf = open_here().shelf
+    for book in (*shelf, *shelf.folders):
         if not book.store.exists():
             continue
-        with progress(f"Indexing {book.scope}") as step:
+        with progress(f"Indexing {book.label}") as step:
             synced = book.sync(anew=True, progress=step)
-        with progress(f"Reading {book.scope} closely") as step:
+        with progress(f"Reading {book.label} closely") as step:
             book.search.read_closely(step)
+        count, noun = synced.notes, "memory"
+        if book in shelf.folders:
+            count, noun = len(book.store.names(ARTICLES)) - len(synced.unread), "article"
         path, (closely, with_meaning) = book.search.index_path, book.search.closely()
         degraded = "; ".join(trouble.reason for trouble in synced.degraded)
         done.append(
             {
-                "scope": book.scope,
+                "scope": book.label,
                 "path": path,
-                "notes": synced.notes,
+                "notes": count,
                 "unread": len(synced.unread),
                 "rebuilt": synced.rebuilt,
                 "closely": closely,
@@ -39,7 +44,7 @@ def reindex_command(as_json: bool) -> None:
         )
         rebuilt = rebuilt and synced.rebuilt
         if not as_json:
-            well = f"✓ {plural(synced.notes, 'memory')} indexed in {path}"
+            well = f"✓ {plural(count, noun)} indexed in {path}"
             say_line(well if synced.rebuilt and synced.is_kept else f"{path} was not built.")
             notice_unread(len(synced.unread))
             warn(degraded)

@@ -6,7 +6,6 @@ import click
 
 from co_cli.cli.options import act_on, as_json, complete_ref, in_user, open_here
 from co_cli.cli.output import notice, table, tell, to_json
-from co_cli.knowledge.notebook import Notebook
 
 
 @click.command("restore")
@@ -17,7 +16,7 @@ def restore_command(ref: str | None, in_user: bool, as_json: bool) -> None:
     """Bring an archived memory back as it was. Without REF, list the archive."""
     workspace = open_here()
     if ref is not None:
-        _, saved = act_on(workspace.shelf, ref, in_user, Notebook.restore)
+        _, saved = act_on(workspace.shelf, ref, in_user, lambda book, one: book.restore(one))
         value = {"ref": saved.ref, "memory_id": saved.note.id, "path": saved.note.path}
         told = f"✓ Restored {saved.note.kind} {saved.ref}: {saved.note.summary}"
         tell(as_json, value, told)

@@ -5,7 +5,6 @@ import click
 from co_cli.cli.options import act_on, as_json, in_user, on_ref, open_here
 from co_cli.cli.output import notice, say, to_json
 from co_cli.errors import NotFound
-from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.pages import as_number
 from co_cli.knowledge.safety.escape import escape
 from co_cli.results import note_json
@@ -19,7 +18,7 @@ def show_command(ref: str, in_user: bool, as_json: bool) -> None:
     """Show a memory's file, or the summary it decayed into."""
     shelf, section = open_here().shelf, None
     try:
-        book, note = act_on(shelf, ref, in_user, Notebook.find)
+        book, note = act_on(shelf, ref, in_user, lambda book, one: book.find(one))
     except NotFound:
         book, name = shelf.place(ref, in_user=in_user)
         inside = book.inside(as_number(name))

@@ -5,9 +5,10 @@ from typing import Any
 
 import click
 
-from co_cli import prompts, trust
+from co_cli import folders, prompts, trust
+from co_cli.cli.folders import folder_json
 from co_cli.cli.options import as_json, open_here
-from co_cli.cli.output import notice, say, say_line, table, to_json
+from co_cli.cli.output import notice, say, say_line, table, to_json, warn
 from co_cli.cli.trust import brought_text, trust_json
 from co_cli.knowledge import doctor
 from co_cli.knowledge.notebook import Notebook
@@ -28,11 +29,12 @@ def status_command(tools: bool, as_json: bool) -> None:
     project, status = workspace.project, workspace.trust
     prompt = prompts.session_prompt("", None, project)
     books = [_book_json(book) for book in workspace.shelf]
+    added = [folder_json(book) for book in workspace.shelf.folders]
     if as_json:
         files = [file._asdict() for file in prompt.files]
         context = {"context": prompt.receipt.as_json(), "instructions": files}
         told = {"project": project, "trust": trust_json(workspace)} | context
-        to_json(told | {"notebooks": books})
+        to_json(told | {"notebooks": books, "folders": added})
         return
     say_line(f"Project   {project}  ({_trust_word(status)})")
     say(f"Context   {prompt.receipt.line()}")
@@ -49,7 +51,11 @@ def status_command(tools: bool, as_json: bool) -> None:
         if total:
             hint = "" if closely == total else " (co knowledge reindex reads the rest)"
             say_line(f"          meaning: {closely} of {total} notes read closely{hint}")
+    for folder in added:
+        say_line(f"Folder    {_folder_line(folder)}")
+    warn(folders.trouble())
     problems = sum(book["problems"] for book in books)
+    problems += sum(len(folder["problems"]) for folder in added)
     bad = f"{plural(problems, 'problem')}: co knowledge doctor"
     say(f"Health    {bad if problems else '✓ every file readable'}")
     if not any(book["count"] or book["articles"] for book in books):
@@ -90,6 +96,12 @@ def _book_line(book: dict[str, Any]) -> str:
         extras.append("over the limit: co knowledge decay, or raise memory_max_count")
     more = f" ({', '.join(extras)})" if extras else ""
     return f"{book['count']} of {book['limit']} in {book['path']}{more}"
+
+
+def _folder_line(folder: dict[str, Any]) -> str:
+    many = len(folder["problems"])
+    more = f"; {plural(many, 'problem')}, such as: {folder['problems'][0]}" if many else ""
+    return f"{folder['name']}: {plural(folder['articles'], 'article')} in {folder['path']}{more}"
 
 
 def _trust_word(status: trust.TrustStatus) -> str:

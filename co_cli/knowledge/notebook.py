@@ -55,7 +55,7 @@ class Notebook:
     ) -> None:
         self.store = FolderStore(store) if isinstance(store, str | os.PathLike) else store
         self.root, self.memories = self.store.root, self.store.locate(MEMORIES)
-        self.scope: Scope = scope
+        self.scope, self.label = scope, str(scope)  # the label tells it from others on a shelf
         self.prefix = "g" if scope == "user" else ""  # before a number in a reference
         self.policy, self.clock, self.how, self.origins = policy or Policy(), clock, how, origins
         self.pages = Pages(self.store)

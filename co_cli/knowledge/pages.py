@@ -6,7 +6,7 @@ A file that has not changed since it was read is not read again.
 import os
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from shlex import quote
 from typing import NamedTuple
@@ -107,10 +107,10 @@ class Look(NamedTuple):
 
 
 class Pages:
-    """The notes of one store."""
+    """The notes of one store; `read_as` makes one of a file's place and bytes."""
 
-    def __init__(self, store: Store) -> None:
-        self.store = store
+    def __init__(self, store: Store, read_as: Callable[[str, bytes], Note] = parse) -> None:
+        self.store, self._read_as = store, read_as
         self._known: dict[str, Page] = {}
         self._given: tuple[Entry | None, dict[int, set[str]]] = None, {}
 
@@ -123,7 +123,7 @@ class Pages:
         raw, where = b"", self.store.locate(path)
         try:
             raw, signature = self.store.read_signed(path)
-            note = parse(where, raw)
+            note = self._read_as(where, raw)
             if note.plain:
                 note = parse(where, raw, self.store.modified(path))
             return Page(signature, raw, note)

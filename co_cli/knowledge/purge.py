@@ -113,6 +113,7 @@ class Copies:
 
 def find_copies(book: Notebook, ref: Ref, *, earlier: bool = False) -> Copies:
     """Where a note is: file, archive, summaries; with `earlier`, also what it was made from."""
+    book.store.refuse(f"{ARTICLES}/{called(ref).removeprefix('a:')}.md")
     known, entries = _lineages(book), book.store.entries()
     named = _named(book, ref, known)
     note = named.latest if named else None

@@ -1,34 +1,51 @@
 """The notebooks visible from a working folder, the project's first, as one value."""
 
+from __future__ import annotations
+
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING
 
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.replacement import in_time, newest_first
 from co_cli.knowledge.search.hits import Filters, Hit, Recall
 
+if TYPE_CHECKING:  # few have added a folder
+    from co_cli.knowledge.folder import FolderBook
+
 _EVERY = Filters()
 _FURTHEST = 1000  # answers that are looked through for some that may be told
 
 
-class Shelf(NamedTuple):
-    """The project's notebook and the user's; nothing of another project is ever on it."""
+class Shelf(Iterable[Notebook]):
+    """The project's notebook and the user's; nothing of another project is ever on it.
 
-    project: Notebook
-    user: Notebook
+    `folders` are searched beside them, and only read: going through a shelf passes them by.
+    """
+
+    def __init__(
+        self, project: Notebook, user: Notebook, folders: Sequence[FolderBook] = ()
+    ) -> None:
+        self.project, self.user, self.folders = project, user, folders
+
+    def __iter__(self) -> Iterator[Notebook]:
+        return iter((self.project, self.user))
 
     def close(self) -> None:
-        """Let go of both indexes."""
-        for book in self:
+        """Let go of every index."""
+        for book in chain(self, self.folders):
             book.close()
 
     def place(self, ref: str, *, in_user: bool = False) -> tuple[Notebook, str]:
         """The notebook a reference points into, and the reference inside it."""
         text = ref.strip().lstrip("#")
+        for book in self.folders:
+            if text.startswith(f"a:{book.name}/"):
+                return book, f"a:{text.partition('/')[2]}"
         name = re.sub(r"^g(?=\d|[am]:)", "", text)
         in_user |= name != text
         name = name.partition("#")[0] if name.startswith("a:") else name  # a place in an article
@@ -37,7 +54,10 @@ class Shelf(NamedTuple):
     def holding(self, note: Note) -> Notebook:
         """The notebook that a note is in."""
         folder = os.path.dirname(os.path.dirname(note.path))
-        return self.user if folder == self.user.root else self.project
+        if folder in (self.user.root, self.project.root):
+            return self.user if folder == self.user.root else self.project
+        around = (b for b in self.folders if note.path.startswith(os.path.join(b.root, "")))
+        return next(around, self.project)
 
     def recall(
         self,
@@ -50,12 +70,13 @@ class Shelf(NamedTuple):
     ) -> Recall[tuple[Notebook, Hit]]:
         """What answers in any notebook, best first; of equals the project's comes first.
 
-        A text that stands in both is told once. With `own`, nothing that came from elsewhere and
+        A text that stands in both is told once. Folders take no more than half the places from
+        what notebooks know well. With `own`, nothing that came from elsewhere and
         that nobody here agreed to is told, or takes another's place.
         """
         found: list[tuple[Notebook, Hit]] = []
         recalls: list[Recall[Hit]] = []
-        for book in self:
+        for book in chain(self, self.folders):
             if scope in ("", book.scope):
                 ask = partial(book.recall, query, filters=filters)
                 recalled = ask(limit)
@@ -68,13 +89,19 @@ class Shelf(NamedTuple):
         for book, hit in found:
             told.setdefault(" ".join(hit.text.casefold().split()), (book, hit))
         return Recall(
-            in_time(list(told.values())[: max(limit, 0)], lambda pair: pair[1]),
+            in_time(self._best(list(told.values()), max(limit, 0)), lambda pair: pair[1]),
             searched=sum(one.searched for one in recalls),
             matched=sum(one.matched for one in recalls),
             degraded=[*dict.fromkeys(trouble for one in recalls for trouble in one.degraded)],
             missing=[path for one in recalls for path in one.missing],
             unread=[file for one in recalls for file in one.unread],
         )
+
+    def _best(self, found: list[tuple[Notebook, Hit]], limit: int) -> list[tuple[Notebook, Hit]]:
+        own = sum(book in (self.project, self.user) and not hit.weak for book, hit in found)
+        outside = [hit for book, hit in found if book in self.folders]
+        too_many = outside[max(limit - own, limit // 2) :]
+        return [pair for pair in found if pair[1] not in too_many][:limit]
 
 
 def _own(

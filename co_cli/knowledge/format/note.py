@@ -137,11 +137,16 @@ def parse(path: str, raw: bytes, modified: int = 0) -> Note:
     created = moment_of(modified) or moment_of(0)
     meta = {"id": number_of(path), "created": created}
     if _is_article(path):
-        heading = re.search(r"(?m)^#{1,6}[ \t]+(\S.*)", body.partition("```")[0])
-        title = heading[1].rstrip("# \t\r") if heading else ""
-        named = {"source": path, "title": title[:MAX_TITLE] or os.path.basename(path)[:-3]}
+        title = heading_of(body)[:MAX_TITLE] or os.path.basename(path)[:-3]
+        named = {"source": path, "title": title}
         meta = {"id": 0, "created": created, "fetched": created, **named}
     return Note(path, raw, meta, body, plain=True)
+
+
+def heading_of(body: str) -> str:
+    """The first heading of a text, unless code comes first."""
+    heading = re.search(r"(?m)^#{1,6}[ \t]+(\S.*)", body.partition("```")[0])
+    return heading[1].rstrip("# \t\r") if heading else ""
 
 
 def _is_article(path: str) -> bool:

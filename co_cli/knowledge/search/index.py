@@ -351,8 +351,11 @@ class Index:
 
 def digest_of(page: Page) -> bytes:
     """What tells a file from any other content, or reason why there is no note in it."""
-    dated = page.found.created if isinstance(page.found, Note) and page.found.plain else ""
-    return digest((page.raw or str(page.found).encode("utf-8", "replace")) + dated.encode())
+    if isinstance(page.found, Note):
+        told = page.found.created if page.found.plain or page.found.kind == "article" else ""
+    else:
+        told = "" if page.raw else str(page.found)
+    return digest(page.raw + told.encode("utf-8", "replace"))
 
 
 def _summed(seen: Mapping[str, int]) -> str:

@@ -150,6 +150,9 @@ class Store(Protocol):
 
     # Writing
 
+    def refuse(self, path: str) -> None:
+        """ReadOnly where Co may not change this file."""
+
     def locked(self) -> AbstractContextManager[None]:
         """Keep other writers away, after finishing or rolling back what one of them left half done.
 

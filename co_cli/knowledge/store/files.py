@@ -155,6 +155,9 @@ class FolderStore:
 
     # Writing
 
+    def refuse(self, path: str) -> None:
+        pass
+
     @contextmanager
     def locked(self, patience: float | None = None) -> Iterator[None]:
         if self._holder == get_ident():

@@ -88,6 +88,9 @@ class MemoryStore:
 
     # Writing
 
+    def refuse(self, path: str) -> None:
+        pass
+
     @contextmanager
     def locked(self) -> Iterator[None]:
         with self._lock:
