@@ -60,6 +60,8 @@ def list_command(
     articles = sum(len(book.store.names(ARTICLES)) for book in books) if kind == "memory" else 0
     if articles and not as_json:
         notice(f"{plural(articles, 'article')} beside: co knowledge list --kind article")
+    elif shelf.folders and not as_json:
+        notice("Beside these, folders are searched where they lie: co knowledge add-folder")
     notice_unread(sum(problems for *_, problems in read))
 
 

@@ -71,8 +71,8 @@ class Shelf(Iterable[Notebook]):
         """What answers in any notebook, best first; of equals the project's comes first.
 
         A text that stands in both is told once. Folders take no more than half the places from
-        what notebooks know well. With `own`, nothing that came from elsewhere and
-        that nobody here agreed to is told, or takes another's place.
+        what notebooks know well. With `own`, nothing that came from elsewhere and that nobody here
+        agreed to is told, or takes another's place.
         """
         found: list[tuple[Notebook, Hit]] = []
         recalls: list[Recall[Hit]] = []
@@ -98,10 +98,13 @@ class Shelf(Iterable[Notebook]):
         )
 
     def _best(self, found: list[tuple[Notebook, Hit]], limit: int) -> list[tuple[Notebook, Hit]]:
-        own = sum(book in (self.project, self.user) and not hit.weak for book, hit in found)
-        outside = [hit for book, hit in found if book in self.folders]
-        too_many = outside[max(limit - own, limit // 2) :]
-        return [pair for pair in found if pair[1] not in too_many][:limit]
+        known = sum(book not in self.folders and not hit.weak for book, hit in found)
+        room, kept = max(limit - known, (limit + 1) // 2), []
+        for book, hit in found:
+            room -= book in self.folders
+            if room >= 0 or book not in self.folders:
+                kept.append((book, hit))
+        return kept[:limit]
 
 
 def _own(
