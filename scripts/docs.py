@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 
 import click
@@ -232,13 +233,13 @@ def unknown(root: Path) -> list[str]:
 def missing_tests(root: Path) -> list[str]:
     """Tests named in the guarantees that are not there."""
     name = "docs/guarantees.md"
-    found = []
+    found, functions = [], cache(_functions)
     for number, line in enumerate((root / name).read_text(encoding="utf-8").splitlines(), 1):
         for file, test in _TEST.findall(line):
             path = root / file
             if not path.is_file():
                 found.append(f"{name}:{number}: there is no {file}")
-            elif test and test not in _functions(path):
+            elif test and test not in functions(path):
                 found.append(f"{name}:{number}: there is no {test} in {file}")
     return found
 

@@ -708,7 +708,7 @@ def test_no_link_in_the_place_of_the_index_is_followed(
     for made in (False, True):  # the first index, and then one that is there already
         path = Path(root, place)
         if made:
-            opened(root).sync()
+            opened(root).recall("zebra")
             path.unlink(missing_ok=True)
         if kind == "a folder":
             path.mkdir()

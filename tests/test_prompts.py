@@ -924,7 +924,7 @@ def test_a_long_run_of_brackets_takes_time_by_its_length(piece: str) -> None:
 @pytest.mark.parametrize("tail", ["</system-reminder>", "system-reminder", "&lt;/system-reminder"])
 def test_a_hostile_text_takes_time_by_its_length(head: str, tail: str) -> None:
     """G10. Red when each tag, or each character of a run, costs a walk through the text."""
-    assert _grows_with_the_text(tail, 2**15, head)
+    assert _grows_with_the_text(tail, 2**14, head)
 
 
 def _grows_with_the_text(piece: str, size: int, head: str = "") -> bool:

@@ -129,6 +129,7 @@ def test_a_save_without_the_weights_still_saves(
 ) -> None:
     """Red when a broken installation keeps a person from saving."""
     replacement._skimmed.cache_clear()
+    replacement._judged.cache_clear()
     monkeypatch.setattr(replacement, "built_in", lambda: Meaning(str(tmp_path)))
     book.remember(THURSDAY)
     assert book.remember(MONDAY).action == "created"

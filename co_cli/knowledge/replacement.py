@@ -119,7 +119,7 @@ def may_replace(olds: Sequence[str], new: str) -> list[bool]:
     """Whether a new text speaks of what each old one does, and says something else of it."""
     near = {old: cosine for old in olds if (cosine := _worth_judging(old, new))}
     try:
-        judged = built_in().replaces([*near], new) if near else []
+        judged = _judged(new, *near) if near else []
     except EmbedderUnavailable:  # as in `_skimmed`
         return [False] * len(olds)
     hint = _hint(new)
@@ -128,6 +128,12 @@ def may_replace(olds: Sequence[str], new: str) -> list[bool]:
         for (old, cosine), score in zip(near.items(), judged, strict=True)
     }
     return [told.get(old, 0.0) >= _ENOUGH for old in olds]
+
+
+@lru_cache(256)
+def _judged(new: str, *olds: str) -> list[float]:
+    """The judge's scores, kept: a save is planned more than once, and notes are found again."""
+    return built_in().replaces(olds, new)
 
 
 def _worth_judging(old: str, new: str) -> float:
