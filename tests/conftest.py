@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# Two test processes share two cores: a slow example is the machine's fault, not the code's.
-settings.register_profile(
-    "co", settings.get_profile(settings.get_current_profile_name()), deadline=None
-)
+# Two test processes share two cores: a slow example is the machine's fault, not the code's. Many
+# more examples of each law: `.venv/bin/python -m pytest --hypothesis-profile=long`.
+_usual = settings.get_profile(settings.get_current_profile_name())
+settings.register_profile("co", _usual, deadline=None, max_examples=50)
+settings.register_profile("long", _usual, deadline=None, max_examples=500)
 settings.load_profile("co")
 
 # And each of them computes in one thread, as the command does, however it is started.

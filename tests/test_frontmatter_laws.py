@@ -98,7 +98,7 @@ def _reading(reader: Callable[[str], Any], header: str) -> str:
         return "refused"
 
 
-@settings(max_examples=1500)
+@settings(max_examples=10 * settings().max_examples)
 @given(built | mutated())
 @example("# c\rid: 7\ncreated: x\n")
 @example("# c\u2028id: 7\ncreated: x\n")
@@ -109,7 +109,7 @@ def test_both_readers_agree_wherever_the_fast_one_answers(header: str) -> None:
     assert fast == "None" or fast == _reading(_read_yaml, header)
 
 
-@settings(max_examples=300)
+@settings(max_examples=2 * settings().max_examples)
 @given(st.text(st.sampled_from(TRICKY + "-" * 8 + "\n" * 8)) | built | mutated())
 def test_reading_returns_or_raises_a_value_error(text: str) -> None:
     for content in (text, f"---\n{text}\n---\n", f"\ufeff---\r\n{text}\r\n---"):
@@ -122,7 +122,7 @@ def test_reading_returns_or_raises_a_value_error(text: str) -> None:
                     validate(meta)
 
 
-@settings(max_examples=300)
+@settings(max_examples=2 * settings().max_examples)
 @given(st.binary(max_size=40) | (built | mutated()).map(str.encode))
 def test_any_bytes_are_a_note_or_a_format_error(raw: bytes) -> None:
     for content in (raw, b"---\n" + raw + b"\n---\n\ntext\n"):
@@ -149,7 +149,7 @@ def _stored_tags(tags: list[str]) -> list[str]:
     return list(dict.fromkeys(kept))
 
 
-@settings(max_examples=400)
+@settings(max_examples=3 * settings().max_examples)
 @given(
     st.integers(1, 999_999_999),
     st.lists(printable | st.sampled_from(VALUES), max_size=5).map(_stored_tags),
@@ -349,7 +349,10 @@ def any_loader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.usefixtures("any_loader")
-@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=3 * settings().max_examples,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(written(), st.sampled_from(CHANGES), st.sampled_from([None, "new text", "two\n\nlines"]))
 def test_a_rewrite_changes_only_the_lines_of_the_changed_fields(
     found: Written, changes: dict[str, Any], body: str | None

@@ -390,7 +390,7 @@ def _told(book: Notebook) -> tuple[object, ...]:
 
 
 TestBothStores = BothStores.TestCase
-TestBothStores.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestBothStores.settings = settings(max_examples=30, stateful_step_count=25, deadline=None)
 
 
 def test_only_a_markdown_file_that_is_not_hidden_is_taken_for_a_note() -> None:
