@@ -40,7 +40,7 @@ from test_machine import Machine
 from co_cli.errors import CoError, DiskTrouble
 from co_cli.knowledge.notebook import Notebook
 
-MANY_FILES = ("merge", "decay (summarize)", "update", "undo", "import", "purge")
+MANY_FILES = ("merge", "decay (summarize)", "update", "undo", "import", "purge", "keep it again")
 
 
 def main() -> int:

@@ -69,6 +69,16 @@ def test_an_article_is_written_as_the_format_says(book: Notebook) -> None:
     assert [entry.op for entry in book.store.entries()] == ["keep"]
 
 
+def test_a_misspelt_option_is_an_error() -> None:
+    with pytest.raises(TypeError, match="tag"):
+        keep(Notebook(MemoryStore()), tag=["python"])
+
+
+def test_a_title_that_a_person_gives_counts_before_the_pages(book: Notebook) -> None:
+    saved = keep(book, fields={"title": " My  tasks "})
+    assert (saved.ref, saved.note.title) == ("a:my-tasks", "My tasks")
+
+
 def test_a_persons_own_article_is_called_so() -> None:
     book = Notebook(MemoryStore(), scope="user")
     assert keep(book).ref == "ga:asyncio-tasks"

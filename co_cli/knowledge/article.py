@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, count
-from typing import Any, NamedTuple, Required, TypedDict
+from typing import Any, NamedTuple, Required, TypedDict, Unpack
 from unicodedata import normalize
 from urllib.parse import unquote, urlsplit, urlunsplit
 
@@ -41,8 +41,6 @@ class About(TypedDict, total=False):
     attachment: tuple[str, bytes] | None
     fields: Mapping[str, Any] | None
     allow_secret: bool
-    actor: str
-    call: str
 
 
 class _Page(NamedTuple):
@@ -63,9 +61,9 @@ class _Page(NamedTuple):
         return _key(self.source, self.text)
 
 
-def plan_keep(draft: Draft, text: str, about: About) -> Plan:
+def plan_keep(draft: Draft, text: str, **about: Unpack[About]) -> Plan:
     """What keeping this text does: a new article, other words for one that is there, or nothing."""
-    page = _checked(text, about, draft.at)
+    page = _checked(text, draft.at, **about)
     key = page.key
     for note in draft.book.articles():
         if _key(note.meta["source"], note.body) == key:
@@ -82,11 +80,12 @@ def bring_in(draft: Draft, items: Iterable[ImportItem]) -> ImportPlan:
     known = {_key(note.meta["source"], note.body) for note in draft.book.articles()}
     for item in items:
         fields = {name: value for name, value in item.fields if name not in _NOT_TAKEN}
-        told = {name: str(fields.pop(name, "")) for name in ("source", "title", "fetched")}
+        source, title, day = (str(fields.pop(name, "")) for name in ("source", "title", "fetched"))
         try:
-            about: About = {"source": told["source"], "title": told["title"], "tags": item.tags,
-                            "fetched": told["fetched"], "fields": fields}  # fmt: skip
-            page = _checked(item.text, about, draft.at)
+            page = _checked(
+                item.text, draft.at, source=source, title=title, tags=item.tags, fetched=day,
+                fields=fields,
+            )  # fmt: skip
             if page.key in known:
                 found.known.append(item)
             else:
@@ -97,25 +96,37 @@ def bring_in(draft: Draft, items: Iterable[ImportItem]) -> ImportPlan:
     return found
 
 
-def _checked(text: str, about: About, now: str) -> _Page:
-    allow = about.get("allow_secret", False)
-    source = about["source"].strip()
+def _checked(  # noqa: PLR0913 - what `About` tells
+    text: str,
+    now: str,
+    *,
+    source: str,
+    title: str,
+    tags: Sequence[str] = (),
+    fetched: str = "",
+    attachment: tuple[str, bytes] | None = None,
+    fields: Mapping[str, Any] | None = None,
+    allow_secret: bool = False,
+) -> _Page:
+    source, fields = source.strip(), dict(fields or {})
     if not source.isprintable() or not 0 < len(source) <= _MAX_SOURCE:
         raise RefusedText("the source is empty, too long or unprintable", rule="source")
-    title = " ".join(about["title"].split())[:MAX_TITLE].strip() or _last_part(source) or source
+    title = " ".join(str(fields.get("title") or title).split()) or _last_part(source) or source
+    title = title[:MAX_TITLE].strip()
+    fields |= {"title": title} if "title" in fields else {}
     for line in (source, title):
-        check_text(line, allow_secret=allow)
-    name, data = about.get("attachment") or ("", None)
+        check_text(line, allow_secret=allow_secret)
+    name, data = attachment or ("", None)
     if data is not None and len(data) > disk.MAX_ATTACHMENT:
         most = f"{disk.MAX_ATTACHMENT // 1024 // 1024} MiB"
         raise RefusedText(f"{name} is larger than {most}", rule="too-long")
-    ending, fields = name.lower().rpartition(".")[2], about.get("fields") or {}
+    ending = name.lower().rpartition(".")[2]
     return _Page(
-        check_text(text, allow_secret=allow, most=disk.MAX_FILE),
+        check_text(text, allow_secret=allow_secret, most=disk.MAX_FILE),
         source,
-        title[:MAX_TITLE],
-        clean_tags(about.get("tags", ()), allow_secret=allow),
-        about.get("fetched") or now,
+        title,
+        clean_tags(tags, allow_secret=allow_secret),
+        fetched or now,
         {name: value for name, value in fields.items() if value or name != "trust"},
         data,
         ending if re.fullmatch("[a-z0-9]{1,10}", ending) else "bin",

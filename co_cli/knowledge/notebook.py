@@ -229,27 +229,29 @@ class Notebook:
         return repeated(self._draft(""), done[-1], text) if done else None
 
     def keep(
-        self, text: str, *, seen: str = "", agreed: Plan | None = None, **about: Unpack[About]
-    ) -> Saved:
-        """Keep a text from elsewhere as an article: created, updated or unchanged.
+        self, text: str, *, actor: str = "cli", call: str = "", seen: str = "",
+        agreed: Plan | None = None, **about: Unpack[About],
+    ) -> Saved:  # fmt: skip
+        """Keep a text from elsewhere as an article, as `About` tells.
 
-        The same source again updates its article. `seen`, `agreed` and a `call` that arrives again
-        are as in `remember`; `About` tells the other options.
+        The same source again updates its article. The other options are those of `remember`.
         """
-        call = mark_call(about.get("call", ""), text, about.get("tags", ()))
-        if repeated := self._repeated(call, text):
+        if repeated := self._repeated(mark_call(call, text, about.get("tags", ())), text):
             return repeated
         with suppress(MovedOn):
             if agreed:
                 return self.commit(agreed)
-        return self._agree(lambda: self.plan_keep(text, **about).hold_to(seen), self.commit)
+        plan = partial(self.plan_keep, text, actor=actor, call=call, **about)
+        return self._agree(lambda: plan().hold_to(seen), self.commit)
 
-    def plan_keep(self, text: str, **about: Unpack[About]) -> Plan:
+    def plan_keep(
+        self, text: str, *, actor: str = "cli", call: str = "", **about: Unpack[About]
+    ) -> Plan:
         """Decide what keeping this text does."""
         from co_cli.knowledge.article import plan_keep
 
-        call = mark_call(about.get("call", ""), text, about.get("tags", ()))
-        return plan_keep(self._draft(about.get("actor", "cli"), call=call), text, about)
+        called = mark_call(call, text, about.get("tags", ()))
+        return plan_keep(self._draft(actor, call=called), text, **about)
 
     def plan_remember(  # noqa: PLR0913 - the same
         self,
@@ -378,11 +380,9 @@ class Notebook:
         return None
 
     def plan_import(
-        self,
-        items: Iterable[ImportItem],
-        context: bytes | None = None,
+        self, items: Iterable[ImportItem], context: bytes | None = None,
         articles: Iterable[ImportItem] = (),
-    ) -> ImportPlan:
+    ) -> ImportPlan:  # fmt: skip
         """Plan notes for texts from elsewhere, and what context.md will hold if they add to it."""
         from co_cli.knowledge.article import bring_in
 
