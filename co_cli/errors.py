@@ -80,6 +80,10 @@ class Gone(FetchError):
     """A page that its server no longer has."""
 
 
+class ExtractError(CoError):
+    """A page or document that cannot be read."""
+
+
 class EmbedderUnavailable(CoError):
     """What should turn texts into vectors cannot; search by words still works."""
 

@@ -334,3 +334,47 @@ def _page(text: str) -> Iterator[str]:
             yield f"<{kind}>" + "".join(f"<li>{linked(one)}</li>" for one in content) + f"</{kind}>"
         else:
             yield f"<{kind}>{linked(content)}</{kind}>"
+
+
+def lost(name: str, text: str) -> list[str]:
+    """What should be in a document's markdown and is not, or is and should not be."""
+    wanted, fences = EXPECTED[name], _fences(text)
+    prose = re.sub(r"^(`{3,}).*\n(?:.*\n)*?\1$", "", text, flags=re.MULTILINE)
+    plain = _squeezed(_plain(prose) + " " + " ".join(code for _, code in fences))
+    rows = [
+        [_plain(cell).strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        for line in prose.split("\n")
+        if line.startswith("|")
+    ]
+    items = [_squeezed(_plain(one)) for one in re.findall(r"^ *(?:[-*+]|\d+\.) (.*)$", prose, re.M)]
+    links = LINK.findall(prose)
+    found = [f"{one}" for one in wanted["headings"] if one not in _headings(prose)]
+    found += [f"code: {code}" for code in wanted.get("code", ()) if tuple(code) not in fences]
+    found += [f"row: {row}" for row in wanted.get("rows", ()) if row not in rows]
+    found += [f"link: {link}" for link in wanted.get("links", ()) if tuple(link) not in links]
+    found += [f"item: {item}" for item in wanted.get("items", ()) if _squeezed(item) not in items]
+    found += [
+        f"passage: {one}"
+        for one in wanted.get("kept", ())
+        if _squeezed(_plain(one)) not in plain and one not in text
+    ]
+    return found + [f"left in: {one}" for one in wanted.get("gone", ()) if one in plain]
+
+
+def _headings(text: str) -> list[str]:
+    return [_plain(line) for line in re.findall(r"^#{1,6} .*$", text, re.MULTILINE)]
+
+
+def _fences(text: str) -> list[tuple[str, str]]:
+    found = re.findall(r"^(`{3,})(.*)\n((?:.*\n)*?)\1$", text, re.MULTILINE)
+    return [(language.strip(), code.rstrip("\n")) for _, language, code in found]
+
+
+def _plain(text: str) -> str:
+    """A text without the marks of markdown: links by their words, no backticks and no escapes."""
+    bare = re.sub(r"[`*]", "", LINK.sub(r"\1", text))
+    return re.sub(r"(?<!\w)_|_(?!\w)|\\(?=[^\w\s])", "", bare)
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,153 @@
+"""Pages and documents as clean markdown.
+
+They come from anywhere, so they are read in a process with limits, which is ended when it takes
+too long. Nothing of it is loaded here.
+"""
+
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from co_cli.errors import ExtractError
+
+MOST_BYTES = 50_000_000
+PATIENCE = 120.0  # seconds for one document
+
+Progress = Callable[[int, int], None]
+
+
+class Document(NamedTuple):
+    """What a document says: clean markdown, and remarks on what was left out or not read.
+
+    A page of a paged document begins with a line like `<a id="page-3"></a>`.
+    """
+
+    title: str
+    text: str
+    format: str
+    remarks: tuple[str, ...]
+
+
+def extract(
+    data: bytes,
+    *,
+    kind: str = "",
+    name: str = "",
+    url: str = "",
+    charset: str = "",
+    progress: Progress | None = None,
+) -> Document:
+    """Read one document; for several, a `Reader` is quicker."""
+    with Reader() as reader:
+        return reader.extract(
+            data, kind=kind, name=name, url=url, charset=charset, progress=progress
+        )
+
+
+class Reader:
+    """Reads documents, one after the other, in a process that is started when it is needed."""
+
+    def __init__(self, *, patience: float = PATIENCE) -> None:
+        self._patience = patience
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> "Reader":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close(at_once=error is not None)
+
+    def close(self, *, at_once: bool = False) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is None or process.stdin is None or process.stdout is None:
+            return
+        if at_once:
+            process.kill()
+        with suppress(OSError):  # it ended first
+            process.stdin.close()
+        try:
+            process.wait(2)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        process.stdout.close()
+
+    def extract(
+        self,
+        data: bytes,
+        *,
+        kind: str = "",
+        name: str = "",
+        url: str = "",
+        charset: str = "",
+        progress: Progress | None = None,
+    ) -> Document:
+        """Read one document, or raise ExtractError."""
+        subject = name or url or "the document"
+        if len(data) > MOST_BYTES:
+            message = f"{subject}: {len(data)} bytes are too many; at most {MOST_BYTES} are read"
+            raise ExtractError(message)
+        asked = {"kind": kind, "name": name, "url": url, "charset": charset, "size": len(data)}
+        try:
+            told = self._ask(json.dumps(asked).encode() + b"\n" + data, progress)
+        except BaseException:
+            self.close(at_once=True)
+            raise
+        if "error" in told:
+            raise ExtractError(f"{subject}: {told['error']}", hint=told["hint"])
+        return Document(told["title"], told["text"], told["format"], tuple(told["remarks"]))
+
+    def _ask(self, request: bytes, progress: Progress | None) -> dict[str, Any]:
+        """What the process answers; whatever keeps it from answering is the error."""
+        process = self._process = self._process or _start()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(request)
+            process.stdin.flush()
+        except BrokenPipeError:
+            return self._given_up("what reads it ended before it began")
+        end, received = time.monotonic() + self._patience, bytearray()
+        while True:
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([process.stdout], [], [], left)[0]:
+                return self._given_up(f"reading it took longer than {self._patience:g} seconds")
+            chunk = os.read(process.stdout.fileno(), 1 << 20)
+            if not chunk:
+                return self._given_up("it broke what reads it, or took too much time or memory")
+            received += chunk
+            while b"\n" in chunk:
+                line, _, received = received.partition(b"\n")
+                chunk = bytes(received)
+                told: dict[str, Any] = json.loads(line)
+                if "done" not in told:
+                    return told
+                if progress:
+                    progress(told["done"], told["all"])
+
+    def _given_up(self, why: str) -> dict[str, Any]:
+        self.close(at_once=True)
+        return {"error": why, "hint": "It may be broken, or made to break what reads it."}
+
+
+def _start() -> subprocess.Popen[bytes]:
+    # -P: a folder named co_cli where the person stands is not Co.
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", "co_cli.articles.reader", str(os.getpid())],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )

@@ -1,0 +1,237 @@
+"""A page of HTML as clean markdown: what it says, without what stands round it or is hidden in it.
+
+The page is parsed as browsers do. Nothing is fetched and no script is run.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from selectolax.lexbor import LexborHTMLParser
+
+from co_cli.articles.markdown import Block, Element, joined, to_blocks
+from co_cli.articles.outcome import Read, Unread
+from co_cli.articles.stylesheet import hidden_by_style
+
+DEEPEST = 200  # elements inside each other; pages that people write have some thirty
+_LONG_ENOUGH = 600  # letters, for a page that is a text
+_REMARKABLE = 25  # letters of hidden text; less is an icon or a word for screen readers
+
+_TOO_DEEP = "the page is nested too deeply to be read"
+_NESTING = re.compile(
+    r"<(\\?/)?(?:address|article|aside|blockquote|center|details|dialog|dir|div|dl|fieldset|figure"
+    r"|footer|form|header|listing|main|menu|nav|ol|pre|section|summary|table|ul)\b",
+    re.IGNORECASE,
+)
+
+# Never text. What is in an attribute or a comment is not looked at in the first place.
+_NOT_TEXT = frozenset(
+    "audio button canvas datalist dialog embed head iframe input link map math meta nav noscript"
+    " object option script select style svg template textarea title video".split()
+)
+_AROUND_ROLES = frozenset(
+    "banner complementary contentinfo dialog menu menubar navigation search tablist toolbar".split()
+)
+# Words in a class or id by which pages name what is not their text.
+_AROUND = frozenset(
+    "ad ads advert advertisement avatar breadcrumb breadcrumbs catlinks comment commentform"
+    " commentlist comments consent cookie cookies cta editsection feedback footer gdpr headerlink"
+    " menu modal nav navbar navbox navigation newsletter noprint pager pagination paywall"
+    " popup postprofile promo promoted recommended related respond share sharing sidebar"
+    " signature signup sitenotice skip social sponsored subscribe toc toolbar widget".split()
+)
+# The same, where only a few words are in it.
+_AROUND_BRIEFLY = frozenset(
+    "action author bar btn buttons info meta rank rating sitesub sort stat stats taglist tags user"
+    " vote votecell".split()
+)
+_AROUND_TAGS = ("aside", "footer", "form", "header")
+_TEXT_TAGS = ("article", "code", "html", "main", "pre")
+_NOTES = frozenset("admonition callout caution footnote important note tip topic warning".split())
+
+
+class Page(NamedTuple):
+    """A parsed page: its tree without what is hidden, its title, and what was found on the way."""
+
+    body: Element
+    title: str
+    hid: bool
+    pictures: bool
+    asks_password: bool
+
+
+def read_html(text: str, url: str) -> Read:
+    """The page's text as markdown."""
+    page = parse(text)
+    root, blocks = _content(page, url)
+    first = next(root.all("h1"), None) or next(page.body.all("h1"), None)
+    title = " ".join(first.text().split()).rstrip("¶# ") if first else page.title
+    size = sum(block.size for block in blocks)
+    if page.asks_password and size < _LONG_ENOUGH:
+        hint = "Save the page from your browser while you are logged in, and give that file."
+        raise Unread("the page asks for a login", hint)
+    if not size:
+        why = ": it is made by a script in the browser" if "<script" in text else ""
+        hint = "Open it in a browser, save what you see, and give that file."
+        raise Unread(f"there is nothing to read on the page{why}", hint)
+    if first and not any(block.text.startswith("# ") for block in blocks):
+        blocks.insert(0, Block(f"# {title}", first.size, 0))
+    return Read(title, joined(blocks) + "\n", _remarks(page))
+
+
+def read_fragment(text: str) -> Read:
+    """The markdown of HTML that is all text, such as a chapter of a book."""
+    page = parse(text)
+    return Read(page.title, joined(to_blocks(page.body, "")), _remarks(page))
+
+
+def _remarks(page: Page) -> list[str]:
+    hid = ["Hidden text was left out."] if page.hid else []
+    return hid + (["Pictures were left out."] if page.pictures else [])
+
+
+def parse(text: str) -> Page:
+    """Read HTML into a tree of elements, without scripts, controls and hidden parts."""
+    _check_depth(text)
+    tree = LexborHTMLParser(text)
+    hidden = hidden_by_style(tree)
+    body, hid, pictures = Element("body", {}, None), False, False
+    made = [body]
+    stack = [(tree.body.first_child, body, 1)] if tree.body else []
+    while stack:
+        node, parent, depth = stack.pop()
+        if node is None:
+            continue
+        stack.append((node.next, parent, depth))
+        tag = node.tag or ""
+        if tag == "-text":
+            parent.children.append(node.text_content or "")
+        elif tag == "img":
+            pictures = True
+        elif tag in _NOT_TEXT or not tag[:1].isalpha():
+            continue
+        elif node.mem_id in hidden:
+            hid = hid or len(node.text(strip=True)) >= _REMARKABLE
+        elif depth > DEEPEST:
+            raise Unread(_TOO_DEEP)
+        else:
+            attrs = {name: value or "" for name, value in node.attributes.items()}
+            child = Element(tag, attrs, parent)
+            parent.children.append(child)
+            made.append(child)
+            stack.append((node.first_child, child, depth + 1))
+    for element in reversed(made):  # what is inside comes before what holds it
+        for one in element.children:
+            element.count(one)
+    head = tree.css_first("title")
+    title = " ".join(head.text().split()) if head else ""
+    asks = tree.css_first("input[type=password]") is not None
+    return Page(body, title, hid, pictures, asks)
+
+
+def _check_depth(text: str) -> None:
+    """Refuse what would take a parser minutes: it looks through all open blocks at every tag."""
+    depth = 0
+    for found in _NESTING.finditer(text):
+        depth = depth + 1 if not found[1] else max(0, depth - 1)
+        if depth > DEEPEST * 5:
+            raise Unread(_TOO_DEEP)
+
+
+def _content(page: Page, url: str) -> tuple[Element, list[Block]]:
+    """The element that holds the text, and its blocks; the rules by name give way to the text."""
+    whole = page.body.size
+    for by_name in (True, False):
+        body = _pruned(page.body, page.body, by_name=by_name)
+        root = _main(body)
+        blocks = _trimmed(to_blocks(root, url))
+        size = sum(block.size for block in blocks)
+        if size >= min(_LONG_ENOUGH, whole * 0.25):
+            break
+    return root, blocks
+
+
+def _pruned(
+    node: Element, body: Element, *, by_name: bool, parent: Element | None = None
+) -> Element:
+    """A copy of a tree without what stands round the text."""
+    kept = Element(node.tag, node.attrs, parent)
+    for child in node.children:
+        if isinstance(child, str):
+            kept.hold(child)
+        elif not _is_around(child, node, body, by_name=by_name):
+            kept.hold(_pruned(child, body, by_name=by_name, parent=kept))
+    return kept
+
+
+def _is_around(node: Element, parent: Element, body: Element, *, by_name: bool) -> bool:
+    """Whether an element stands round the text and is no part of it."""
+    tag, role = node.tag, node.attrs.get("role", "")
+    if role in _AROUND_ROLES:
+        return True
+    if tag in _AROUND_TAGS:
+        return {
+            "aside": _names(node).isdisjoint(_NOTES),
+            "footer": parent.tag not in ("blockquote", "figure"),
+            "form": node.size < max(_LONG_ENOUGH, body.size * 0.3),
+            "header": by_name and not _holds_title(node),
+        }[tag]
+    if tag in _TEXT_TAGS or role == "main" or not by_name:
+        return False
+    names = _names(node)
+    most = body.size * 0.9 if names & _AROUND else 120 if names & _AROUND_BRIEFLY else 0
+    return node.size < most and not _holds_title(node)
+
+
+def _holds_title(node: Element) -> bool:
+    return next(node.all("h1"), None) is not None
+
+
+def _names(node: Element) -> set[str]:
+    """The words of an element's class and id, whole and by their parts."""
+    given = f"{node.attrs.get('class', '')} {node.attrs.get('id', '')}".lower().split()
+    return {*given, *(part for name in given for part in re.split(r"[-_]+", name))}
+
+
+def _main(body: Element) -> Element:
+    """The element that holds the text: as the page says, else the one with most of it."""
+    root, said = body, False
+    mains = [one for one in _all(body) if one.tag == "main" or one.attrs.get("role") == "main"]
+    if mains and max(one.size for one in mains) >= body.size * 0.3:
+        root, said = max(mains, key=lambda one: one.size), True
+    articles = [one for one in root.all("article") if one.size >= root.size * 0.5]
+    if articles:
+        return articles[0]
+    while not said:
+        inside = [one for one in root.elements() if one.size >= root.size * 0.75 > 0]
+        title = next(root.all("h1"), None)
+        if not inside or inside[0].tag in ("p", "pre", "ul", "ol", "dl"):
+            break
+        if title and title is not inside[0] and title not in inside[0].all("h1"):
+            break
+        root = inside[0]
+    return root
+
+
+def _all(node: Element) -> Iterator[Element]:
+    for child in node.elements():
+        yield child
+        yield from _all(child)
+
+
+def _trimmed(blocks: list[Block]) -> list[Block]:
+    """Without blocks of links before and after the text, unless a heading announces them."""
+
+    def is_links(place: int) -> bool:
+        block = blocks[place]
+        heads = place > 0 and blocks[place - 1].text.startswith("#")
+        return block.linked > block.size * 0.45 and not heads
+
+    texts = [n for n, one in enumerate(blocks) if one.size > 140 and one.linked < one.size * 0.45]
+    if not texts:
+        return blocks
+    kept = []
+    for place, block in enumerate(blocks):
+        if texts[0] <= place <= texts[-1] or not is_links(place):
+            kept.append(block)
+    return kept

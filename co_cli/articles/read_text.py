@@ -1,0 +1,55 @@
+"""Plain text, markdown and notebooks, which are nearly markdown already."""
+
+import json
+import re
+from typing import Any
+
+from co_cli.articles.outcome import Read, Unread
+
+
+def read_notebook(text: str) -> Read:
+    """A notebook: its text, its code, and what the code printed."""
+    try:
+        told = json.loads(text)
+        cells = told["cells"]
+        named = told.get("metadata", {}).get("language_info", {}).get("name", "python")
+        made = [piece for cell in cells for piece in _cell(cell, str(named))]
+        pictures = '"image/' in text
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise Unread("the notebook is broken: its cells cannot be read") from error
+    body = "\n\n".join(filter(None, made)) + "\n"
+    return Read(first_heading(body), body, ["Pictures were left out."] if pictures else [])
+
+
+def _cell(cell: dict[str, Any], language: str) -> list[str]:
+    source = "".join(cell.get("source", ())).strip("\n")
+    if cell.get("cell_type") != "code":
+        return [source]
+    made = [_fenced(source, re.sub(r"\W", "", language.lower()))]
+    for output in cell.get("outputs", ()):
+        plain = output.get("text") or (output.get("data") or {}).get("text/plain") or ()
+        shown = "".join(plain).strip("\n")
+        made.append("" if re.fullmatch(r"<[^\n]*>", shown) else _fenced(shown, ""))
+    return made
+
+
+def _fenced(code: str, language: str) -> str:
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", code)), default=0))
+    return f"{fence}{language}\n{code}\n{fence}" if code else ""
+
+
+def read_text(text: str, name: str) -> Read:
+    """Plain text or markdown as it is, without a header of its own."""
+    body = text.replace("\r\n", "\n")
+    header = re.match(r"---\n(.*?\n)---[ \t]*\n", body[:20_000], re.DOTALL)
+    titled = re.search(r"^title:[ \t]*(.+)$", header[1], re.MULTILINE) if header else None
+    body = body[header.end() :].lstrip("\n") if header else body
+    title = titled[1].strip().strip("'\"") if titled else first_heading(body) or name
+    return Read(title, body, [])
+
+
+def first_heading(text: str) -> str:
+    """The words of the first heading, without marks."""
+    found = re.search(r"^#{1,6} (.{1,300})", text, re.MULTILINE)
+    bare = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", found[1]) if found else ""
+    return re.sub(r"[*`]|\\(?=\W)", "", bare).strip()
