@@ -7,6 +7,7 @@ too long. Nothing of it is loaded here.
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -75,13 +76,13 @@ class Reader:
         if process is None or process.stdin is None or process.stdout is None:
             return
         if at_once:
-            process.kill()
+            _kill(process)
         with suppress(OSError):  # it ended first
             process.stdin.close()
         try:
             process.wait(2)
         except subprocess.TimeoutExpired:
-            process.kill()
+            _kill(process)
             process.wait()
         process.stdout.close()
 
@@ -150,4 +151,10 @@ def _start() -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
+        start_new_session=True,  # so that it can be ended with whatever it started
     )
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)

@@ -10,7 +10,7 @@ CONTAINERS = frozenset(
     " header hgroup html legend li main nav section summary tbody td tfoot th thead tr".split()
 )
 BLOCKS = CONTAINERS | frozenset("blockquote dl dt h1 h2 h3 h4 h5 h6 hr ol p pre table ul".split())
-MOST_CELLS = 200_000  # in one table, with those that a spanning cell stands for
+MOST_CELLS = 50_000  # in one table, with those that a spanning cell stands for
 _EMPHASIS = {"b": "**", "strong": "**", "em": "*", "i": "*", "cite": "*", "del": "~~", "s": "~~"}
 _CODE = frozenset("code kbd samp tt".split())
 _LINE_NUMBERS = frozenset("gutter lineno linenos linenumber ln lnt line-numbers-rows".split())

@@ -14,6 +14,7 @@ from co_cli.articles.outcome import Read, Unread
 from co_cli.articles.stylesheet import hidden_by_style
 
 DEEPEST = 200  # elements inside each other; pages that people write have some thirty
+MOST_ELEMENTS = 1_000_000
 _LONG_ENOUGH = 600  # letters, for a page that is a text
 _REMARKABLE = 25  # letters of hidden text; less is an icon or a word for screen readers
 
@@ -112,9 +113,8 @@ def parse(text: str) -> Page:
             continue
         elif node.mem_id in hidden:
             hid = hid or len(node.text(strip=True)) >= _REMARKABLE
-        elif depth > DEEPEST:
-            raise Unread(_TOO_DEEP)
         else:
+            _check_bounds(depth, len(made))
             attrs = {name: value or "" for name, value in node.attributes.items()}
             child = Element(tag, attrs, parent)
             parent.children.append(child)
@@ -136,6 +136,13 @@ def _check_depth(text: str) -> None:
         depth = depth + 1 if not found[1] else max(0, depth - 1)
         if depth > DEEPEST * 5:
             raise Unread(_TOO_DEEP)
+
+
+def _check_bounds(depth: int, count: int) -> None:
+    if depth > DEEPEST:
+        raise Unread(_TOO_DEEP)
+    if count > MOST_ELEMENTS:
+        raise Unread(f"the page has more than {MOST_ELEMENTS} parts")
 
 
 def _content(page: Page, url: str) -> tuple[Element, list[Block]]:

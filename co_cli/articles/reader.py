@@ -182,13 +182,12 @@ def _end_with(parent: int) -> None:
     """End when the process that asked is gone, also in the middle of a document."""
     while os.getppid() == parent:
         time.sleep(0.5)
-    os._exit(1)
+    os.killpg(0, signal.SIGKILL)
 
 
 def main() -> None:
     """Set the limits and serve."""
     sys.setrecursionlimit(5_000)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # ^C is for who asked, who then ends this
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     _limit(resource.RLIMIT_AS, MEMORY)

@@ -6,7 +6,7 @@ Only what the page itself says is known: attributes and embedded rules, not link
 import re
 from typing import Any
 
-_MOST_RULES = 5_000
+_MOST_RULES = 1_000
 _MOST_STYLE = 1_000_000  # letters of embedded style sheets that are looked at
 _WHITE = re.compile(r"(?:white|#fff(?:fff)?|rgba?\(255,255,255(?:,1)?\)|transparent|rgba\(.*,0\))")
 _NOTHING = re.compile(r"0(?:\.0+)?(?:px|em|rem|pt|%)?")
@@ -20,8 +20,6 @@ def hidden_by_style(tree: Any) -> set[int]:
     styles: dict[int, dict[str, str]] = {}
     nodes = {}
     for selector, body in _rules(tree):
-        if not _may_hide(body):
-            continue
         try:
             found = tree.css(selector)
         except ValueError:  # a selector that this parser does not know
@@ -42,9 +40,11 @@ def hidden_by_style(tree: Any) -> set[int]:
 def _rules(tree: Any) -> list[tuple[str, str]]:
     """The embedded rules that hold on a screen, without those inside @media and the like."""
     text = "".join(sheet.text() + "}" for sheet in tree.css("style"))[:_MOST_STYLE]
-    bare = "".join(part.rpartition("*/")[2] for part in text.split("/*"))
+    first, *rest = text.split("/*")
+    bare = first + "".join(part.partition("*/")[2] for part in rest)
     pairs = (rule.rpartition("{") for rule in _outside_at_rules(bare))
-    return [(selector.strip(" \n\t\r}"), body) for selector, _, body in pairs][:_MOST_RULES]
+    told = {(selector.strip(), body): None for selector, _, body in pairs if _may_hide(body)}
+    return [*told][:_MOST_RULES]
 
 
 def _outside_at_rules(text: str) -> list[str]:
