@@ -27,6 +27,7 @@ OTHERS = (
     "cold.py",
     "speed.py",
     "exact.py",
+    "articles.py",
     "durability.py --quick",
     "fuzz.py --quick",
 )

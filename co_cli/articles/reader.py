@@ -22,6 +22,7 @@ from co_cli.articles.ocr import picture, read_image
 from co_cli.articles.outcome import Read, Unread
 from co_cli.articles.read_text import read_notebook, read_text
 from co_cli.knowledge.safety.check import find_hidden
+from co_cli.knowledge.safety.escape import HIDDEN_KINDS
 
 Progress = Callable[[int, int], None]
 
@@ -29,6 +30,7 @@ MEMORY = 2 << 30  # bytes of address space
 CPU = 90  # seconds for one document
 MOST_TEXT = 10_000_000  # letters of a document that are kept
 _OFFICE = {"ppt/": "presentation", "xl/": "spreadsheet"}
+_HIDDEN = re.compile(f"[{''.join(HIDDEN_KINDS.values())}]")
 _NOT_TEXT = frozenset("docx epub epub+zip gif jpeg jpg pdf png webp zip".split())
 _PAGE = re.compile(rb"\s*<(?:!doctype html|html|head|body)\b", re.IGNORECASE)
 _NEEDED = {"selectolax", "pypdfium2", "mammoth"}
@@ -125,6 +127,8 @@ def clean(made: Read) -> Read:
 
 
 def _visible(text: str) -> tuple[str, bool]:
+    if not _HIDDEN.search(text):
+        return text, False
     found: dict[int, list[int]] = {}
     for line, column, _, _ in find_hidden(text):
         found.setdefault(line - 1, []).append(column - 1)
