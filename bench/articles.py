@@ -122,7 +122,7 @@ def hostile() -> Iterator[tuple[str, Callable[[], bytes]]]:
     yield "line.txt", lambda: b"word " * 9_900_000
     yield "rules.html", lambda: b"<style>" + b"".join(
         b"div div div div .x%d{display:none}" % n for n in range(4000)
-    ) + b"</style>" + b"<div><div><div>x" * 300  # fmt: skip
+    ) + b"</style>" + b"<div><div><div>x</div></div></div>" * 300  # fmt: skip
     drawing = zlib.compress(b"BT /F1 10 Tf (x) Tj ET\n" * 20_000_000, 9)
     head = b"<< /Filter /FlateDecode /Length %d >>\nstream\n" % len(drawing)
     bomb = pdf_of([b"x"]).replace(b"<< /Length 1 >>\nstream\nx", head + drawing)

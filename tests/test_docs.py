@@ -141,7 +141,7 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
 
 
 @pytest.mark.usefixtures("loop")
-@pytest.mark.parametrize("page", ["README.md", "docs/api.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/api.md", "docs/articles.md"])
 def test_the_examples_in_python_do_what_the_page_says(
     page: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

