@@ -278,8 +278,8 @@ def test_what_takes_too_long_is_ended_with_all_it_started(tmp_path: Path) -> Non
     """Red when the program that reads pictures outlives the one that started it."""
     os.mkfifo(tmp_path / "never")
     tesseract(tmp_path, f"echo $$ >{tmp_path}/pid; read -r line <{tmp_path}/never")
-    with Reader(patience=1) as reader:
-        with pytest.raises(ExtractError, match=r"took longer than 1 seconds") as caught:
+    with Reader(patience=3) as reader:  # enough for a busy machine to start two programs
+        with pytest.raises(ExtractError, match=r"took longer than 3 seconds") as caught:
             reader.extract(PNG, name="a.png")
         assert caught.value.hint == "It may be broken, or made to break what reads it."
         assert gone(int((tmp_path / "pid").read_text()))
