@@ -13,7 +13,9 @@ import pytest
 from cli import Result, co, in_time
 from handmade import listening, put_article
 
+from co_cli.agent.approval import FORGET, SAVE, prepare
 from co_cli.chat import notes
+from co_cli.deps import CoDeps
 from co_cli.errors import CoError, MovedOn, NotFound, Protected, RefusedText
 from co_cli.knowledge import FolderStore, MemoryStore, Notebook, Store
 from co_cli.knowledge.article import canonical, same_page
@@ -645,3 +647,14 @@ def test_the_chat_knows_articles_by_name(here: Notebook) -> None:
     ]
     assert notes.restore(shelf, ref) == f"Article {ref} is back: Asyncio tasks"
     assert [note.handle for note in here.articles()] == [ref]
+
+
+def test_an_article_to_be_forgotten_is_shown_by_its_name_and_source(here: Notebook) -> None:
+    deps = CoDeps()
+    shown = prepare(deps, "c", FORGET, {"ref": "a:asyncio-tasks"})
+    assert (shown.text, shown.ref) == (f"Asyncio tasks\n{ADDRESS}", "a:asyncio-tasks")
+    here.protect("a:asyncio-tasks")
+    refused = prepare(deps, "c", FORGET, {"ref": "a:asyncio-tasks"}).refused
+    assert refused.startswith("article a:asyncio-tasks is protected")
+    corrected = {"content": "Tasks are new", "replaces": "a:asyncio-tasks"}
+    assert prepare(deps, "c", SAVE, corrected).replaces == ""

@@ -92,6 +92,22 @@ def test_a_conversation_in_which_a_part_was_shown_goes_with_a_purge(
     assert files() == [path_of(other)]
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [("recall_memory", {"query": "when does the vault open?"}), ("forget_memory", {"ref": "a:x"})],
+)
+def test_a_conversation_in_which_an_article_was_shown_goes_with_its_purge(
+    tool: str, arguments: dict[str, Any], book: Notebook
+) -> None:
+    """G8. Red when what a model was told of an article is not on the record."""
+    book.keep(LONG + "\n\n" + "It is made of steel. " * 200, source="https://x.example/", title="X")
+    session, other = begin(calling(tool, **arguments), agreeing), begin(echo)
+    said(session, "hello")
+    said(other, "hello")
+    assert f"this conversation will be deleted too: {path_of(session)[:-6]}" in purge("a:x")
+    assert files() == [path_of(other)]
+
+
 def test_a_system_prompt_that_holds_the_words_takes_no_conversation_along(book: Notebook) -> None:
     """Red when the instructions that a turn was sent with count as what was said."""
     Path("AGENTS.md").write_text("Always answer in English.\n")

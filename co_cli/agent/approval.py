@@ -249,8 +249,10 @@ def _forgetting(deps: CoDeps, call: str, ref: str) -> Proposal:
     refused = ""
     if note.protected:
         refused = f"{note.kind} {ref} is protected: co knowledge unprotect {ref}"
+    # A page may be long, and its name and source tell what it is.
+    text = f"{note.title}\n{note.meta['source']}" if note.kind == "article" else note.body
     return Proposal(
-        call, FORGET, note.body, tuple(note.tags), book.scope, note.path, "forgotten",
+        call, FORGET, text, tuple(note.tags), book.scope, note.path, "forgotten",
         book.ref(note), refused=refused, seen=str(disk.digest(note.raw)),
     )  # fmt: skip
 
