@@ -124,6 +124,30 @@ def test_text_cannot_pass_for_marks_of_markdown(reader: Reader) -> None:
     )
 
 
+def test_a_chapter_is_not_taken_for_what_its_heading_names(reader: Reader) -> None:
+    """As manuals have it: ids are made of headings, and one is about comments, or about menus."""
+    found = page(
+        reader,
+        '<main><section id="comments"><h2>Comments<a href="#comments">¶</a></h2>'
+        '<p>A comment begins with a hash sign.</p><h3 id="menu">Menu</h3><p>None.</section></main>',
+    )
+    assert found.text == (
+        "## Comments\n\nA comment begins with a hash sign.\n\n### Menu\n\nNone.\n"
+    )
+
+
+def test_a_title_is_that_of_the_text_and_not_of_the_site(reader: Reader) -> None:
+    """As books on the web have it: the site's name is the only first-level heading, in a bar."""
+    found = page(
+        reader,
+        "<title>Owls - A book of birds</title><div class=menu-bar><h1>A book of birds</h1></div>"
+        '<main><h2><a class="header" href="#owls">Owls</a></h2><p>Owls hunt by ear, at night.',
+    )
+    assert (found.title, found.text) == ("Owls", "## Owls\n\nOwls hunt by ear, at night.\n")
+    above = page(reader, "<header><h1>Owls</h1></header><main><p>They hunt by ear.</main>")
+    assert (above.title, above.text) == ("Owls", "# Owls\n\nThey hunt by ear.\n")
+
+
 def test_a_page_whose_text_is_its_comments_is_kept(reader: Reader) -> None:
     said = "".join(
         f'<div class="comment"><p>Thought number {n} about owls.</div>' for n in range(9)
@@ -296,6 +320,12 @@ def test_a_document_that_breaks_the_reader_is_one_error_and_the_next_is_read(
             with pytest.raises(ExtractError, match=r"a\.png: it broke what reads it"):
                 reader.extract(PNG, name="a.png")
             assert reader.extract(b"the next one").text == "the next one"
+
+
+@pytest.mark.usefixtures("no_tesseract")
+def test_what_is_printed_while_reading_does_not_reach_the_answer(tmp_path: Path) -> None:
+    tesseract(tmp_path, "echo noise >/proc/$PPID/fd/1; echo words")
+    assert extract(PNG).text.endswith("bytes.\n\nwords\n")
 
 
 @pytest.mark.usefixtures("no_tesseract")

@@ -18,6 +18,11 @@ _NO_LANGUAGE = frozenset("default highlight hljs none notranslate plain plaintex
 _LANGUAGE = re.compile(
     r"(?:^|\s)(?:(?:language|lang|highlight-source|highlight)-|brush:\s*)([\w+#.]{1,20})"
 )
+_SIGNS = frozenset("¶ # § ↩ ↩︎ ^ 🔗".split())  # links of a heading or note to its own place
+_LANGUAGES = frozenset(
+    "bash c cpp css go html java javascript js json kotlin perl php python ruby rust sh shell sql"
+    " swift toml typescript xml yaml".split()
+)
 _HIGHLIGHTERS = frozenset("highlight hljs prettyprint sourcecode".split())
 _MARKS = re.compile(r"[\\`*]|(?<!\w)_|_(?!\w)|<(?=[A-Za-z/!?])|\](?=\()")
 _LINE_START = re.compile(r"^(#{1,6} |[-+>](?= )|\d{1,9}(?=[.)] ))", re.MULTILINE)
@@ -79,10 +84,10 @@ def to_blocks(root: Element, url: str) -> list[Block]:
 
 
 class Writer:
-    """Writes one document, whose links are relative to `url`."""
+    """Writes one document, whose links are relative to `url`, or are left out."""
 
-    def __init__(self, url: str) -> None:
-        self.url = url
+    def __init__(self, url: str, *, links: bool = True) -> None:
+        self.url, self.links = url, links
 
     def blocks(self, root: Element) -> Iterator[Block]:
         """What a container holds, block by block; loose text becomes paragraphs."""
@@ -104,7 +109,7 @@ class Writer:
     def _block(self, node: Element) -> Iterator[Block]:
         tag = node.tag
         if tag[0] == "h" and tag[1:].isdigit():
-            text = " ".join(self.line(node).split())
+            text = " ".join(Writer("", links=False).line(node).split())
             yield Block(f"{'#' * int(tag[1])} {text}" if text else "", node.size, node.linked)
         elif tag == "pre":
             yield Block(_fenced(node), node.size, 0)
@@ -199,9 +204,9 @@ class Writer:
     def _link(self, node: Element) -> str:
         text = self._inline(node)
         words, href = " ".join(text.split()), node.attrs.get("href", "").strip()
-        if not words or words in ("¶", "#", "↩", "↩︎", "^", "🔗") or "\\`" in words:
+        if not words or words in _SIGNS or "\\`" in words:
             return "" if href.startswith("#") else text
-        address = absolute(href, self.url)
+        address = absolute(href, self.url) if self.links else ""
         return _wrapped(text, "", f"[{words}]({address})") if address else text
 
 
@@ -282,6 +287,7 @@ def language(pre: Element) -> str:
         classes = node.attrs.get("class", "").lower()
         named += [node.attrs.get("lang", "")] if node.tag in ("pre", "code") else []
         named += _LANGUAGE.findall(classes)
+        named += [one for one in classes.split() if one in _LANGUAGES]
         if not _HIGHLIGHTERS.isdisjoint(classes.split()):
             named += [one for one in classes.split() if one.isalpha() and len(one) < 12]
         for name in named:

@@ -47,7 +47,7 @@ _AROUND_BRIEFLY = frozenset(
     " vote votecell".split()
 )
 _AROUND_TAGS = ("aside", "footer", "form", "header")
-_TEXT_TAGS = ("article", "code", "html", "main", "pre")
+_TEXT_TAGS = frozenset("article code dt h1 h2 h3 h4 h5 h6 html li main pre".split())
 _NOTES = frozenset("admonition callout caution footnote important note tip topic warning".split())
 
 
@@ -65,8 +65,7 @@ def read_html(text: str, url: str) -> Read:
     """The page's text as markdown."""
     page = parse(text)
     root, blocks = _content(page, url)
-    first = next(root.all("h1"), None) or next(page.body.all("h1"), None)
-    title = " ".join(first.text().split()).rstrip("¶# ") if first else page.title
+    title, above = _title(page, root)
     size = sum(block.size for block in blocks)
     if page.asks_password and size < _LONG_ENOUGH:
         hint = "Save the page from your browser while you are logged in, and give that file."
@@ -75,9 +74,26 @@ def read_html(text: str, url: str) -> Read:
         why = ": it is made by a script in the browser" if "<script" in text else ""
         hint = "Open it in a browser, save what you see, and give that file."
         raise Unread(f"there is nothing to read on the page{why}", hint)
-    if first and not any(block.text.startswith("# ") for block in blocks):
-        blocks.insert(0, Block(f"# {title}", first.size, 0))
+    if above:
+        blocks.insert(0, Block(f"# {title}", 0, 0))
     return Read(title, joined(blocks) + "\n", _remarks(page))
+
+
+def _title(page: Page, root: Element) -> tuple[str, bool]:
+    """The title of a page, and whether it stands above the text instead of in it."""
+    inside, outside = next(root.all("h1"), None), next(page.body.all("h1"), None)
+    if inside:
+        return _heading(inside), False
+    second = next(root.all("h2"), None)
+    if second and _heading(second) and page.title.startswith(_heading(second)):
+        return _heading(second), False
+    if outside and (not page.title or _heading(outside) in page.title):
+        return _heading(outside), True
+    return page.title, False
+
+
+def _heading(node: Element) -> str:
+    return " ".join(node.text().split()).strip("¶#§ ")
 
 
 def read_fragment(text: str) -> Read:
@@ -187,7 +203,14 @@ def _is_around(node: Element, parent: Element, body: Element, *, by_name: bool) 
         return False
     names = _names(node)
     most = body.size * 0.9 if names & _AROUND else 120 if names & _AROUND_BRIEFLY else 0
-    return node.size < most and not _holds_title(node)
+    return node.size < most and not _holds_title(node) and not _is_linked_to(node)
+
+
+def _is_linked_to(node: Element) -> bool:
+    """Whether a heading in it links to it: then its id is made of the heading's words."""
+    here = f"#{node.attrs.get('id', '')}"
+    heads = node.all("h2", "h3", "h4", "h5", "h6") if len(here) > 1 else ()
+    return any(link.attrs.get("href") == here for head in heads for link in head.all("a"))
 
 
 def _holds_title(node: Element) -> bool:
@@ -210,7 +233,7 @@ def _main(body: Element) -> Element:
     if articles:
         return articles[0]
     while not said:
-        inside = [one for one in root.elements() if one.size >= root.size * 0.75 > 0]
+        inside = [one for one in root.elements() if one.size >= root.size * 0.9 > 0]
         title = next(root.all("h1"), None)
         if not inside or inside[0].tag in ("p", "pre", "ul", "ol", "dl"):
             break
@@ -231,7 +254,7 @@ def _trimmed(blocks: list[Block]) -> list[Block]:
 
     def is_links(place: int) -> bool:
         block = blocks[place]
-        heads = place > 0 and blocks[place - 1].text.startswith("#")
+        heads = block.text.startswith("#") or (place > 0 and blocks[place - 1].text[0] == "#")
         return block.linked > block.size * 0.45 and not heads
 
     texts = [n for n, one in enumerate(blocks) if one.size > 140 and one.linked < one.size * 0.45]

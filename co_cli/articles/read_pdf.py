@@ -20,6 +20,7 @@ from co_cli.articles.outcome import Read, Unread
 MOST_PAGES = 3_000
 MOST_LOOKS = 50  # pages that are pictures and are read by OCR at most
 _END = re.compile(r"[.!?:。！？]['\"”’»)\]]*$")
+_LEADER = " … "  # the dots in a table of contents
 _BULLET = re.compile(r"[•◦▪‣–·]\s+")
 
 
@@ -53,8 +54,10 @@ def read_pdf(data: bytes, progress: Callable[[int, int], None]) -> Read:
         how[way] += 1
         progress(number + 1, count)
     text, title = _written(_without_running_lines(pages))
-    told = document.get_metadata_value("Title")
-    return Read(title or " ".join(told.split()), text, [*_remarks(how, count)])
+    told = " ".join(document.get_metadata_value("Title").split())
+    if told and (told in text or not title):
+        title = told
+    return Read(title, text, [*_remarks(how, count)])
 
 
 def _page(document: Any, number: int, *, look: bool) -> tuple[list[Line], str]:
@@ -123,7 +126,9 @@ def _lines(textpage: Any) -> Iterator[Line]:
             else:
                 cells.append((left, word))
             end = textpage.get_charbox(min(at + len(word) - 1, last), loose=True)[2]
-        yield Line(cells, bottom, size)
+        yield Line(
+            [(x, re.sub(r"(?: ?\.){4,} ?", _LEADER, cell)) for x, cell in cells], bottom, size
+        )
 
 
 def _without_running_lines(pages: list[list[Line]]) -> list[list[Line]]:
@@ -186,7 +191,7 @@ def _blocks(page: list[Line]) -> Iterator[tuple[float, str]]:
 
 def _goes_on(paragraph: list[Line], line: Line) -> bool:
     last = paragraph[-1]
-    if line.size != last.size or _BULLET.match(line.text):
+    if line.size != last.size or _BULLET.match(line.text) or _LEADER in last.text:
         return False
     down = last.y - line.y
     if down < -line.size:  # the top of the next column

@@ -6,6 +6,8 @@ Only what the page itself says is known: attributes and embedded rules, not link
 import re
 from typing import Any
 
+from selectolax.lexbor import SelectolaxError
+
 _MOST_RULES = 1_000
 _MOST_STYLE = 1_000_000  # letters of embedded style sheets that are looked at
 _WHITE = re.compile(r"(?:white|#fff(?:fff)?|rgba?\(255,255,255(?:,1)?\)|transparent|rgba\(.*,0\))")
@@ -22,7 +24,7 @@ def hidden_by_style(tree: Any) -> set[int]:
     for selector, body in _rules(tree):
         try:
             found = tree.css(selector)
-        except ValueError:  # a selector that this parser does not know
+        except SelectolaxError:  # a selector that this parser does not know
             continue
         for node in found:
             nodes[node.mem_id] = node
