@@ -136,6 +136,15 @@ def test_a_chapter_is_not_taken_for_what_its_heading_names(reader: Reader) -> No
     )
 
 
+def test_a_comment_in_code_is_no_comment_of_a_reader(reader: Reader) -> None:
+    found = page(
+        reader,
+        '<p>So it is called:<pre class="hljs"><code class="language-js">f(2);'
+        ' <span class="hljs-comment">// 4</span>\n<span class="token comment">// end</span></pre>',
+    )
+    assert found.text == "So it is called:\n\n```js\nf(2); // 4\n// end\n```\n"
+
+
 def test_a_title_is_that_of_the_text_and_not_of_the_site(reader: Reader) -> None:
     """As books on the web have it: the site's name is the only first-level heading, in a bar."""
     found = page(

@@ -179,6 +179,7 @@ def _pruned(
 ) -> Element:
     """A copy of a tree without what stands round the text."""
     kept = Element(node.tag, node.attrs, parent)
+    by_name = by_name and node.tag not in ("code", "pre")  # where highlighters name what they mark
     for child in node.children:
         if isinstance(child, str):
             kept.hold(child)
