@@ -27,6 +27,7 @@ from co_cli.knowledge.doctor import diagnose
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.policy import Policy
+from co_cli.knowledge.purge import find_copies, purge
 from co_cli.knowledge.store import disk
 
 NOON = datetime(2026, 2, 9, 12, 0, tzinfo=UTC)
@@ -695,6 +696,11 @@ def _try_everything(root: str) -> list[Note]:
         lambda book: book.restore(1),
         lambda book: book.undo(),
         decay,
+        lambda book: book.keep("A page", source="a:b", title="P", attachment=("p.pdf", b"%PDF")),
+        lambda book: book.keep("Other", source="a:b", title="P", attachment=("p.pdf", b"%PDF2")),
+        lambda book: book.forget("a:p"),
+        lambda book: book.restore("a:p"),
+        lambda book: purge(book, find_copies(book, "a:p")),
         lambda book: found.extend(hit.note for hit in book.recall("known")),
     ]
     for verb in verbs:
@@ -705,7 +711,7 @@ def _try_everything(root: str) -> list[Note]:
     return found
 
 
-@pytest.mark.parametrize("name", ["memories", "archive", "inbox", "articles"])
+@pytest.mark.parametrize("name", ["memories", "archive", "inbox", "articles", "attachments"])
 def test_g12_a_folder_that_is_a_link_is_not_followed(
     book: Notebook, outside: Path, name: str
 ) -> None:
@@ -765,6 +771,9 @@ def _forge(book: Notebook, **entry: object) -> None:
         "{outside}/secret.md",
         "inbox/../../outside/secret.md",
         "memories/sub/x.md",
+        "attachments/../../../outside/secret.md",
+        "attachments/..",
+        "attachments/.x",
         "archive/journal.jsonl",
         "memories/x.txt",
         "",
