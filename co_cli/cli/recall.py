@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from datetime import date, timedelta
+from shlex import quote
 from typing import Any
 
 import click
@@ -119,7 +120,7 @@ def _say_hit(book: Notebook, hit: Hit, untrusted: str, explain: bool) -> None:
     passage = hit.passage or note.body
     paint(_marked(passage, hit.marks) + "\n" if has_colour() else styled(passage), "    ")
     if len(passage) < len(note.body):
-        notice(f"    ... part of a longer note: co knowledge show {book.ref(note)}")
+        notice(f"    ... part of a longer note: co knowledge show {quote(book.ref(note))}")
     if explain:
         parts = sorted(hit.features.items(), key=lambda part: -abs(part[1]))
         say("    ranked by: " + ", ".join(f"{name} {value:+.2f}" for name, value in parts))

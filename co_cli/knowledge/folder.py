@@ -14,9 +14,9 @@ from co_cli.knowledge.format.note import (
     MAX_TITLE,
     Note,
     decode,
-    heading_of,
     moment_of,
     timestamp,
+    title_of,
 )
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.pages import ARTICLES, Look, Pages, Problem, Ref
@@ -116,15 +116,16 @@ class FolderBook(Notebook):
         header, body = dict[str, Any](), text
         with suppress(FormatError):
             header, body = parse_frontmatter(text)
-        given, name = header.get("title"), os.path.basename(path)[:-3]
-        title = (given.strip() if isinstance(given, str) else "") or heading_of(body) or name
+        title = header.get("title")
+        title = title.strip()[:MAX_TITLE] if isinstance(title, str) else ""
+        title = title or title_of(path, body)
         dates = (_moment(header.get(field)) for field in ("date", "created"))
         file = f"{ARTICLES}/{os.path.relpath(path, self.root)}"
         created = next(filter(None, dates), "") or moment_of(self.store.modified(file))
         created = created or moment_of(0)
         meta = {
             "id": 0, "created": created, "fetched": created, "source": path,
-            "title": title[:MAX_TITLE], "tags": _tags(header.get("tags")), "trust": "external",
+            "title": title, "tags": _tags(header.get("tags")), "trust": "external",
         }  # fmt: skip
         return FolderArticle(self.root, path, raw, meta, body.strip() or title)
 

@@ -137,16 +137,16 @@ def parse(path: str, raw: bytes, modified: int = 0) -> Note:
     created = moment_of(modified) or moment_of(0)
     meta = {"id": number_of(path), "created": created}
     if _is_article(path):
-        title = heading_of(body)[:MAX_TITLE] or os.path.basename(path)[:-3]
-        named = {"source": path, "title": title}
+        named = {"source": path, "title": title_of(path, body)}
         meta = {"id": 0, "created": created, "fetched": created, **named}
     return Note(path, raw, meta, body, plain=True)
 
 
-def heading_of(body: str) -> str:
-    """The first heading of a text, unless code comes first."""
+def title_of(path: str, body: str) -> str:
+    """What a text is called that says no title: its first heading, before any code, or its name."""
     heading = re.search(r"(?m)^#{1,6}[ \t]+(\S.*)", body.partition("```")[0])
-    return heading[1].rstrip("# \t\r") if heading else ""
+    title = heading[1].rstrip("# \t\r")[:MAX_TITLE] if heading else ""
+    return title or escape(os.path.basename(path)[:-3], keep="")
 
 
 def _is_article(path: str) -> bool:
