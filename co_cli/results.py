@@ -110,7 +110,10 @@ def above_text(hit: Hit) -> str:
 
 def hit_json(book: Notebook, hit: Hit) -> dict[str, Any]:
     """A recall result for a program."""
-    article = {"title": hit.note.title, "heading": hit.heading, "anchor": hit.anchor}
+    also = hit.also and {
+        "heading": hit.also.heading, "anchor": hit.also.anchor, "passage": hit.also.text
+    }  # fmt: skip
+    article = {"title": hit.note.title, "heading": hit.heading, "anchor": hit.anchor, "also": also}
     return _core_json(book, hit.note) | {
         "ref": hit_ref(book, hit),
         "content": hit.text,

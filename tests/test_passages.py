@@ -57,6 +57,11 @@ Compile it from the sources with a C compiler.
 
 The last word.
 """
+COFFEE = (
+    "We brew from Kenyan beans in the morning", "Ann takes her coffee black, Ben with milk",
+    "On rainy days the terrace stays closed", "The grinder is cleaned every Friday",
+    "Green tea is in the left cupboard", "The office moved to Graz in spring",
+)  # fmt: skip
 
 
 def told(root: Path, query: str) -> tuple[str, str, str]:
@@ -144,6 +149,48 @@ def test_every_surface_tells_the_passage_and_never_the_article() -> None:
     ]  # fmt: skip
     assert row["content"] == row["passage"]
     assert len(row["content"]) < 100
+
+
+def test_the_next_best_place_of_an_article_is_told_after_the_best(tmp_path: Path) -> None:
+    """Red when one article can answer by one of its sections only."""
+    put_article(tmp_path, "guide.md", "Guide", GUIDE)
+    [hit] = Notebook(tmp_path).recall("how do I install it on linux or on a mac")
+    assert hit.also is not None
+    assert {hit.anchor, hit.also.anchor} == {"on-a-mac", "on-linux"}
+    assert (
+        hit.text == f"{hit.passage}\n\nAlso #{hit.also.anchor}: {hit.also.heading}\n{hit.also.text}"
+    )
+
+
+def test_a_long_article_drowns_no_memory(tmp_path: Path) -> None:
+    """The law: however much of an article is near, the memories answer as they did without it.
+
+    Red when its passages take the places of memories, or raise the floor that they must reach.
+    """
+    for number, text in enumerate(COFFEE, 1):
+        put(tmp_path, number, text)
+    questions = ["which coffee do we drink at work?", "rainy days", "coffee", "kenyan brew"]
+
+    def answers() -> list[list[tuple[int, bool]]]:
+        with Notebook(tmp_path) as book:
+            found = [book.recall(question, 20) for question in questions]
+        assert all(sum(not hit.note.id for hit in hits) <= 1 for hits in found)
+        return [[(hit.note.id, hit.weak) for hit in hits if hit.note.id] for hits in found]
+
+    before = answers()
+    text = "The office drinks coffee at work on rainy days, with beans from Kenya and number"
+    pages = (f'<a id="page-{n}"></a>\n\n{text} {n}.' for n in range(1500))
+    put_article(tmp_path, "coffee.md", "Coffee at work", "\n\n".join(pages))
+    assert answers() == before
+
+
+def test_a_memory_that_answers_as_well_comes_before_an_article(tmp_path: Path) -> None:
+    """Red when the newest of equals comes first, whatever it is."""
+    text = "The harbour closes at nine in winter."
+    put(tmp_path, 1, text, created="2025-01-01T10:00:00+00:00")
+    put_article(tmp_path, "harbour.md", "Harbour", f"{text}\n\n## More\n\nBoats stay.")
+    for question in ("harbour closes at nine", "when does the harbour shut in the cold season"):
+        assert [hit.note.kind for hit in Notebook(tmp_path).recall(question)][:1] == ["memory"]
 
 
 def test_without_an_index_the_passage_with_the_words_is_told(tmp_path: Path) -> None:

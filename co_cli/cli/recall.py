@@ -119,6 +119,8 @@ def _say_hit(book: Notebook, hit: Hit, untrusted: str, explain: bool) -> None:
         paint(styled(above, "dim"), "    ")
     passage = hit.passage or note.body
     paint(_marked(passage, hit.marks) + "\n" if has_colour() else styled(passage), "    ")
+    if hit.also:
+        paint(styled(f"Also {hit.also_text}", "dim"), "    ")
     if len(passage) < len(note.body):
         notice(f"    ... part of a longer note: co knowledge show {quote(book.ref(note))}")
     if explain:

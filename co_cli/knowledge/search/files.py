@@ -13,6 +13,8 @@ from co_cli.knowledge.store import is_note
 
 FOLDERS = (MEMORIES, ARTICLES)
 _TEXTS, _SHORT = 8192, 2000  # texts that a process remembers, and their length
+_ARTICLES = 8  # articles that a process remembers
+_BESIDE = 8  # passages on either side of one that may be told with it
 
 
 class NoteFiles:
@@ -23,6 +25,7 @@ class NoteFiles:
         self._store = pages.store
         self._odd: dict[str, str] = {}
         self._texts: dict[tuple[str, int], str | None] = {}
+        self._kept: dict[tuple[str, int], Note | None] = {}
 
     def path(self, name: str) -> str:
         """Where a person finds a file of the index."""
@@ -83,6 +86,21 @@ class NoteFiles:
             self._texts[key] = text
         return text
 
+    def article(self, row: Row) -> Note | None:
+        """An article now, unless it changed since the index saw it; some are remembered."""
+        key = row.name, row.signature
+        if key not in self._kept:
+            page = self.page(row.name)
+            if page is None or 0 != page.signature != row.signature != 0:
+                return None
+            note = page.found if isinstance(page.found, Note) else None
+            if not row.signature:
+                return note
+            while len(self._kept) >= _ARTICLES:
+                self._kept.pop(next(iter(self._kept)))
+            self._kept[key] = note
+        return self._kept[key]
+
     def _read_text(self, name: str) -> str | None:
         try:
             text = decode(self._store.read_signed(self._place(name))[0])
@@ -103,8 +121,8 @@ class Parts:
     def get(self, at: int, row: Row) -> Part | None:
         """A passage of a file, if it is still there."""
         if row.article:
-            note, place = self.article(row), self._lookup.place(at)
-            return place.part(note.body, note.title) if note and place else None
+            note, places = self.article(row), self._lookup.places(at, at)
+            return places[at].part(note.body, note.title) if note and at in places else None
         if row.name not in self._memories:
             text = self._files.text(row)
             parts = [] if text is None else [Part(each) for each in passages(text)]
@@ -112,11 +130,24 @@ class Parts:
         parts = self._memories[row.name]
         return parts[at - row.id] if at - row.id < len(parts) else None
 
+    def told(self, at: int, row: Row) -> Part:
+        """A passage; of an article, with its neighbours in the same section as far as they fit."""
+        note = self.article(row) if row.article else None
+        places = self._lookup.places(max(at - _BESIDE, row.id), min(at + _BESIDE, row.last))
+        if note is None or at not in places:
+            return self.get(at, row) or Part("")
+        place, ends = places[at], {1: at, -1: at}
+        while ends:
+            for step in tuple(ends):
+                ends[step] += step
+                if joined := place.joined(places.get(ends[step])):
+                    place = joined
+                else:
+                    del ends[step]
+        return place.part(note.body, note.title)
+
     def article(self, row: Row) -> Note | None:
         """An article, unless it has changed since the index was brought up to date."""
         if row.name not in self._articles:
-            page = self._files.page(row.name)
-            moved = page is None or 0 != page.signature != row.signature != 0
-            found = page.found if page and not moved else None
-            self._articles[row.name] = found if isinstance(found, Note) else None
+            self._articles[row.name] = self._files.article(row)
         return self._articles[row.name]

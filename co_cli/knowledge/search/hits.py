@@ -9,6 +9,7 @@ from co_cli.knowledge.format.note import Note
 
 if TYPE_CHECKING:
     from co_cli.knowledge.meaning.encoders import Embedder
+    from co_cli.knowledge.search.passages import Part
 
 
 class How(NamedTuple):
@@ -60,11 +61,19 @@ class Hit(NamedTuple):
     replaced_by: Note | None = None  # another hit that may say what holds now
     heading: str = ""  # of an article's passage: the headings it stands under, with > between
     anchor: str = ""  # and what a link to it ends with
+    also: Part | None = None  # of an article: the place in another section that answers next best
 
     @property
     def text(self) -> str:
-        """What is told of it: a memory whole, of an article the passage."""
-        return self.passage if self.note.kind == "article" else self.note.body
+        """What is told of it: a memory whole, of an article the passage, and the next best."""
+        if self.note.kind != "article":
+            return self.note.body
+        return f"{self.passage}\n\nAlso {self.also_text}" if self.also else self.passage
+
+    @property
+    def also_text(self) -> str:
+        """The next best passage, after where it stands."""
+        return f"#{self.also.anchor}: {self.also.heading}\n{self.also.text}" if self.also else ""
 
 
 class Degraded(NamedTuple):

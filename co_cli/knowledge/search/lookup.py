@@ -6,7 +6,6 @@ Knows the tables and changes nothing in them; `index.py` keeps them up to date.
 import json
 import math
 from bisect import bisect
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -44,6 +43,11 @@ class Row(NamedTuple):
     def article(self) -> bool:
         """Whether it is an article."""
         return self.name.startswith("articles/")
+
+    @property
+    def last(self) -> int:
+        """Its last passage."""
+        return self.id + self.passages - 1
 
 
 class Lookup:
@@ -194,15 +198,15 @@ class Lookup:
         found = {row[0]: Row(*row) for row in self._get(query, json.dumps(list(passages)))}
         last = None
         for at in sorted({*passages} - found.keys()):  # each file is asked for once
-            if last is None or at >= last.id + last.passages:
+            if last is None or at > last.last:
                 last = self.file(at)
             found[at] = last
         return {at: found[at] for at in passages}
 
-    def place(self, passage: int) -> Place | None:
-        """Where a passage of an article stands in its text."""
-        place = self._get("SELECT place FROM place WHERE id=?", passage).get
-        return Place(*json.loads(place)) if place else None
+    def places(self, first: int, last: int) -> dict[int, Place]:
+        """Where these passages stand, as far as they are an article's."""
+        query = "SELECT id, place FROM place WHERE id BETWEEN ? AND ?"
+        return {row: Place(*json.loads(place)) for row, place in self._get(query, first, last)}
 
     def matching(self, terms: Iterable[str]) -> Iterator[tuple[int, float]]:
         """The passages holding any of these terms, best first, and how well by BM25."""
@@ -265,13 +269,16 @@ class Lookup:
 
         Beside those that take a place, some more of a note are told: the distance is but rough.
         """
-        taken, places, near = Counter[int](), 0, list[tuple[int, float]]()
+        taken, places, near = dict[int, int](), 0, list[tuple[int, float]]()
+        starts, stops = self._long_notes()
         for row, far in rough:
-            taken[file := self.first_of(row)] += 1
-            places += taken[file] <= of_one
+            at = bisect(starts, row) - 1
+            long = starts[at] if at >= 0 and row < stops[at] else 0
+            many = taken[long] = taken.get(long, 0) + 1 if long else 1
+            places += many <= of_one
             if places == _NEAREST:
                 return [row for row, distance in near if distance < far]
-            if taken[file] <= _MORE * of_one:
+            if many <= _MORE * of_one:
                 near.append((row, far))
         return None
 
@@ -292,6 +299,11 @@ class Lookup:
         query = f"SELECT count(*), sum(EXISTS({of_file} AND NOT closely)) FROM file"
         total, waiting = self._get(f"{query} WHERE EXISTS({of_file})").get
         return total - (waiting or 0), total
+
+    def read_passages(self) -> tuple[int, int]:
+        """How many passages with a meaning were read closely, and how many there are."""
+        read, total = self._get("SELECT total(closely), count(*) FROM bits").get
+        return int(read), total
 
     def dated(self, like: str) -> list[int]:
         """The first passages of the notes whose date looks like this."""

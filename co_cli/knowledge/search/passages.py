@@ -12,7 +12,7 @@ from co_cli.knowledge.search import words
 
 KEY = 12  # bytes of a digest
 MOST = 4095  # passages of one note
-LONGEST = 1500  # characters of a passage that are told
+LONGEST = 1000  # characters of a passage that are told
 _WHOLE = 1000  # a text up to this many characters is not split
 _SIZE = 500
 _BREAK = re.compile(r"\n[ \t]*\n|\n(?=#{1,6} )")
@@ -60,7 +60,7 @@ def reading(part: Part, tags: Iterable[str]) -> tuple[bytes, str]:
     What an article's passage stands under is read with it. Before it the hash that it is known by.
     """
     text = tagged(words.spoken(part.text)[1], tags)
-    text = "\n".join([" > ".join(part.above), text]) if part.above else text
+    text = ". ".join([*part.above, text])
     return digest(text.encode("utf-8", "replace")), text
 
 

@@ -3,13 +3,15 @@
 The index keeps a place; what stands there, and under which headings, is read from the file.
 """
 
+from __future__ import annotations
+
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from co_cli.knowledge.format.note import Note
-from co_cli.knowledge.search.passages import MOST, Part, passages
+from co_cli.knowledge.search.passages import LONGEST, MOST, Part, passages
 
 _SIZE = 600  # characters of a passage, where paragraphs can be put together
 _WHOLE = 1200  # a paragraph, table or code block up to this length is not cut
@@ -31,6 +33,16 @@ class Place(NamedTuple):
     page: int = -1  # the anchor of its page
     lead: int = -1  # the top of the table or code block that it is the middle of
     again: int = 0  # how many headings before its own have the same name
+
+    def joined(self, other: Place | None) -> Place | None:
+        """Both as one, if they stand in the same section and are not too long together."""
+        if other is None:
+            return None
+        start, stop = min(self.start, other.start), max(self.stop, other.stop)
+        if (*self.heads, self.page) != (*other.heads, other.page) or stop - start > LONGEST:
+            return None
+        lead = self.lead if self.start == start else other.lead
+        return self._replace(start=start, stop=stop, lead=lead)
 
     def part(self, text: str, title: str) -> Part:
         """What stands there; one that repeats the title above all is no heading."""

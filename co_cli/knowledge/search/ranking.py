@@ -60,6 +60,7 @@ class Candidate:
         self.features = {"meaning": meaning}
         self.met: dict[str, float] = {}  # how well each word is met
         self.tags: list[str] = []
+        self.others: list[Candidate] = []  # of the same note, best first
         self.score = self.cover = self.sure = 0.0
         self.exact = 0
         self.in_text = self.weak = False
@@ -135,7 +136,8 @@ class Ranking:
             self._reply(picked)
         told: dict[str, Candidate] = {}
         for found in in_order(picked.values()):
-            told.setdefault(found.row.name, found)
+            if (first := told.setdefault(found.row.name, found)) is not found:
+                first.others.append(found)
         return list(told.values())
 
     def answers(self, found: list[Candidate]) -> list[Candidate]:

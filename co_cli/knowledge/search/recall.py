@@ -197,7 +197,8 @@ class Search:
             if vectors := self._reader.closely(there):
                 self._use(lambda index, _, read=vectors: index.take_closely(read))  # type: ignore[misc]
             if progress:
-                progress(*self.closely())
+                read = self._use(lambda index, _: index.lookup.read_passages())[0]
+                progress(*(read or (0, 0)))
             if name:
                 break
         return len(tried)
@@ -263,9 +264,17 @@ class Search:
                 if same(other, text):
                     matched -= 1
                     continue
-            text, note = one.text[:LONGEST], self._numbered(ranking.lookup, note)
+            told = ranking.parts.told(one.key, one.row)
+            text, note = told.text[:LONGEST], self._numbered(ranking.lookup, note)
             hit = Hit(note, one.shown, one.why, one.weak, text, ranking.marks(text), one.parts)
-            hits.append(hit._replace(heading=one.part.heading, anchor=one.part.anchor))
+            more = (other for other in one.others if other.part.text not in text)
+            also = next(more, None) if article and not one.exact else None
+            hits.append(
+                hit._replace(
+                    heading=told.heading, anchor=told.anchor,
+                    also=ranking.parts.told(also.key, also.row) if also else None,
+                )
+            )  # fmt: skip
         return hits, matched
 
     def around(self, text: str, since: str, window: int) -> Around | None:
