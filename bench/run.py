@@ -28,6 +28,7 @@ OTHERS = (
     "speed.py",
     "exact.py",
     "articles.py",
+    "passages.py",
     "durability.py --quick",
     "fuzz.py --quick",
 )
