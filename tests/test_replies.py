@@ -11,12 +11,12 @@ import pytest
 from cli import Talking, co
 from pydantic_ai.messages import ToolReturnPart
 
-from co_cli.chat import notes
+from co_cli.chat import notes, slash
 from co_cli.deps import CoDeps
 from co_cli.errors import Ambiguous, NotFound
 from co_cli.knowledge import Note as Memory
 from co_cli.knowledge import Notebook
-from co_cli.learning.turns import Turn, understand
+from co_cli.learning.turns import KEPT, Turn, understand
 from co_cli.providers import replies
 from co_cli.providers.conversation import Conversation, Note, Surface, as_command
 
@@ -174,6 +174,36 @@ def test_the_chats_commands_take_words() -> None:
         chat.say("2")
         chat.until("      Alice owns billing")
         chat.leave()
+
+
+# What is no note, and what is one all the same
+
+
+def test_a_hash_without_its_space_is_neither_a_note_nor_a_message() -> None:
+    said = ("#note buy milk", "#todo: call Ann", "# buy milk", "#12 is wrong", "#\nheading")
+    assert [bool(slash.hint(line)) for line in said] == [True, True, False, False, False]
+
+
+@pytest.mark.parametrize("said", ["the lift in building C squeaks", "our dog barks"])
+def test_a_statement_of_no_known_kind_is_offered(said: str) -> None:
+    [turn] = understand(said)
+    assert (turn.want in KEPT, turn.sure) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "said", ["the build is red again", "fix the failing test", "the leak might be in the socket"]
+)
+def test_what_passes_is_asked_for_or_guessed_is_not_offered(said: str) -> None:
+    assert [turn.want for turn in understand(said) if turn.want in KEPT] == []
+
+
+def test_a_misspelt_question_is_answered_with_a_guess() -> None:
+    row = {"ref": "1", "content": "Our sprint starts on Wednesday", "score": 0.45, "weak": True}
+    near = {"ref": "2", "content": "We deploy on Tuesdays", "score": 0.34, "weak": False}
+    talk = heard("when is the spirnt", Turn("recall", "when is the spirnt"),
+                 query="when is the spirnt")  # fmt: skip
+    answer = told(talk, came("recall_memory", results=[row, near]))
+    assert answer.startswith("Perhaps:\n\n- Our sprint starts on Wednesday [1]")
 
 
 # Days

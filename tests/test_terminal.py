@@ -16,8 +16,13 @@ from typing import Any
 import pytest
 from cli import Talking, co
 from openai_server import Server, serving
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
 
 from co_cli.chat import typeahead
+from co_cli.chat.line_input import without_mouse
 from co_cli.knowledge import Notebook
 
 NOTES = Path(".co-cli/knowledge")
@@ -368,3 +373,15 @@ def test_a_dumb_terminal_is_enough(server: Server) -> None:
     assert "\x1b" not in chat.shown
     assert max(map(len, chat.shown.split("\n"))) < 60
     assert len(Notebook(NOTES).notes()) == 2
+
+
+def test_the_bytes_of_a_mouse_are_no_fault_and_no_text() -> None:
+    """Red when prompt_toolkit stops to show a traceback of them."""
+
+    async def typed() -> str:
+        with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+            session: PromptSession[str] = PromptSession(key_bindings=without_mouse())
+            keys.send_bytes(b"a\x1b[M\xff\xff\xff\x1b[<999;1;1Mb\r")
+            return await asyncio.wait_for(session.prompt_async("> "), 30)
+
+    assert asyncio.run(typed()) == "ab"

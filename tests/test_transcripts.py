@@ -729,3 +729,10 @@ def test_a_file_name_that_says_nothing_counts_only_with_its_whole_path(tmp_path:
     theirs = kept("saved as /elsewhere/memories/001-note.md", project=str(tmp_path / "other"))
     assert co("forget", "1", "--purge", "--yes").code == 0
     assert files() == [os.path.basename(theirs.path)]
+
+
+def test_what_was_typed_is_told_in_a_line_without_what_drives_a_terminal() -> None:
+    said = "\x1b[31mwe deploy\x1b[0m\n  on\x1b]0;title\x07 Mondays\x1b[<0;1;1M, " + "word " * 40
+    told = transcripts.in_a_line(said)
+    assert told.startswith("we deploy on Mondays, word word")
+    assert (len(told) <= 60, told[-2:], told.isprintable()) == (True, "d…", True)

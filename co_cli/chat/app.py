@@ -19,7 +19,7 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.filters import is_searching
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input.typeahead import get_typeahead
-from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.key_binding import KeyPressEvent
 from prompt_toolkit.search import accept_search
 from prompt_toolkit.utils import is_dumb_terminal
 from rich.console import Console, ConsoleDimensions
@@ -32,7 +32,7 @@ from co_cli.chat.approval_prompt import Screen
 from co_cli.chat.attachments import attach
 from co_cli.chat.completion import ChatCompleter
 from co_cli.chat.events import Notice, TextDelta, ToolFinished, ToolStarted, TurnEvent
-from co_cli.chat.line_input import TerminalInput, plain_output, set_aside
+from co_cli.chat.line_input import TerminalInput, plain_output, set_aside, without_mouse
 from co_cli.chat.stream import StreamView
 from co_cli.chat.transcripts import Transcript
 from co_cli.deps import CoDeps
@@ -104,6 +104,8 @@ class Chat:
             typeahead.keep("".join(key.data for key in get_typeahead(editor.input)).encode())
             if line.startswith("/"):
                 await self._stoppable(self._command(line))
+            elif told := slash.hint(line):
+                self.say(told, "dim")
             elif line or self.failed:
                 retry = self.failed and line.lower() in ("", "y", "yes")
                 await self._stoppable(self._turn(None if retry else line))
@@ -138,14 +140,15 @@ class Chat:
         if self.choice.provider == "offline":
             self.say("No model is connected, so I can only remember and recall; see /model.", "dim")
         if self.resumed:
-            self.say(f"Continuing after: {''.join(self.resumed.said[-1:])[:100]}", "dim")
+            last = transcripts.in_a_line("".join(self.resumed.said[-1:]), 100)
+            self.say(f"Continuing after: {last}", "dim")
         elif not any(book.store.names("memories") for book in self.deps.shelf()):
             self.say('Tell me something worth keeping, for example "We deploy on Tuesdays".', "dim")
 
     # The line editor
 
     def _editor(self) -> PromptSession[str]:
-        keys = KeyBindings()
+        keys = without_mouse()
 
         @keys.add("enter", filter=~is_searching)
         @keys.add("c-j", filter=is_dumb_terminal())

@@ -10,6 +10,8 @@ from functools import cached_property
 
 from prompt_toolkit import Application, PromptSession
 from prompt_toolkit.input.typeahead import get_typeahead
+from prompt_toolkit.key_binding import KeyBindings
+from prompt_toolkit.keys import Keys
 from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.utils import is_dumb_terminal
 
@@ -43,6 +45,13 @@ def plain_output() -> Vt100_Output:
     return _PlainOutput.from_pty(sys.stdout, "dumb")
 
 
+def without_mouse() -> KeyBindings:
+    """Keys of which a mouse is none: its bytes, real or pasted, would be taken for a fault."""
+    keys = KeyBindings()
+    keys.add(Keys.Vt100MouseEvent, eager=True)(lambda _event: None)
+    return keys
+
+
 class Resized(Exception):
     """The screen has another width than when the question came; what was typed until then."""
 
@@ -60,10 +69,12 @@ class TerminalInput:
     def session(self) -> PromptSession[str]:
         """The line editor, made for the first question."""
         if is_dumb_terminal():
-            return PromptSession()
+            return PromptSession(key_bindings=without_mouse())
         output = _LateOutput.from_pty(sys.stdout, os.environ.get("TERM"))
         output.enable_cpr = False  # or the terminal's report would be taken for early keys
-        session: PromptSession[str] = PromptSession(output=output, prompt_continuation=BAR)
+        session: PromptSession[str] = PromptSession(
+            output=output, prompt_continuation=BAR, key_bindings=without_mouse()
+        )
 
         def rendered(app: Application[str]) -> None:
             setattr(output, "drawn", True)  # noqa: B010 - `from_pty` is typed as making another

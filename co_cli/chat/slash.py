@@ -57,6 +57,12 @@ def as_command(line: str) -> str:
     return _PLAIN.get(line.lower(), line)
 
 
+def hint(line: str) -> str:
+    """What to do about a line that looks like a quick note and is none."""
+    quick = re.match(r"#[^\W\d]\w*:? +\S", line) and "\n" not in line
+    return "Start with `# ` (a space after it) to keep a note." if quick else ""
+
+
 def in_chat(hint: str) -> str:
     """What to type next, in the chat's own words where it has them."""
 
@@ -178,7 +184,7 @@ def _ask(chat: Chat, _argument: str) -> str:
 def _history(chat: Chat, _argument: str) -> str:
     rows = [
         f"{one.id}  {one.started[:16].replace('T', ' ')}  {plural(one.turns, 'turn')}  "
-        f"{''.join(one.said[:1])[:60]}"
+        f"{transcripts.in_a_line(''.join(one.said[:1]))}"
         for one in transcripts.recent(chat.deps.folder(), 10)
     ]
     if not rows:

@@ -19,6 +19,7 @@ from co_cli import paths as folders
 from co_cli.chat.redact import parsed, without_secrets
 from co_cli.errors import Ambiguous, CoError, DiskTrouble, FormatError, NotFound
 from co_cli.knowledge.format.note import timestamp
+from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.store import disk
 
 MAX_FILE = 64 * 1024 * 1024
@@ -185,12 +186,24 @@ def prune(now: datetime, days: int = KEEP_DAYS) -> None:
 
 
 def described(paths: Iterable[str]) -> Iterator[str]:
-    """A line about each of these: its id, and what was said in it first."""
+    """A line about each of these: its id, its day, and what was said in it first."""
     for path in paths:
-        said = ""
+        told = ""
         with suppress(CoError):
-            said = " ".join("".join(load(path).said[:1])[:200].split())
-        yield f"{_id(path)}  {said if len(said) <= 60 else said[:57] + '...'}".rstrip()
+            talk = load(path)
+            told = f"{talk.started[:10]}  {in_a_line(''.join(talk.said[:1]))}"
+        yield f"{_id(path)}  {told}".rstrip()
+
+
+def in_a_line(said: str, most: int = 60) -> str:
+    """The first words that somebody typed, without what drives a terminal."""
+    plain = re.sub(
+        r"\x1b(?:\[[0-?]{0,20}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,200}\x07?|.)", "", said[:1000]
+    )
+    flat = escape(" ".join(plain.split()), keep="")
+    return (
+        flat if len(flat) <= most else f"{flat[: most - 1].rpartition(' ')[0] or flat[: most - 1]}…"
+    )
 
 
 def remove(paths: Iterable[str]) -> None:

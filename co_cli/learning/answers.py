@@ -4,12 +4,16 @@ Knows no notebook; which note is nearest is the search's to say.
 """
 
 import re
+from contextlib import suppress
 
+from co_cli.errors import EmbedderUnavailable
+from co_cli.knowledge.meaning.encoders import built_in
 from co_cli.knowledge.replacement import likeness
-from co_cli.knowledge.search.words import MONTHS, STOP
+from co_cli.knowledge.search.words import MONTHS, STOP, slip
 
 REASON = r"(?i)\b(?:because|since|so that|due to|in order to|as (?:we|it|the)|to avoid|reason)\b"
 _SHARED, _MET = 0.6, 0.2  # how like a word of a note is to one of the question: the same, or met
+_SHORT = 3  # letters; a slip makes another word of a shorter one
 _ASKING = {"name", "names", "called", "kind", "type", "sort", "tell", "know", "remember", "recall",
            "much", "many", "use", "like"}  # fmt: skip
 _DAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
@@ -56,6 +60,15 @@ def answers(question: str, text: str) -> bool:
         if {one, other} <= met.keys():  # either is enough
             met[one] = met[other] = max(met[one], met[other])
     return max(met.values(), default=0.0) < _SHARED or min(met.values()) >= _MET
+
+
+def misspelt(question: str, text: str) -> bool:
+    """Whether a word of the question that means nothing is one of the text's but for a slip."""
+    said = _words(text)
+    with suppress(EmbedderUnavailable):
+        strange = [w for w in _words(question) if len(w) > _SHORT and not built_in().knows(w)]
+        return any(slip(word, one) for word in strange if word not in said for one in said)
+    return False
 
 
 def _like(one: str, other: str) -> float:

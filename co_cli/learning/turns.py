@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from co_cli.knowledge.meaning.turns import STATEMENTS, Heard, hear
-from co_cli.knowledge.search.words import STOP
 from co_cli.learning.voice import third_person
 
 MOST = 2000  # characters of a turn that is read
@@ -55,7 +54,6 @@ _ASKS_THAT = (  # a question without its mark, perhaps about what was just told
     r"(?i)(?:what|which|who|whose|where|when|why|how) (?:did|do|does|is|are|was|were|has|have)\b"
     r"(?:.{0,200}\b(?P<that>it|that|this|them)\??$)?"
 )
-_BEFORE = frozenset("before previously earlier formerly old used value version one then".split())
 _TAKES_BACK = (  # how a sentence begins that only says what is wrong
     r"(?i)(?:no|nope|nah|wait|sorry|oops|whoops|ups|actually|wrong|scratch|scrap|strike|i meant"
     r"|make that|not|hm+|er+|my bad|my mistake|correction|typo|it|they|he|she"
@@ -77,6 +75,18 @@ _LOOKS = r"(?i)(?:please |can you |co,? ){0,2}(?:recall|find|search|look|show|re
 _VALUE = (  # a value that is put right in a few words
     r"(?:(?i:no|nope|wait|sorry|oops|actually)\b[,.! ]{1,3}){1,3}"
     r"((?:(?:on|at|in) )?[A-Z0-9][\w:.'-]{0,40}(?: [\w:.'-]{1,40}){0,2})[.!]?$"
+)
+_BRINGS_BACK = (
+    r"(?i)(?:(?:please|can you|co),? ){0,2}(?:bring back|un-?(?:forget|delete)) (.{2,80})"
+)
+_STATES = (  # somebody or something, and what it is or does
+    r"(?i)(?:the|our|their|every|each|all) (?:\w+(?:'s)? ){1,6}?"
+    r"(?:is|are|has|have|must|\w{2,20}[^\Ws]s)\b(?!['’]| (?:\w+ing|down|up|broken|back)\b)"
+)
+_PASSES = (  # a guess, a thought, or what is over tomorrow
+    r"(?i)\b(?:think|thinking|guess|might|may|maybe|perhaps|could|would|should|suppose|imagine|if"
+    r"|consider|considering|dunno|probably|seems?|someday|eventually|again|now|just|today|tonight"
+    r"|tomorrow|yesterday|currently|still|finally|ugh|brb|lol|sure|i)\b|[?!\"“]|\b\w{1,10}n'?t\b|\.{2}"
 )
 _SHOWS = (  # a note by its number
     r"(?i)(?:(?:please|pls|can you|could you|co),? ){0,2}(?:show|open|display|print|view|read)"
@@ -149,16 +159,16 @@ def _read(sentence: str, asked: list[str]) -> Turn:
         return Turn("amend", value[1].rstrip("."), ("correction",))
     if heard.want in STATEMENTS and (asks := re.match(_ASKS_THAT, sentence)):
         return Turn("followup" if asks["that"] else "recall", sentence)
-    return _kept(heard, sentence, asked) if heard.want in KEPT else _asked(heard, sentence)
+    return _kept(heard, sentence, asked) if heard.want in KEPT else _asked(heard, sentence, asked)
 
 
-def _asked(heard: Heard, sentence: str) -> Turn:
-    """What a sentence asks for, and what about: nothing where what was before needs no subject."""
-    if heard.want in ("restore", "earlier"):
-        whole = heard.meant.strip(" .!?") == sentence.strip(" .!?")
-        named = heard.want == "earlier" and bool(_subjects(sentence))
-        return Turn(heard.want, "" if whole and not named else heard.meant)
-    named = heard.want in ("forget", "recall", "nothing")
+def _asked(heard: Heard, sentence: str, asked: list[str]) -> Turn:
+    """What a sentence asks for, and what about; what nobody knows and states something is kept."""
+    if heard.want == "nothing" and (back := re.match(_BRINGS_BACK, sentence)):
+        return Turn("restore", back[1])
+    if heard.want == "nothing" and re.match(_STATES, sentence) and not re.search(_PASSES, sentence):
+        return _kept(heard._replace(want=heard.kind, likely=0.0, meant=sentence), sentence, asked)
+    named = heard.want in ("forget", "restore", "recall", "earlier", "nothing")
     return Turn(heard.want, heard.meant if named else sentence)
 
 
@@ -195,11 +205,6 @@ def _both_halves(sentence: str, at: int, meant: str) -> str:
     first = 0 if half or re.search(_HALF, before) else at
     last = len(sentence) if re.search(r"\w", re.sub(_ENDS, "", after)) else at + len(meant)
     return sentence[first:last]
-
-
-def _subjects(sentence: str) -> set[str]:
-    """The words of a question about earlier times that tell what it is about."""
-    return set(re.findall(r"\w+", sentence.lower())) - STOP - _BEFORE - {"use"}
 
 
 def tagged(tags: Iterable[str], text: str) -> list[str]:

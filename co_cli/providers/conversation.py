@@ -13,7 +13,7 @@ from pydantic_ai.messages import ModelMessage, ToolCallPart, ToolReturnPart, Use
 
 from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.search.words import STOP
-from co_cli.learning.answers import answers
+from co_cli.learning.answers import answers, misspelt
 from co_cli.learning.turns import Turn, understand
 from co_cli.learning.voice import second_person
 from co_cli.providers.known import Passage
@@ -163,10 +163,12 @@ def found(part: ToolReturnPart, heard: Conversation) -> tuple[list[Note], list[N
     """What surely answers, best first, notes before files; and what perhaps does."""
     rows = [row for row in rows_of(part, "results") if not row.get("replaced_by")]
     query = str(heard.called.get(part.tool_call_id, {}).get("query") or "")
-    near = [row for row in rows if not row.get("weak")]
+    slips = [row for row in rows if row.get("weak") and misspelt(query, note_of(row).text)]
+    near = [row for row in rows if not row.get("weak") or row in slips]
     least = _BESIDE * max((_score(row) for row in near[:1]), default=0.0)
     notes = [note_of(row) for row in near if _score(row) >= least]
-    sure = [note for note in notes if answers(query, note.text)]
+    guessed = near[:1] == slips[:1]  # what is best was hardly what was typed
+    sure = [] if guessed else [note for note in notes if answers(query, note.text)]
     passage = heard.surface.find(query) if query else None
     if passage and passage.score >= max(least, _FILE) and answers(query, passage.text):
         sure.append(Note("", passage.text, file=passage.name))
