@@ -76,6 +76,10 @@ class FetchError(CoError):
     """A page that was not fetched: the address is refused, or the server's answer is no page."""
 
 
+class NotPublic(FetchError):
+    """A host or port that only a person may allow."""
+
+
 class Gone(FetchError):
     """A page that its server no longer has."""
 

@@ -15,6 +15,7 @@ COMMANDS = {
     "ask": ("ask", "Ask one question and print the answer."),
     "learn": ("learn", "Remember something."),
     "recall": ("recall", "Find what Co knows about something."),
+    "ingest": ("ingest", "Keep pages and documents as articles."),
     "forget": ("forget", "Archive a memory, or with --purge delete every copy."),
     "knowledge": ("knowledge", "List, show, edit, merge, restore, undo, import and more."),
     "init": ("init", "Set up Co for this folder, or with -g for yourself."),

@@ -128,9 +128,8 @@ def hit_json(book: Notebook, hit: Hit) -> dict[str, Any]:
 
 def saved_json(book: Notebook, saved: Saved) -> dict[str, Any]:
     """What a save did, for a program and for a model."""
-    told = kept_text if saved.note.kind == "article" else saved_text
     return {
-        "display": "\n".join([told(book, saved), *aside_text(book)]),
+        "display": "\n".join([saved_text(book, saved), *aside_text(book)]),
         "path": saved.note.path,
         "memory_id": saved.note.id,
         "ref": saved.ref,
@@ -190,21 +189,6 @@ def saved_text(book: Notebook, saved: Saved) -> str:
         limit = book.policy.max_count
         lines.append(f"This notebook holds {saved.over} memories, over its limit of {limit}.")
         lines.append("`co knowledge decay` shortens it; memory_max_count raises the limit.")
-    return "\n".join(lines)
-
-
-def kept_text(book: Notebook, saved: Saved) -> str:
-    """What keeping an article did, in words."""
-    note, ref = saved.note, saved.ref
-    if saved.action == "unchanged":
-        return f"Article {ref} says this already; nothing changed: {note.summary}"
-    verb = "Updated" if saved.action == "updated" else "Saved"
-    lines = [f"✓ {verb} article {ref}: {note.summary}"]
-    lines.append(f"Location: {escape(note.path, keep='')}")
-    if note.attachment:
-        lines.append(f"Original: {escape(book.store.locate(note.attachment), keep='')}")
-    if saved.action == "updated":
-        lines.append(f"To get the old text back: {undo_hint(book)}")
     return "\n".join(lines)
 
 

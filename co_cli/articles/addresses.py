@@ -10,7 +10,7 @@ from urllib.parse import quote, urljoin, urlsplit
 
 import idna
 
-from co_cli.errors import FetchError
+from co_cli.errors import FetchError, NotPublic
 
 _PORTS = {"http": 80, "https": 443}
 _LONGEST = 8192  # characters of an address
@@ -134,7 +134,7 @@ def check_port(url: Url, allow: Allowed) -> None:
     """Raise FetchError unless the port is one for pages, or allowed."""
     if url.port not in _PORTS.values() and url.port not in allow.ports:
         hint = "Pages are at ports 80 and 443."
-        raise FetchError(f"Co does not connect to port {url.port} of {url.host}", hint=hint)
+        raise NotPublic(f"Co does not connect to port {url.port} of {url.host}", hint=hint)
 
 
 def check_addresses(
@@ -146,7 +146,7 @@ def check_addresses(
         for address in addresses:
             if kind := why_not_public(address):
                 message = f"{url.host} is not on the public internet: its address is {kind}"
-                raise FetchError(message, hint=_PUBLIC_ONLY)
+                raise NotPublic(message, hint=_PUBLIC_ONLY)
     return addresses
 
 

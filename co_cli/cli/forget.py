@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from co_cli import logs
+from co_cli.articles import records
 from co_cli.chat import mentions, transcripts
 from co_cli.cli.list import note_table
 from co_cli.cli.options import act_on, as_json, assume_yes, complete_ref, in_user, open_here
@@ -127,6 +128,8 @@ def _purge(book: Notebook, ref: Ref, yes: bool, with_earlier: bool) -> dict[str,
         for path in quoting:
             os.unlink(path)
         drop_drafts(book, copies.names)
+        records.drop(str(note.meta["source"]) for one in copies.own for note in one.notes
+                     if note.kind == "article")  # fmt: skip
         transcripts.remove(talks)
 
     try:

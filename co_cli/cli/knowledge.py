@@ -20,6 +20,7 @@ TABLE = {
     "restore": ("restore", "Bring an archived memory back."),
     "undo": ("undo", "Undo a change."),
     "log": ("log", "Show what changed."),
+    "refresh": ("refresh", "Bring articles up to date with their sources."),
     "doctor": ("doctor", "List the files that cannot be read, and why."),
     "reindex": ("reindex", "Rebuild the search index."),
     "add-folder": ("folders", "Search a folder of markdown where it lies."),

@@ -27,6 +27,11 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 in_user = click.option(
     "-g", "--global", "in_user", is_flag=True, help="Use your own notebook, not the project's."
 )
+allow_private = click.option(
+    "--allow-private",
+    is_flag=True,
+    help="Also fetch from the hosts named here that are not on the public internet, at any port.",
+)
 assume_yes = click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 
 

@@ -208,4 +208,4 @@ def progress(label: str) -> Iterator[Callable[[int, int], None] | None]:
     console = Console(stderr=True, no_color=bool(os.environ.get("NO_COLOR")))
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(label)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        yield lambda done, total: bar.update(task, completed=done, total=total or None)

@@ -1,0 +1,157 @@
+"""The one way in for pages and files: a source becomes bytes, then text, then an article.
+
+Knows no terminal and no model; a surface may watch.
+"""
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from shlex import quote
+from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from co_cli.articles import records
+from co_cli.articles.addresses import NOBODY, Allowed, read_url
+from co_cli.articles.extract import MOST_BYTES, Document, Reader
+from co_cli.articles.fetch import Validators, fetch
+from co_cli.errors import CoError, FormatError, NotFound
+from co_cli.knowledge.article import About
+from co_cli.knowledge.format.note import timestamp
+from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.plan import Plan, Saved
+from co_cli.knowledge.store import disk
+
+STDIN = "standard input"
+_AS_TEXT = ("html", "markdown", "notebook", "text")  # formats whose original is not kept
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+Watch = Callable[[str], AbstractContextManager[Callable[[int, int], None] | None]]
+
+
+class Found(NamedTuple):
+    """A source as it was read now: what a document says, and its bytes where those are kept."""
+
+    source: str
+    document: Document
+    original: tuple[str, bytes] | None = None
+    validators: Validators = Validators()
+
+    @property
+    def text(self) -> str:
+        """What the article will say: where no text could be read, what is known instead."""
+        return self.document.text.strip() or "\n\n".join(self.document.remarks)
+
+    def about(
+        self,
+        tags: Sequence[str] = (),
+        *,
+        title: str = "",
+        allow_secret: bool = False,
+    ) -> About:
+        """What a notebook is told of it; a title that a person gives counts before its own."""
+        return {
+            "source": self.source,
+            "title": title or self.document.title,
+            "tags": tags,
+            "fields": {"title": title} if title else None,
+            "attachment": self.original,
+            "allow_secret": allow_secret,
+        }
+
+
+def is_address(source: str) -> bool:
+    """Whether a source is meant as an address on the web, whatever Co makes of it."""
+    return _ADDRESS.match(source.strip()) is not None
+
+
+def allowing(url: str) -> Allowed:
+    """Leave to reach this one host and port, wherever they are."""
+    place = read_url(url)
+    return Allowed({place.host}, {place.port})
+
+
+def read(
+    source: str,
+    reader: Reader,
+    *,
+    known: Validators | None = None,
+    allow: Allowed = NOBODY,
+    robots: bool = False,
+    watch: Watch = lambda _label: nullcontext(),
+) -> Found | None:
+    """What a page or a file says now; None for a page that is still what was `known`."""
+    if not is_address(source):
+        return read_file(source, file_bytes(source), reader, watch)
+    with watch("Fetching (KB)") as step:
+        page = fetch(
+            source,
+            known=known,
+            allow=allow,
+            robots=robots,
+            progress=step and (lambda done, total: step(done >> 10, total >> 10)),
+        )
+    if page.unchanged:
+        return None
+    name = os.path.basename(unquote(urlsplit(page.url).path))
+    with watch("Reading pages") as step:
+        document = reader.extract(
+            page.body, kind=page.kind, name=name, url=page.url, charset=page.charset, progress=step
+        )
+    original = _original(document, page.body, name, page.kind)
+    return Found(page.asked, document, original, page.validators)
+
+
+def file_bytes(path: str) -> bytes:
+    """A file that a person names, also by a link."""
+    real = os.path.realpath(path)
+    if os.path.isdir(real):
+        raise CoError(
+            f"{path} is a folder",
+            hint=f"To search it in place: co knowledge add-folder {quote(path)}; "
+            f"to make memories of its notes: co knowledge import {quote(path)}",
+        )
+    try:
+        return disk.read_signed(real, MOST_BYTES)[0]
+    except FileNotFoundError:
+        raise NotFound(
+            f"there is no file {path}", hint="An address on the web begins with https://."
+        ) from None
+    except FormatError as error:
+        raise CoError(f"{path} {error}") from error
+
+
+def read_file(
+    path: str, data: bytes, reader: Reader, watch: Watch = lambda _label: nullcontext()
+) -> Found:
+    """What these bytes of a file say; `STDIN` in the place of a path for what was piped in."""
+    name = "" if path == STDIN else os.path.basename(path)
+    with watch("Reading pages") as step:
+        document = reader.extract(data, name=name, progress=step)
+    source = path if path == STDIN else os.path.abspath(path)
+    return Found(source, document, _original(document, data, name))
+
+
+def _original(
+    document: Document, data: bytes, name: str, kind: str = ""
+) -> tuple[str, bytes] | None:
+    """The bytes to keep beside the text, under a name whose ending tells what they are."""
+    if document.format in _AS_TEXT:
+        return None
+    ending = document.format
+    if ending == "image":
+        ending = os.path.splitext(name)[1][1:] or kind.rpartition("/")[2]
+    return f"original.{ending}", data
+
+
+def keep(book: Notebook, found: Found, about: About, *, agreed: Plan | None = None) -> Saved:
+    """Keep it as an article, as `agreed` if a person saw that; what its server said is noted."""
+    saved = book.keep(found.text, seen=agreed.seen if agreed else "", agreed=agreed, **about)
+    note_record(book, found, saved)
+    return saved
+
+
+def note_record(book: Notebook, found: Found, saved: Saved) -> None:
+    """Take down that the article says what its source says now."""
+    if found.source != STDIN:
+        records.save(found.source, saved.note, found.validators, timestamp(book.clock()))

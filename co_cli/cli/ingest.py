@@ -1,0 +1,85 @@
+"""co ingest: keep pages and documents as articles."""
+
+import sys
+from typing import Any
+
+import click
+
+from co_cli.articles import ingest
+from co_cli.articles.addresses import NOBODY
+from co_cli.articles.extract import MOST_BYTES, Reader
+from co_cli.articles.ingest import STDIN, Found
+from co_cli.cli.options import allow_private, as_json, claiming, complete_tag, in_user, open_here
+from co_cli.cli.output import progress, say, to_json, warn
+from co_cli.errors import CoError, NotPublic
+from co_cli.kept import kept_json, kept_text
+from co_cli.knowledge import Notebook, Plan
+
+_READ = 200  # passages that are read closely where nobody watches; the rest is owed
+
+
+@click.command("ingest")
+@click.argument("sources", nargs=-1, required=True, metavar="URL|FILE|-...",
+                type=click.Path(allow_dash=True))  # fmt: skip
+@click.option("-t", "--tag", "tags", multiple=True, help="A tag, or several with commas.",
+              shell_complete=complete_tag)  # fmt: skip
+@click.option("--title", default="", help="What to call it, instead of its own title.")
+@in_user
+@allow_private
+@click.option("--allow-secret", is_flag=True, help="Keep it even if it seems to hold a secret.")
+@as_json
+def ingest_command(
+    sources: tuple[str, ...], tags: tuple[str, ...], title: str, in_user: bool, **flags: bool
+) -> None:
+    """Keep pages and documents as articles, for this project or with -g everywhere.
+
+    Web pages, PDF, DOCX, EPUB, notebooks, markdown and text become markdown that recall finds by
+    the passage that answers. The same source again brings its article up to date.
+    """
+    if title and len(sources) > 1:
+        raise click.UsageError("--title is for one source")
+    workspace = open_here()
+    book = workspace.book(in_user)
+    tags = tuple(tag for some in tags for tag in some.split(","))
+    kept, failed = list[dict[str, Any]](), list[dict[str, str]]()
+    with Reader() as reader, claiming(workspace.project, book):
+        for source in sources:
+            try:
+                found = _read(source, reader, flags["allow_private"])
+                about = found.about(tags, title=title, allow_secret=flags["allow_secret"])
+                plan = book.plan_keep(found.text, **about)
+                ingest.keep(book, found, about, agreed=plan)
+            except CoError as error:
+                failed.append({"source": source, "error": str(error), "hint": error.hint})
+                own = " If it is your own: --allow-private" if isinstance(error, NotPublic) else ""
+                warn(f"{source} was not kept", hint=error.sentence() + own)
+            else:
+                kept.append(_told(book, found, plan, as_json=flags["as_json"]))
+    if flags["as_json"]:
+        to_json({"articles": kept, "failed": failed})
+    sys.stdout.flush()  # the person knows; now there is time to read them closely
+    if any(one["action"] != "unchanged" for one in kept):
+        with progress("Reading closely") as step:
+            book.search.read_closely(step, most=0 if step else _READ)
+    if failed:
+        raise click.exceptions.Exit(1)
+
+
+def _read(source: str, reader: Reader, private: bool) -> Found:
+    if source == "-":
+        return ingest.read_file(STDIN, sys.stdin.buffer.read(MOST_BYTES + 1), reader, progress)
+    allow = ingest.allowing(source) if private and ingest.is_address(source) else NOBODY
+    found = ingest.read(source, reader, allow=allow, watch=progress)
+    assert found is not None  # nothing was known
+    return found
+
+
+def _told(book: Notebook, found: Found, plan: Plan, *, as_json: bool) -> dict[str, Any]:
+    """What was done, said at once unless a program asks."""
+    value = kept_json(book, plan) | {
+        "format": found.document.format,
+        "remarks": list(found.document.remarks),
+    }
+    if not as_json:
+        say("\n".join([kept_text(book, plan), *(f"  {one}" for one in found.document.remarks)]))
+    return value
