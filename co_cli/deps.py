@@ -14,6 +14,10 @@ from co_cli.knowledge.pages import kind_of, pick
 from co_cli.knowledge.policy import Scope
 from co_cli.workspace import Workspace
 
+if TYPE_CHECKING:
+    from co_cli.articles.addresses import Allowed
+    from co_cli.articles.ingest import Found
+
 
 @dataclass
 class CoDeps:
@@ -22,6 +26,8 @@ class CoDeps:
     A session has a `workspace`, whose settings hold while it lasts, and is `gated`: the notes of a
     folder that nobody here trusts are kept from the model. `external` names what came into the
     conversation from outside, `notes` the memories whose words did; both grow while it lasts.
+    `pages` are what was fetched in it. `allow` lets a program's own pages be fetched; no setting,
+    person or model can set it.
     """
 
     memory_max_count: int = None  # type: ignore[assignment]
@@ -36,6 +42,8 @@ class CoDeps:
     answer_seconds: float = None  # type: ignore[assignment]
     external: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    pages: "dict[str, Found]" = field(default_factory=dict)
+    allow: "Allowed | None" = None
     _lock: Any = field(default_factory=RLock, repr=False, compare=False)
 
     if not TYPE_CHECKING:  # who would take any name for a field

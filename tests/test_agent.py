@@ -547,7 +547,10 @@ def test_context_is_given_to_another_agent_when_it_is_trusted() -> None:
 def test_the_tools_carry_the_five_signals_and_what_not_to_save() -> None:
     agent = get_agent("test")
     tools = {tool.name: tool for tool in asyncio.run(_definitions(agent))}
-    assert list(tools) == ["save_memory", "recall_memory", "list_memories", "forget_memory"]
+    assert list(tools) == [
+        *("save_memory", "recall_memory", "list_memories", "forget_memory"),
+        *("web_fetch", "save_knowledge"),
+    ]
     told = tools["save_memory"].description
     signals = ("I prefer", "No wait", "We decided", "We always", "team")
     negative = ("speculation", "questions", "transient", "already known", "uncertain")

@@ -17,11 +17,13 @@ from co_cli.knowledge.safety.check import check_text, clean_tags, without_secret
 from co_cli.knowledge.store import disk
 from co_cli.prompts.envelope import defang
 from co_cli.results import numbers_text, plural
-from co_cli.tools.memory import TOOLS, Shown, echo
+from co_cli.tools.articles import TOOLS, article
+from co_cli.tools.memory import Shown, echo
 from co_cli.verbs import labels
 
-SAVE, FORGET = "save_memory", "forget_memory"
-WRITES = (SAVE, FORGET)
+SAVE, FORGET, KEEP, FETCH = "save_memory", "forget_memory", "save_knowledge", "web_fetch"
+WRITES = (SAVE, FORGET, KEEP)
+ASKED = (*WRITES, FETCH)  # to fetch, only where the person did not name the address
 Verdict = Literal["yes", "update", "keep", "no"]
 
 
@@ -57,7 +59,7 @@ def impossible(why: str) -> Refusal:
 def tools_json() -> list[dict[str, Any]]:
     """Each tool, what it does and whether it asks."""
     return [
-        {"name": name, "help": (tool.__doc__ or "").partition("\n")[0], "asks": name in WRITES}
+        {"name": name, "help": (tool.__doc__ or "").partition("\n")[0], "asks": name in ASKED}
         for name, tool in TOOLS.items()
     ]
 
@@ -74,12 +76,13 @@ class Collision(NamedTuple):
 
 @dataclass(frozen=True)
 class Proposal:
-    """One write that a model asks for, with all that a person needs to decide.
+    """One write that a model asks for, or one page, with all that a person needs to decide.
 
     `refused` says why it cannot be done, `left_out` which secret was taken out of its text,
     `moves` which old memories leave because it crosses the limit. `seen` marks what it would do;
     when that has changed by the time it is done, the person is asked `again`. What is only
-    `offered`, because nobody asked for it, takes a key of the person's, each time.
+    `offered`, because nobody asked for it, takes a key of the person's, each time. An article has
+    a `title` and a `source`; without a text it is the page as it was fetched.
     """
 
     call: str
@@ -98,6 +101,9 @@ class Proposal:
     left_out: str = ""
     again: bool = False
     offered: bool = False
+    title: str = ""
+    source: str = ""
+    asked: str = ""  # what the person said last
     seen: str = ""
     shown: Shown | None = None  # this plan is carried out unless the text or a file changed
 
@@ -147,13 +153,23 @@ def prepare(deps: CoDeps, call: str, tool: str, arguments: Mapping[str, Any]) ->
     """A proposal from a tool call's arguments: what would happen if it were done now."""
     if tool == FORGET:
         return _forgetting(deps, call, str(arguments.get("ref", "")))
+    if tool == FETCH:
+        return Proposal(call, FETCH, str(arguments.get("url", "")), action="fetched")
     text, tags = str(arguments.get("content", "")), map(str, arguments.get("tags") or ())
-    scope, replaces = (str(arguments.get(name) or "") for name in ("scope", "replaces"))
-    return planned(deps, Proposal(call, tool, text, tuple(tags), scope, replaces=replaces))
+    names = ("scope", "replaces", "title", "source")
+    scope, replaces, title, source = (str(arguments.get(name) or "") for name in names)
+    return planned(
+        deps,
+        Proposal(
+            call, tool, text, tuple(tags), scope, replaces=replaces, title=title, source=source
+        ),
+    )
 
 
 def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
     """The same proposal with what saving its text would do now."""
+    if proposal.tool == KEEP:
+        return _keeping(deps, proposal)
     try:
         scope = deps.scope(proposal.scope or None)
         replaces = _replaceable(deps, scope, proposal.replaces)
@@ -197,6 +213,29 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
         ref=saved.ref, collisions=tuple(collisions), elsewhere=elsewhere, refused="",
         replaces=replaces, left_out=left_out, moves=_moves(book, saved), seen=plan.seen,
         shown=Shown(plan, fields, files),
+    )  # fmt: skip
+
+
+def _keeping(deps: CoDeps, one: Proposal) -> Proposal:
+    """The same proposal with what keeping the article would do now."""
+    try:
+        scope = deps.scope(one.scope or None)
+        text, about = article(deps, one.text, one.source, one.title, one.tags)
+        with deps.notebooks() as shelf:
+            book = shelf.user if scope == "user" else shelf.project
+            plan = book.plan_keep(text, actor="agent", call=one.call, **about)
+    except RefusedText as error:
+        return replace(one, refused=str(error))
+    except CoError as error:
+        return replace(one, refused=error.sentence())
+    saved = plan.saved
+    if plan.change is None:
+        deps.entered(saved.note.mark)
+        return replace(one, refused=f"article {saved.ref} says this already")
+    return replace(
+        one, tags=tuple(saved.note.tags), scope=scope, where=saved.note.path, action=saved.action,
+        ref=saved.ref, title=saved.note.title, refused="", seen=plan.seen,
+        shown=Shown(plan, {}, {}),
     )  # fmt: skip
 
 

@@ -162,6 +162,14 @@ def external(messages: Sequence[ModelMessage], ours: Container[str]) -> list[str
     return list(dict.fromkeys(found))
 
 
+def said(messages: Sequence[ModelMessage]) -> list[str]:
+    """What the person themselves said, in order; a summary or an attached text is not theirs."""
+    parts = (part for message in messages for part in message.parts)
+    spoken = [part.content for part in parts if isinstance(part, UserPromptPart)]
+    texts = ([one] if isinstance(one, str) else one for one in spoken)
+    return [text for some in texts for text in some if isinstance(text, str)]
+
+
 def _origins(metadata: Any) -> list[str]:
     match metadata:
         case {"external": list(names)}:

@@ -53,6 +53,8 @@ _DOING = {
     "recall_memory": "Recalling",
     "list_memories": "Looking through your memories",
     "forget_memory": "Forgetting",
+    "web_fetch": "Reading the page",
+    "save_knowledge": "Keeping the article",
 }
 
 

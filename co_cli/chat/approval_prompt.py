@@ -14,7 +14,8 @@ from rich.text import Text
 
 from co_cli.agent.approval import (
     DECLINED,
-    FORGET,
+    FETCH,
+    KEEP,
     SAVE,
     STOPPED,
     Decision,
@@ -27,6 +28,7 @@ from co_cli.agent.approval import (
 from co_cli.chat import typeahead
 from co_cli.chat.line_input import Resized
 from co_cli.deps import CoDeps
+from co_cli.kept import described
 from co_cli.knowledge.safety.escape import BAR, difference, escape, hanging, rows
 from co_cli.paths import short
 from co_cli.results import SAME_MATTER
@@ -34,6 +36,7 @@ from co_cli.results import SAME_MATTER
 Read = Callable[[str, str], Awaitable[str]]
 _PLACES = {"project": "this project", "user": "your own notebook, everywhere"}
 _TITLES = {
+    "fetched": "Fetch this page? Its whole address goes to that server.",
     "forgotten": "Forget this memory?",
     "consolidated": "Co knows this already. Update its wording?",
 }
@@ -218,29 +221,17 @@ class Screen:
             if number:
                 self.console.print()
             mark = f"{number + 1}  " if len(card.proposals) > 1 else ""
-            title = _TITLES.get(proposal.action, "Remember this?")
-            if proposal.offered and proposal.tool == SAVE:
-                title = "Keep this as a note?" + ("" if mark or proposal.collides else " [y/n]")
             corrected = card.asked[number].replaces if proposal.collides else ""
             corrected = corrected if corrected == proposal.replaces else ""
-            title = f"Correct memory {corrected}?" if corrected else title
             again = "  (the notebook has changed, so Co asks again)" if proposal.again else ""
             state = _STATES[card.chosen.get(number, "yes")].format(proposal.replaces)
-            self._say(f"{mark}{title}{again}{state}", "bold")
-            self._quote(proposal.text)
-            if proposal.left_out:
-                self._warn(f"Left out: {proposal.left_out}. [e]dit to say where it is kept.")
-            tags = [f'"{tag}"' if "," in tag else tag for tag in proposal.tags]
-            self._quote(", ".join(tags) or "none", "  Tags   ")
-            place = f"{_PLACES[proposal.scope]}: {_where(proposal, card.proposals)}"
-            self._quote(place, "  Where  ")
-            if proposal.moves:
-                self._warn(proposal.moves)
-            if proposal.elsewhere:
-                self._warn(f"Memory {proposal.elsewhere} of your other notebook says the same.")
-            if proposal.action == "consolidated":
-                self._say(f"  Memory {proposal.ref} currently says:")
-                self._quote(proposal.collisions[0].text, style=_COLOURS["-"])
+            self._say(f"{mark}{_title(proposal, corrected, alone=not mark)}{again}{state}", "bold")
+            if proposal.tool == KEEP:
+                self._show_article(proposal)
+            else:
+                self._quote(proposal.text)
+            if proposal.tool != FETCH:
+                self._show_place(proposal, card)
             self._show_similar(proposal, corrected)
         if card.external:
             self._say("This conversation contains text from outside, so Co asks every time.",
@@ -248,6 +239,34 @@ class Screen:
             self._quote(", ".join(card.external[:3]), "  From   ")
         if waiting := " ".join(typeahead.waiting().split()):
             self._say(f"  Waiting for your next message: {waiting[-200:]}", "dim")
+
+    def _show_place(self, proposal: Proposal, card: _Card) -> None:
+        """Where a text goes, under which tags, and what else that does."""
+        if proposal.left_out:
+            self._warn(f"Left out: {proposal.left_out}. [e]dit to say where it is kept.")
+        tags = [f'"{tag}"' if "," in tag else tag for tag in proposal.tags]
+        self._quote(", ".join(tags) or "none", "  Tags   ")
+        place = f"{_PLACES[proposal.scope]}: {_where(proposal, card.proposals)}"
+        self._quote(place, "  Where  ")
+        if proposal.moves:
+            self._warn(proposal.moves)
+        if proposal.elsewhere:
+            self._warn(f"Memory {proposal.elsewhere} of your other notebook says the same.")
+        if proposal.action == "consolidated":
+            self._say(f"  Memory {proposal.ref} currently says:")
+            self._quote(proposal.collisions[0].text, style=_COLOURS["-"])
+
+    def _show_article(self, proposal: Proposal) -> None:
+        self._quote(proposal.title, "  Title  ")
+        self._quote(proposal.source, "  Source ")
+        if proposal.shown:
+            size, told = described(proposal.shown.plan, proposal.asked)
+            self._say(f"  Size   {size}")
+            for heading, lines in told.items():
+                self._say(f"  {heading}:")
+                for line in lines:
+                    changed = proposal.action == "updated"
+                    self._quote(line, style=_COLOURS.get(line[:1], "") if changed else "")
 
     def _show_similar(self, proposal: Proposal, corrected: str) -> None:
         for old in proposal.collisions if proposal.collides else ():
@@ -270,6 +289,18 @@ class Screen:
     def _say(self, text: str, style: str = "") -> None:
         for row in hanging(text, self.console.width, keep=""):
             self.console.print(Text(row, style=style), soft_wrap=True)
+
+
+def _title(proposal: Proposal, corrected: str, *, alone: bool) -> str:
+    """What is asked about a proposal."""
+    if proposal.tool == KEEP:
+        fresh = proposal.action == "created"
+        return "Keep this as an article?" if fresh else f"Update article {proposal.ref}?"
+    if corrected:
+        return f"Correct memory {corrected}?"
+    if proposal.offered and proposal.tool == SAVE:
+        return "Keep this as a note?" + (" [y/n]" if alone and not proposal.collides else "")
+    return _TITLES.get(proposal.action, "Remember this?")
 
 
 def _where(proposal: Proposal, proposals: list[Proposal]) -> str:
@@ -325,8 +356,10 @@ def _choices(proposal: Proposal) -> dict[str, str]:
     elif proposal.collides:
         choices["y"] = "[y]es, keep both"
         choices |= {"k": "", **({"u": f"[u]pdate memory {_either(refs)}"} if refs else {})}
-    if proposal.tool != FORGET:
-        choices |= {"g": f"[g] {_OTHER[proposal.scope]}", "e": "[e]dit"}
+    if proposal.tool in (SAVE, KEEP):
+        choices["g"] = f"[g] {_OTHER[proposal.scope]}"
+    if proposal.tool == SAVE:
+        choices["e"] = "[e]dit"
     return choices
 
 

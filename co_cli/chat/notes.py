@@ -13,6 +13,7 @@ from co_cli.agent.approval import SAVE, Decision, Proposal, Review, planned
 from co_cli.chat.line_input import Resized
 from co_cli.editing import Editing
 from co_cli.errors import Ambiguous, CoError, FormatError, NotFound
+from co_cli.kept import kept_text
 from co_cli.knowledge import Note, Notebook, Shelf
 from co_cli.knowledge.format.note import now, timestamp
 from co_cli.knowledge.pages import ARTICLES
@@ -25,6 +26,7 @@ from co_cli.results import (
     replaced_text,
     span,
 )
+from co_cli.tools.articles import read_source
 
 if TYPE_CHECKING:
     from co_cli.chat.app import Chat
@@ -249,3 +251,24 @@ def memory(chat: Chat, argument: str) -> str | Awaitable[str]:
 
 def _undo(book: Notebook) -> str:
     return "/undo -g" if book.scope == "user" else "/undo"
+
+
+async def ingest(chat: Chat, argument: str) -> str:
+    """Keep a page or a file as an article; nothing is kept when this is stopped on the way."""
+    words, _, more = argument.partition(" ")
+    scope, source = ("user", more.strip()) if words == "-g" else (None, argument)
+    if not source:
+        return "Usage: /ingest [-g] <address or file>"
+    deps = chat.deps
+    where = deps.scope(scope)
+    with chat.view as view:
+        view.busy("Reading")
+        found = await asyncio.to_thread(read_source, deps, os.path.expanduser(source))
+    with deps.notebooks() as shelf:
+        book = shelf.user if where == "user" else shelf.project
+        fresh = book.scope == "project" and trust.untouched(deps.folder())
+        plan = book.plan_keep(found.text, actor="chat", **found.about())
+        book.keep(found.text, actor="chat", agreed=plan, **found.about())
+        problem = trust.claim(deps.folder(), timestamp(now())) if fresh else ""
+    told = [kept_text(book, plan), *found.document.remarks, problem]
+    return "\n".join(filter(None, told))

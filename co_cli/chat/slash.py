@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from co_cli import verbs
 from co_cli.agent.approval import tools_json
 from co_cli.chat import notes, transcripts
+from co_cli.chat.attachments import offered
 from co_cli.errors import Ambiguous
 from co_cli.knowledge import Note, Shelf
 from co_cli.meant import meant
@@ -123,6 +124,10 @@ def _mark(name: str) -> SlashCommand:
     return SlashCommand(mark.help.rstrip("."), run, "id or words", True, _ids)
 
 
+async def _ingest(chat: Chat, argument: str) -> str:
+    return in_chat(await notes.ingest(chat, argument))
+
+
 # On the conversation
 
 
@@ -227,6 +232,10 @@ def _changes(chat: Chat, before: str) -> Iterator[tuple[str, str]]:
         yield str(entry.n), f"{entry.op} {', '.join(names)}"
 
 
+def _files(chat: Chat, before: str) -> Names:
+    return () if before else [("-g", "your own notebook"), *offered(chat.deps, "")]
+
+
 def _models(_chat: Chat, before: str) -> Names:
     return () if before else registry.model_names()
 
@@ -238,6 +247,8 @@ def _personalities(_chat: Chat, before: str) -> Names:
 COMMANDS = {
     "help": SlashCommand("Show this list", _help),
     "remember": SlashCommand("Remember something; `# text` does too", notes.remember, "[-g] text"),
+    "ingest": SlashCommand("Keep a page or a file as an article", _ingest, "[-g] address|file",
+                           names=_files),
     "memories": SlashCommand("List your memories, or count them", notes.memories, "[tag|--count]",
                              True, _tags),
     "recall": SlashCommand("Search your memories without the model", notes.recall, "words", True),

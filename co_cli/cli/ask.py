@@ -25,8 +25,14 @@ from co_cli.providers.trouble import Trouble
 
 _MOST_INPUT = 256 * 1024
 OUTSIDE = "This conversation contains text from outside, so --yes does not apply."
-_DONE = {approval.FORGET: "forgotten", approval.SAVE: "saved"}
+_DONE = {
+    approval.FORGET: "forgotten",
+    approval.SAVE: "saved",
+    approval.KEEP: "kept",
+    approval.FETCH: "fetched",
+}
 NO_YES = "co ask changes nothing without --yes."
+UNNAMED = approval.Refusal("rule", "co ask fetches only pages whose whole address you name.")
 
 
 @click.command("ask")
@@ -86,15 +92,23 @@ async def _by_rule(yes: bool, review: Review) -> Reviewed:
     refusal = approval.Refusal("rule", OUTSIDE if yes else NO_YES)
     if all(one.offered for one in review.proposals):
         refusal = approval.ONLY_OFFERED
-    warn(*(f"not {_DONE[one.tool]}: {one.text}" for one in review.proposals), hint=refusal.text)
-    return Reviewed([Decision(one, "no", refusal) for one in review.proposals])
+    return Reviewed(_refused(review.proposals, refusal))
+
+
+def _refused(proposals: list[Proposal], refusal: approval.Refusal) -> list[Decision]:
+    """No to all of these, with a word on why."""
+    why = {one.call: UNNAMED if one.tool == approval.FETCH else refusal for one in proposals}
+    for reason in dict.fromkeys(why.values()):
+        meant = [one for one in proposals if why[one.call] == reason]
+        warn(*(f"not {_DONE[one.tool]}: {one.source or one.text}" for one in meant),
+             hint=reason.text)  # fmt: skip
+    return [Decision(one, "no", why[one.call]) for one in proposals]
 
 
 def _agreed(proposal: Proposal) -> Decision:
     """Yes, but never to a text that is not the one that was asked for."""
-    if proposal.offered:
-        warn(f"not {_DONE[proposal.tool]}: {proposal.text}", hint=approval.ONLY_OFFERED.text)
-        return Decision(proposal, "no", approval.ONLY_OFFERED)
+    if proposal.offered or proposal.tool == approval.FETCH:
+        return _refused([proposal], approval.ONLY_OFFERED)[0]
     if proposal.left_out:
         warn(f"not saved: {proposal.left_out}")
         return Decision(proposal, "no", approval.impossible(proposal.left_out))

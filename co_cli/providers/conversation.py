@@ -14,6 +14,7 @@ from pydantic_ai.messages import ModelMessage, ToolCallPart, ToolReturnPart, Use
 from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.search.words import STOP
 from co_cli.learning.answers import answers, misspelt
+from co_cli.learning.pages import page_wanted
 from co_cli.learning.turns import Turn, understand
 from co_cli.learning.voice import second_person
 from co_cli.providers.known import Passage
@@ -94,7 +95,7 @@ def command(said: str) -> str:
     """The chat's own command that this asks for and nothing else: `undo`, `restore dentist`."""
     turns: list[Turn] = []
     with suppress(EmbedderUnavailable):
-        turns = understand(said)
+        turns = [] if page_wanted(said) else understand(said)
     return as_command(turns[0], said) if len(turns) == 1 else ""
 
 
@@ -129,9 +130,10 @@ def hear(said: str, messages: Sequence[ModelMessage], start: int, surface: Surfa
 
     It was said in the message at `start`.
     """
-    turns: list[Turn] = []
+    page = page_wanted(said)
+    turns = [page] if page else []
     with suppress(EmbedderUnavailable):
-        turns = understand(said)
+        turns = turns or understand(said)
     parts = [part for message in messages for part in message.parts]
     called = {one.tool_call_id: read(one.args) for one in parts if isinstance(one, ToolCallPart)}
     heard = Conversation(said, turns, None, surface, called)

@@ -83,6 +83,12 @@ _TAKEN_BACK = (  # what takes the note just spoken of back, whatever follows
 _LATELY = 7  # days, where none are named
 _WEEKDAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
 _BACK = rf"(?:(?:last|past) (\d{{1,3}}) days?|\b({_WEEKDAYS}))\b"
+_DONE = {
+    "save_memory": "saved",
+    "forget_memory": "forgotten",
+    "web_fetch": "fetched",
+    "save_knowledge": "kept",
+}
 
 
 # What to do
@@ -91,11 +97,13 @@ _BACK = rf"(?:(?:last|past) (\d{{1,3}}) days?|\b({_WEEKDAYS}))\b"
 def calls(heard: Conversation, returned: Sequence[ToolReturnPart]) -> list[ToolCallPart]:
     """The tools to call next, after what came back of those that were called."""
     if returned:
-        return _forget_found(heard, returned)
+        return _keep_fetched(heard, returned) or _forget_found(heard, returned)
     wanted: list[ToolCallPart] = []
     for turn in heard.turns:
         if turn.want in KEPT:
             wanted += _save(turn, heard)
+        elif turn.want == "page":
+            wanted.append(ToolCallPart("web_fetch", {"url": turn.text}))
         elif turn.want == "forget":
             wanted += _forget(turn, heard)
         elif turn.want == "changes":
@@ -197,6 +205,19 @@ def _forget_found(heard: Conversation, returned: Sequence[ToolReturnPart]) -> li
     ]
 
 
+def _keep_fetched(heard: Conversation, returned: Sequence[ToolReturnPart]) -> list[ToolCallPart]:
+    """The page that the person named, once it is read; nothing of what it says counts here."""
+    [*_, last] = returned
+    if heard.wants != {"page"} or (last.tool_name, last.outcome) != ("web_fetch", "success"):
+        return []
+    [turn] = heard.turns
+    offered = None if turn.sure else {"offered": True}
+    arguments = {"content": "", "source": turn.text, "title": "", "tags": []}
+    return [
+        ToolCallPart("save_knowledge", arguments, provider_name="offline", provider_details=offered)
+    ]
+
+
 # What to say
 
 
@@ -204,6 +225,8 @@ def answer(heard: Conversation, returned: Sequence[ToolReturnPart], *, explained
     """What the person is told: what was done and found, or what else there is to say."""
     done = [part for part in returned if part.tool_name == "forget_memory"]
     shown = done if done and heard.wants == {"forget"} else returned
+    if returned and returned[-1].tool_name == "save_knowledge":  # and not that it was fetched
+        shown = returned[-1:]
     told = dict.fromkeys(filter(None, (_told(part, heard) for part in shown)))
     for turn in heard.turns:
         answered = told and turn.want in ("help", "who") and not is_plain(turn, heard.said)
@@ -249,7 +272,7 @@ def _told(part: ToolReturnPart, heard: Conversation) -> str:
     """What a tool answered, in words for the person."""
     values = read(part.content)
     text = str(values.get("display") or ("" if values else part.content)).strip()
-    verb = {"save_memory": "saved", "forget_memory": "forgotten"}.get(part.tool_name, "done")
+    verb = _DONE.get(part.tool_name, "done")
     known = {"declined": f"Not {verb}.", "stopped": f"Not {verb}.", "rule": "Nothing was changed."}
     if values.get("refused") in known:  # why was said, or is known
         return known[values["refused"]]
@@ -257,7 +280,7 @@ def _told(part: ToolReturnPart, heard: Conversation) -> str:
         return f"Not {verb}: {heard.surface.reword(text)}"
     if part.tool_name == "save_memory" and values.get("ref"):
         return _saved(values, text, heard.surface)
-    if part.tool_name == "forget_memory":
+    if part.tool_name in ("forget_memory", "save_knowledge"):
         return _done(*text.splitlines(), surface=heard.surface) or "Done."
     for tool, key, tell in (
         ("recall_memory", "results", _recalled),

@@ -133,10 +133,10 @@ async def save_memory(
             result["display"] += f"\n{problem}"
         return result
 
-    return await _work(ctx, save)
+    return await work(ctx, save)
 
 
-async def _work(ctx: Context, act: Callable[[Shelf], dict[str, Any]]) -> dict[str, Any]:
+async def work(ctx: Context, act: Callable[[Shelf], dict[str, Any]]) -> dict[str, Any]:
     """Do something with the notebooks, off the event loop."""
 
     def alone() -> dict[str, Any]:
@@ -197,7 +197,7 @@ async def recall_memory(ctx: Context, query: str, max_results: int = 5) -> dict[
             ],
         }
 
-    return await _work(ctx, recall)
+    return await work(ctx, recall)
 
 
 def _doubt(hit: Hit) -> dict[str, Any]:
@@ -260,7 +260,7 @@ async def list_memories(
             "memories": [{name: row[name] for name in names} for row in rows],
         }
 
-    return await _work(ctx, listing)
+    return await work(ctx, listing)
 
 
 def _changed(note: Note) -> str:
@@ -285,7 +285,7 @@ async def forget_memory(ctx: Context, ref: str) -> dict[str, Any]:
         _told(ctx.deps, [saved.note], whole=False)
         return results.forgotten_json(saved)
 
-    return await _work(ctx, forget)
+    return await work(ctx, forget)
 
 
 TOOLS: dict[str, Callable[..., Awaitable[dict[str, Any]]]] = {
