@@ -360,7 +360,7 @@ def rows(part: ToolReturnPart[Any], name: str, expected: list[str]) -> list[dict
         },
         "memories": {"id", "ref", "created", "tags", "summary"},
     }
-    more = {"source"}  # of what came from outside
+    more = {"source", "title", "heading"}  # of what came from outside, and of articles
     assert [row for row in answer[name] if set(row) - more != shapes[name]] == []
     found: list[dict[str, Any]] = answer[name]
     return found
