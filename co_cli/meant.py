@@ -15,6 +15,7 @@ memories list ls all notes dump
 undo revert rollback back oops
 restore unforget undelete recover
 edit change modify rename correct fix update
+tag label categorize categorise
 protect lock
 unprotect unlock
 pin star favorite favourite

@@ -45,6 +45,25 @@ def ask(chat: Talking, line: str, shown: str) -> None:
 # Marks
 
 
+def test_tags_are_given_and_taken_off_and_nothing_else_changes() -> None:
+    """Red when a body, another tag or an article's header changes with them."""
+    learn("Rent is due on the first")
+    Notebook(NOTES).keep("Tasks run.", source="https://example.org/t", title="Tasks")
+    for ref in ("1", "a:tasks"):
+        before = co("knowledge", "show", ref).out
+        assert co("knowledge", "tag", ref, "money", "home").code == 0
+        assert "has the tags: home" in co("knowledge", "tag", ref, "--remove", "money").out
+        told = co("knowledge", "tag", ref, "home").out
+        assert (told.startswith("✓"), told.endswith("has the tags: home\n")) == (False, True)
+        after = co("knowledge", "show", ref).out
+        assert after.replace("tags:\n- home\n", "") == before
+        assert co("knowledge", "tag", ref, "--remove", "home").code == 0
+        assert co("knowledge", "show", ref).out == before
+    (NOTES / "memories" / "plain.md").write_text("No header\n")
+    assert "adopt m:plain" in co("knowledge", "tag", "m:plain", "x").err
+    assert "no tag is named" in co("knowledge", "tag", "1").err
+
+
 def test_marks_are_set_and_taken_off_by_the_same_verbs_everywhere() -> None:
     """Red when a verb exists on one surface only."""
     learn("Rent is due on the first")

@@ -14,6 +14,7 @@ TABLE = {
     "show": ("show", "Show a memory's file."),
     "edit": ("edit", "Edit a memory in your editor."),
     "adopt": ("adopt", "Give plain files a header and a number."),
+    "tag": ("tag", "Give a memory tags, or take some off."),
     **{name: ("mark", mark.help) for name, mark in MARKS.items()},
     "merge": ("merge", "Merge memories into one."),
     "decay": ("decay", "Join or archive the oldest memories."),
