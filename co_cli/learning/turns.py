@@ -66,7 +66,7 @@ _LEADS_ON = (  # what a person begins with, and what they end with; no part of w
 )
 _ENDS = r"(?i)[,;.! -]{0,3}(?:\b(?:thx|thanks|thank you|please|pls|btw|by the way|fyi)[.! ]{0,3})?$"
 _HALF = r"(?i)\b(?:and|but|so|because|while),? {0,3}$"  # how a first half ends
-_HOLDS = r"(?i)\b(?:is|are|was|were|has|have|had)\b"
+_HOLDS = r"\b(?:is|are|was|were|has|have|had)\b"
 _HOW_SO = r"(?i)(?:and |but |so )?(?:how come|how so|what for)\?{0,2}"
 _TAKES_ALL_BACK = (
     r"(?i)(?:no,? |oh,? |sorry,? |ok,? ){0,2}(?:scratch|strike|scrap) (?:that|it|this)[.!]?"
@@ -166,6 +166,9 @@ def _asked(heard: Heard, sentence: str, asked: list[str]) -> Turn:
     """What a sentence asks for, and what about; what nobody knows and states something is kept."""
     if heard.want == "nothing" and (back := re.match(_BRINGS_BACK, sentence)):
         return Turn("restore", back[1])
+    lead = re.match(_ASKED_TO_KEEP, sentence) if heard.want == "nothing" else None
+    if lead and re.search(r"(?:that|:) {0,2}$", lead[0]):
+        return _kept(heard._replace(want="keep", meant=sentence[lead.end() :]), sentence, asked)
     if heard.want == "nothing" and re.match(_STATES, sentence) and not re.search(_PASSES, sentence):
         return _kept(heard._replace(want=heard.kind, likely=0.0, meant=sentence), sentence, asked)
     named = heard.want in ("forget", "restore", "recall", "earlier", "nothing")
@@ -174,6 +177,8 @@ def _asked(heard: Heard, sentence: str, asked: list[str]) -> Turn:
 
 def _kept(heard: Heard, sentence: str, asked: list[str]) -> Turn:
     """What a sentence says that may become a note."""
+    if heard.want == "amend" and re.search(rf"\w {_HOLDS} \w", heard.meant):
+        heard = heard._replace(want="correct")  # it says all of it anew
     kind = heard.want if heard.want in STATEMENTS else heard.kind
     kind = "correction" if heard.want in ("correct", "amend") else kind
     tags = tagged([kind, *filter(None, asked)], heard.meant)

@@ -320,10 +320,10 @@ def _recalled(part: ToolReturnPart, heard: Conversation) -> str:
         best = next(iter((*sure, *perhaps)), None)
         held = _earlier(part, best.ref) if best else []
         return "\n".join(held) or (f"{_NONE_BEFORE} {best.told}" if best else _NOTHING)
-    if not sure and heard.wants.isdisjoint(("recall", "help", "who")):
-        return ""
+    if not sure and perhaps:
+        return _bullets("Perhaps:", map(str, perhaps[: _MORE + 1]))
     if not sure:
-        return _bullets("Perhaps:", map(str, perhaps[: _MORE + 1])) if perhaps else _NOTHING
+        return "" if heard.wants.isdisjoint(("recall", "help", "who")) else _NOTHING
     best, *others = sure
     earlier = [re.sub(r"^[^:]+: ", "Earlier: ", one) for one in _earlier(part, best.ref)[:1]]
     told = [best.told, *earlier]
