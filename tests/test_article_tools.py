@@ -9,11 +9,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
-from cli import Talking
+from cli import PATIENCE, Talking
 from pydantic_ai import Agent
 from pydantic_ai.messages import (
     ModelMessage,
@@ -189,6 +191,29 @@ def test_a_long_page_is_cut_at_a_line_and_says_so(site: Site) -> None:
 )
 def test_an_address_is_named_only_as_it_stands(said: str, named: bool) -> None:
     assert is_named("https://a.example/x", [said]) is named
+
+
+def test_a_page_that_never_comes_is_left_behind_when_the_person_stops(site: Site) -> None:
+    """Red when leaving waits for a server: who stopped is gone at once."""
+    asked, ended, url = Event(), Event(), site.url("/tides")
+
+    def hang(_client: object) -> None:
+        asked.set()
+        site.closing.wait(PATIENCE)
+        ended.set()
+
+    async def stopped() -> None:
+        agent: Agent[Any, str] = Agent(calling(fetching(url)), capabilities=[with_site(site)])
+        turn = asyncio.ensure_future(agent.run(f"read {url}"))
+        await asyncio.to_thread(asked.wait, PATIENCE)
+        turn.cancel()
+        with suppress(asyncio.CancelledError):
+            await turn
+
+    site.answers["/robots.txt"] = hang
+    asyncio.run(stopped())
+    assert asked.is_set()
+    assert not ended.is_set()
 
 
 # --- keeping --------------------------------------------------------------------------------------

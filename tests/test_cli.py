@@ -1943,6 +1943,8 @@ def test_status_lists_the_tools_and_which_of_them_ask() -> None:
         ["recall_memory", ""],
         ["list_memories", ""],
         ["forget_memory", "asks first"],
+        ["web_fetch", "asks first"],
+        ["save_knowledge", "asks first"],
     ]
     rows = json.loads(co("status", "--tools", "--json").out)["tools"]
     assert [(row["name"], row["asks"]) for row in rows] == [
@@ -1950,6 +1952,8 @@ def test_status_lists_the_tools_and_which_of_them_ask() -> None:
         ("recall_memory", False),
         ("list_memories", False),
         ("forget_memory", True),
+        ("web_fetch", True),
+        ("save_knowledge", True),
     ]
     assert all(row["help"] for row in rows)
 

@@ -140,6 +140,7 @@ COSTLY = (
 BROAD_EXCEPT_ALLOWED = [
     "main",
     "articles.reader",
+    "tools.articles",
     "providers.embedders",
     "chat.session",
     "knowledge.search.recall",

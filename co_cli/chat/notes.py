@@ -26,7 +26,7 @@ from co_cli.results import (
     replaced_text,
     span,
 )
-from co_cli.tools.articles import read_source
+from co_cli.tools.articles import aside, read_source
 
 if TYPE_CHECKING:
     from co_cli.chat.app import Chat
@@ -263,7 +263,7 @@ async def ingest(chat: Chat, argument: str) -> str:
     where = deps.scope(scope)
     with chat.view as view:
         view.busy("Reading")
-        found = await asyncio.to_thread(read_source, deps, os.path.expanduser(source))
+        found = await aside(lambda: read_source(deps, os.path.expanduser(source)))
     with deps.notebooks() as shelf:
         book = shelf.user if where == "user" else shelf.project
         fresh = book.scope == "project" and trust.untouched(deps.folder())

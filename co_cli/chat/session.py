@@ -90,6 +90,7 @@ class Session:
         self.messages = []
         self.approvals.always.clear()
         self.deps.external.clear()
+        self.deps.pages.clear()
         self.deps.notes.clear()
         if self.transcript is not None:
             self.transcript = Transcript(self.deps.folder(), now)

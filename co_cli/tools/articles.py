@@ -6,7 +6,9 @@ What fetches and reads is loaded by the first call: few conversations need it.
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from concurrent.futures import Future
+from threading import Thread
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from co_cli import trust
 from co_cli.articles import can_read
@@ -22,6 +24,7 @@ from co_cli.tools.memory import Context, work
 if TYPE_CHECKING:
     from co_cli.articles.ingest import Found
 
+_T = TypeVar("_T")
 MOST_TEXT = 40_000  # characters of a page that a model is told
 _MOST_PAGES = 20  # that a conversation remembers whole
 
@@ -64,7 +67,22 @@ async def web_fetch(ctx: Context, url: str) -> dict[str, Any]:
             **more,
         }
 
-    return await asyncio.to_thread(fetch)
+    return await aside(fetch)
+
+
+async def aside(work: Callable[[], _T]) -> _T:
+    """Do something slow in a thread that nobody waits for once the person has stopped it."""
+    result: Future[_T] = Future()
+
+    def run() -> None:
+        try:
+            result.set_result(work())
+        except BaseException as error:  # for who waits
+            result.set_exception(error)
+
+    result.set_running_or_notify_cancel()
+    Thread(target=run, daemon=True).start()
+    return await asyncio.wrap_future(result)
 
 
 def read_source(deps: CoDeps, source: str, *, robots: bool = False) -> "Found":
