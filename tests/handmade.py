@@ -126,7 +126,9 @@ def answers(book: Notebook, queries: Sequence[str]) -> dict[str, list[tuple[Any,
 
 
 def mirror(root: str, target: str) -> None:
-    """The same files in another place, whatever they are, and no index."""
+    """The same files in another place, whatever they are, with the journal, and no index."""
+    if os.path.isdir(archive := os.path.join(root, "archive")):  # it tells whose a number was
+        shutil.copytree(archive, os.path.join(target, "archive"))
     for folder in ("memories", "articles"):
         os.makedirs(os.path.join(target, folder))
         for name in os.listdir(os.path.join(root, folder)):
