@@ -129,11 +129,11 @@ def test_an_edit_is_what_is_saved() -> None:
 def test_several_saves_are_reviewed_on_one_screen(server: Server) -> None:
     with Talking(**connected(server)) as chat:
         chat.say("I prefer tabs and also we decided to ship on Tuesdays")
-        shown = chat.until("or one: y2, n2, e2 >")
+        shown = chat.until("one alone: y2, n2, e2, g2 >")
         assert "1  Remember this?" in shown
         assert "2  Remember this?" in shown
         chat.say("n1")
-        chat.until("or one: y2, n2, e2 >")
+        chat.until("one alone: y2, n2, e2, g2 >")
         chat.say("y")
         chat.until("Not saved: ")
         chat.leave()
@@ -400,9 +400,9 @@ def test_keys_typed_between_two_questions_of_a_review_answer_neither(server: Ser
     """Red when one line of answers carries over to the question after it."""
     with Talking(**connected(server)) as chat:
         chat.say("I prefer tabs and also we decided to ship on Tuesdays")
-        chat.until("or one: y2, n2, e2 >")
+        chat.until("one alone: y2, n2, e2, g2 >")
         chat.say("n1\ry")
-        chat.until("or one: y2, n2, e2 >")
+        chat.until("one alone: y2, n2, e2, g2 >")
         chat.say("n")
         chat.until("Not saved: ")
         chat.until("> y")

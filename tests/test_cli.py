@@ -1330,7 +1330,9 @@ def test_status_says_what_is_loaded_and_how_things_are() -> None:
     ]
     assert found["project"] == str(project)
     assert found["trust"]["trusted"] is True
-    assert list(found) == ["project", "trust", "context", "instructions", "notebooks"]
+    assert list(found) == [
+        "project", "trust", "context", "instructions", "notebooks", "folders",
+    ]  # fmt: skip
 
 
 def test_trust_shows_the_text_and_asks() -> None:

@@ -584,7 +584,7 @@ def test_a_memory_is_saved_recalled_and_listed_as_in_the_documents() -> None:
         chat.say("recall memories about async")
         chat.until(": You prefer async/await over callbacks [1]")
         chat.say("How should I structure this async function?")
-        chat.until(": You prefer async/await over callbacks [1]")
+        chat.until("You prefer async/await over callbacks [1]")
         chat.say("list all my memories")
         chat.until("This is what I remember:")
         chat.until("You prefer async/await over callbacks [1]")

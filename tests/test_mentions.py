@@ -88,7 +88,9 @@ def test_a_conversation_in_which_a_part_was_shown_goes_with_a_purge(
     session, other = begin(calling(tool, **arguments), agreeing), begin(echo)
     said(session, "hello")
     said(other, "hello")
-    assert f"this conversation will be deleted too: {path_of(session)[:-6]}  hello\n" in purge("1")
+    told = purge("1")
+    assert f"this conversation will be deleted too: {path_of(session)[:-6]}  " in told
+    assert told.endswith("  hello\n")
     assert files() == [path_of(other)]
 
 
@@ -242,7 +244,7 @@ def test_a_conversation_without_a_record_is_searched_by_words_and_asked_about(
     innocent = unrecorded("Bears eat honey", "20251115T140533Z-bbbb.jsonl")
     with Terminal("forget", "1", "--purge") as terminal:
         shown = terminal.expect("Remove them too? [y/N]")
-        assert "  20251115T140533Z-aaaa  what do you know?" in shown
+        assert "  20251115T140533Z-aaaa  2025-11-15  what do you know?" in shown
         terminal.type(f"{answer}\n")
         terminal.expect("for good")
         terminal.expect("(1 copy, 1 conversation)" if answer == "y" else "(1 copy)")
@@ -258,7 +260,8 @@ def test_a_script_is_told_which_conversations_go_before_they_do(book: Notebook) 
     unrecorded(LONG)
     done = co("forget", "1", "--purge", "--yes", "--json")
     assert done.err == (
-        "co: this conversation will be deleted too: 20251115T140533Z-aaaa  what do you know?\n"
+        "co: this conversation will be deleted too: "
+        "20251115T140533Z-aaaa  2025-11-15  what do you know?\n"
     )
     assert json.loads(done.out)["conversations"] == ["20251115T140533Z-aaaa"]
     assert files() == []

@@ -361,7 +361,7 @@ def test_forget_takes_exactly_the_number_it_is_given(run: Run) -> None:
     with pytest.raises(NotFound, match="there is no memory 1") as gone:
         forget(run.deps.shelf(), "1")
     assert gone.value.hint == "It was archived; `co knowledge restore 1` brings it back."
-    assert forget(run.deps.shelf(), " ") == "Usage: /forget <id>"
+    assert forget(run.deps.shelf(), " ").startswith("Usage: /forget <id>")
 
 
 def test_deps_made_before_the_folder_changes_see_the_new_one(

@@ -61,7 +61,7 @@ async def asked(chat: Chat, question: str) -> str:
 def forget(shelf: Shelf, what: str | Note) -> str:
     """Forget the notes with these references, or words; all are found before any goes."""
     if isinstance(what, str) and not what.strip():
-        return "Usage: /forget <id or words>"
+        return "Usage: /forget <id> or /forget <words>"
     words = str(what).split()
     alone = isinstance(what, Note) or len(words) == 1 or not all(map(verbs.is_ref, words))
     refs: list[str] | list[str | Note] = [what] if alone else words

@@ -121,7 +121,7 @@ def _mark(name: str) -> SlashCommand:
             return f"Usage: /{name} <id or words>"
         return mark.told(mark.act(*notes.placed(shelf, ref), actor="chat"), now="now ")
 
-    return SlashCommand(mark.help.rstrip("."), run, "id or words", True, _ids)
+    return SlashCommand(mark.help.rstrip("."), run, "id|words", True, _ids)
 
 
 async def _ingest(chat: Chat, argument: str) -> str:
@@ -247,19 +247,19 @@ def _personalities(_chat: Chat, before: str) -> Names:
 COMMANDS = {
     "help": SlashCommand("Show this list", _help),
     "remember": SlashCommand("Remember something; `# text` does too", notes.remember, "[-g] text"),
-    "ingest": SlashCommand("Keep a page or a file as an article", _ingest, "[-g] address|file",
+    "ingest": SlashCommand("Keep a page or a file as an article", _ingest, "[-g] URL|file",
                            names=_files),
     "memories": SlashCommand("List your memories, or count them", notes.memories, "[tag|--count]",
                              True, _tags),
     "recall": SlashCommand("Search your memories without the model", notes.recall, "words", True),
-    "forget": SlashCommand("Archive a memory", notes.forget, "id or words", True, _ids),
-    "restore": SlashCommand("Bring an archived memory back", notes.restore, "[id or words]", True,
+    "forget": SlashCommand("Archive a memory", notes.forget, "id|words", True, _ids),
+    "restore": SlashCommand("Bring an archived memory back", notes.restore, "[id|words]", True,
                             _archived),
     "undo": SlashCommand("Undo the last change here (-g: your notebook)", notes.undo, "[-g]", True,
                          _changes),
-    "edit": SlashCommand("Edit a memory in your editor", notes.edit, "id or words",
+    "edit": SlashCommand("Edit a memory in your editor", notes.edit, "id|words",
                          names=_ids),
-    "show": SlashCommand("Show a memory", notes.show, "id or words", True, _ids),
+    "show": SlashCommand("Show a memory", notes.show, "id|words", True, _ids),
     **{name: _mark(name) for name in verbs.MARKS},
     "memory": SlashCommand("Show what is known, or add to it", notes.memory, "[show|add text]",
                            names=_after_memory),
