@@ -55,8 +55,8 @@ def _spoil(path: Path, old: str, new: str) -> None:
 
 
 def test_the_docs_are_true() -> None:
-    """Red when help, settings or an answer changed and `make docs` was not run."""
-    assert docs.check(ROOT) == []
+    """Red when help or settings changed without `make docs`; `make check` plays the rest."""
+    assert docs.check(ROOT, played=False) == []
 
 
 def test_the_pages_do_not_depend_on_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

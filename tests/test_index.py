@@ -197,7 +197,7 @@ def compared(root: str, book: Notebook) -> None:
 
 
 @given(STEPS)
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_sync_after_any_edits_equals_a_rebuild(steps: list[Step]) -> None:
     """The law. Red when a sync keeps, loses or doubles a row that a rebuild would not."""
     with tempfile.TemporaryDirectory(dir=MEMORY) as root:
