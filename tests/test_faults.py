@@ -47,9 +47,9 @@ FAULTS = [
 
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_a_fault_at_any_call_leaves_the_whole_change_or_none(name: str) -> None:
-    report = sweep([name], FAULTS, step=4 if name in WHOLE else 40 if name in FEW else 12)
+    report = sweep([name], FAULTS, step=4 if name in WHOLE else 40 if name in FEW else 18)
     assert report.violations == []
-    assert report.total > (110 if name in WHOLE else 20)
+    assert report.total > (110 if name in WHOLE else 12)
 
 
 @pytest.mark.parametrize("name", ["merge", "decay (summarize)", "undo", "purge"])
