@@ -149,7 +149,7 @@ def test_a_title_is_that_of_the_text_and_not_of_the_site(reader: Reader) -> None
     """As books on the web have it: the site's name is the only first-level heading, in a bar."""
     found = page(
         reader,
-        "<title>Owls - A book of birds</title><div class=menu-bar><h1>A book of birds</h1></div>"
+        "<title>OWLS - A book of birds</title><div class=menu-bar><h1>A book of birds</h1></div>"
         '<main><h2><a class="header" href="#owls">Owls</a></h2><p>Owls hunt by ear, at night.',
     )
     assert (found.title, found.text) == ("Owls", "## Owls\n\nOwls hunt by ear, at night.\n")

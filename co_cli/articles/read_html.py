@@ -85,8 +85,9 @@ def _title(page: Page, root: Element) -> tuple[str, bool]:
     if inside:
         return _heading(inside), False
     second = next(root.all("h2"), None)
-    if second and _heading(second) and page.title.startswith(_heading(second)):
-        return _heading(second), False
+    named = _heading(second) if second else ""
+    if named and page.title.casefold().startswith(named.casefold()):
+        return named, False
     if outside and (not page.title or _heading(outside) in page.title):
         return _heading(outside), True
     return page.title, False
