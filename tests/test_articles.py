@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -319,6 +320,66 @@ def test_a_purge_leaves_nothing_of_an_article(book: Notebook, first: str) -> Non
         find_copies(book, "a:zebras")
 
 
+@pytest.mark.parametrize("end", ["forget", "purge", "keep", "page"])
+def test_a_file_that_is_only_called_like_an_original_stays(tmp_path: Path, end: str) -> None:
+    """G8. Red when a header that names a person's own file makes Co take it away."""
+    book, mine = Notebook(tmp_path), tmp_path / "attachments/mine.txt"
+    mine.parent.mkdir()
+    mine.write_text("my only copy")
+    told = f"Other\nattachment: mine.txt\nsha256: {'0' * 64}"
+    put_article(tmp_path, "other.md", told, "Words")
+    if end == "forget":
+        book.forget("a:other")
+    elif end == "purge":
+        purge(book, find_copies(book, "a:other"))
+    else:
+        [note] = book.articles()
+        data = ("x.txt", b"theirs") if end == "keep" else None
+        keep(book, "Other words", source=note.meta["source"], attachment=data)
+        purge(book, find_copies(book, "a:other"))
+    assert (mine.read_text(), book.articles()) == ("my only copy", [])
+    assert sorted(os.listdir(mine.parent)) == ["mine.txt"]
+
+
+@pytest.mark.parametrize("end", ["forget", "purge"])
+def test_an_original_that_was_changed_by_hand_goes_with_its_article(
+    tmp_path: Path, end: str
+) -> None:
+    book = Notebook(tmp_path)
+    note = keep(book, attachment=("plan.pdf", PDF)).note
+    (tmp_path / note.attachment).write_bytes(PDF + b"remarks")
+    purge(book, find_copies(book, note)) if end == "purge" else book.forget(note)
+    assert os.listdir(tmp_path / "attachments") == []
+
+
+@pytest.mark.parametrize("end", ["forget", "purge"])
+def test_a_link_in_the_place_of_an_original_is_left_alone(tmp_path: Path, end: str) -> None:
+    """Red when an article whose original became a link can never go."""
+    book, mine = Notebook(tmp_path / "k"), tmp_path / "mine.pdf"
+    note = keep(book, attachment=("plan.pdf", PDF)).note
+    original = tmp_path / "k" / note.attachment
+    original.rename(mine)
+    original.symlink_to(mine)
+    purge(book, find_copies(book, note)) if end == "purge" else book.forget(note)
+    assert (book.articles(), original.is_symlink(), mine.read_bytes()) == ([], True, PDF)
+
+
+def test_an_import_names_no_original_that_did_not_come_along(tmp_path: Path) -> None:
+    row = {
+        "kind": "article", "content": "Words", "source": "https://x.example/", "title": "X",
+        "fetched": "2026-02-09", "attachment": "x.pdf", "sha256": disk.digest(PDF),
+    }  # fmt: skip
+    path, originals = tmp_path / "in.jsonl", BOOK / "attachments"
+    path.write_text(json.dumps(row))
+    originals.mkdir(parents=True)
+    for data, named in ((b"mine", (None, None)), (PDF, ("x.pdf", row["sha256"]))):
+        (originals / "x.pdf").write_bytes(data)
+        loads("knowledge", "import", str(path), "--yes")
+        [note] = Workspace().shelf.project.articles()
+        assert (note.meta.get("attachment"), note.meta.get("sha256")) == named
+        Workspace().shelf.project.undo()
+
+
 def test_originals_are_not_read_when_notes_are_looked_at(tmp_path: Path) -> None:
     """G10. Red when a look at the notebook opens what lies in attachments/."""
     book = Notebook(tmp_path, clock=lambda: NOON)
@@ -599,10 +660,11 @@ def test_articles_go_through_export_and_import_as_they_are(here: Notebook) -> No
     done = co("knowledge", "export", "out.jsonl")
     assert done.out == "✓ Exported 1 memory and 4 articles to out.jsonl\n"
     assert "1 original not in it; to take them along, copy " in done.err
+    user = Workspace().shelf.user
+    shutil.copytree(BOOK / "attachments", user.store.locate("attachments"))
     assert ok("knowledge", "import", "-g", "out.jsonl", "--yes").endswith(
         "✓ Imported 1 memory and 4 articles. Undo: co knowledge undo -g\n"
     )
-    user = Workspace().shelf.user
     brought = {note.meta["source"]: note for note in user.articles()}
     for note in here.articles():
         other = brought[note.meta["source"]]

@@ -20,7 +20,7 @@ def export_command(file: Path | None, force: bool, in_user: bool) -> None:
     """Write memories and articles as JSON Lines to FILE or standard output; `import` reads them.
 
     Texts, tags, dates, marks, their order and what is related are kept; numbers are not. Of an
-    article's original the name and the hash are written; copy the folder attachments/ for the rest.
+    article's original the name and the hash are written; before an import, copy attachments/ there.
     """
     book = open_here().book(in_user)
     if file is None:

@@ -6,16 +6,17 @@ Knows no network and no file formats: the text is markdown already. Writes nothi
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain, count
 from typing import Any, NamedTuple, Required, TypedDict, Unpack
 from unicodedata import normalize
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from co_cli.errors import FormatError, RefusedText
-from co_cli.knowledge.format.note import MAX_TITLE, Note, slugify
+from co_cli.knowledge.format.note import ATTACHED, MAX_TITLE, Note, slugify
 from co_cli.knowledge.format.rewrite import render
 from co_cli.knowledge.lifecycle import union
-from co_cli.knowledge.pages import ARTICLES, ATTACHMENTS, Problem
+from co_cli.knowledge.pages import ARTICLES, ATTACHMENTS, Problem, original_of
 from co_cli.knowledge.plan import Draft, ImportItem, ImportPlan, Plan, Saved, new_uid, protected
 from co_cli.knowledge.safety.check import check_text, clean_tags
 from co_cli.knowledge.store import Edit, Store, disk
@@ -80,6 +81,8 @@ def bring_in(draft: Draft, items: Iterable[ImportItem]) -> ImportPlan:
     known = {_key(note.meta["source"], note.body) for note in draft.book.articles()}
     for item in items:
         fields = {name: value for name, value in item.fields if name not in _NOT_TAKEN}
+        if not _came_along(draft.book.store, fields):
+            fields |= {"attachment": None, "sha256": None}
         source, title, day = (str(fields.pop(name, "")) for name in ("source", "title", "fetched"))
         try:
             page = _checked(
@@ -94,6 +97,15 @@ def bring_in(draft: Draft, items: Iterable[ImportItem]) -> ImportPlan:
         except (RefusedText, FormatError) as error:
             found.refused.append(Problem(item.origin, str(error)))
     return found
+
+
+def _came_along(store: Store, fields: Mapping[str, Any]) -> bool:
+    """Whether the original that a header from elsewhere names was copied here, byte for byte."""
+    name, data = fields.get("attachment"), None
+    if isinstance(name, str) and re.fullmatch(ATTACHED, name):
+        with suppress(FormatError):
+            data = store.read(f"{ATTACHMENTS}/{name}")
+    return data is not None and disk.digest(data) == fields.get("sha256")
 
 
 def _checked(  # noqa: PLR0913 - what `About` tells
@@ -183,10 +195,11 @@ def _other_original(draft: Draft, old: Note, page: _Page, same: bool) -> dict[st
             return {}
         draft.detach(old)
         return {"attachment": None, "sha256": None}
-    there = bool(path and store.signature(path))
+    there = original_of(store, old) is not None
     if there and old.meta.get("sha256") == disk.digest(page.data):
         return {}
-    if path and path.rpartition(".")[2] == page.ending:
+    free = there or (path and not store.signature(path))
+    if free and path.rpartition(".")[2] == page.ending:
         return _attach(draft, page, path)
     if there:
         draft.detach(old)

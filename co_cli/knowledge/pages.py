@@ -11,11 +11,11 @@ from contextlib import suppress
 from shlex import quote
 from typing import NamedTuple
 
-from co_cli.errors import Ambiguous, CoError, FormatError, NotFound
+from co_cli.errors import Ambiguous, CoError, FormatError, NotFound, Unreadable
 from co_cli.knowledge.format.frontmatter import MAX_ID
 from co_cli.knowledge.format.note import Note, number_of, parse, unnumbered
 from co_cli.knowledge.safety.escape import escape
-from co_cli.knowledge.store import JOURNAL, Entry, Store, previous
+from co_cli.knowledge.store import JOURNAL, Entry, Store, disk, previous
 
 MEMORIES, ARTICLES, ATTACHMENTS = "memories", "articles", "attachments"
 Ref = str | int | Note
@@ -68,6 +68,33 @@ def called(ref: Ref) -> str:
 def kind_of(ref: Ref) -> str:
     """What a reference names: `memory` or `article`."""
     return "article" if called(ref).startswith("a:") else "memory"
+
+
+def original_of(store: Store, note: Note) -> bytes | None:
+    """An article's original as it is: by the header's hash, or because Co made it for the article.
+
+    A link, or a file that is only called so, is somebody else's.
+    """
+    path, data = note.attachment, None
+    try:
+        data = store.read(path) if path else None
+    except Unreadable:
+        raise
+    except FormatError:
+        return None
+    if data is None or disk.digest(data) == note.meta.get("sha256"):
+        return data
+    return data if made_with(store.entries(), path, lambda _, file: file == note.file) else None
+
+
+def made_with(entries: Iterable[Entry], path: str, means: Callable[[int, str], bool]) -> bool:
+    """Whether a change made this file together with one that `means` knows: its number, a path."""
+    return any(
+        any(file["path"] == path and not file["before"] and file["after"] for file in entry.files)
+        and any(means(entry.n, file["path"]) for file in entry.files)
+        for entry in entries
+        if entry.state == "done"
+    )
 
 
 class Problem(NamedTuple):

@@ -14,7 +14,7 @@ from co_cli.knowledge import lifecycle, similarity
 from co_cli.knowledge.format.frontmatter import MAX_ID
 from co_cli.knowledge.format.note import Note, file_name, parse, timestamp
 from co_cli.knowledge.format.rewrite import render, rewrite, with_header
-from co_cli.knowledge.pages import MEMORIES, Look, Problem, Ref
+from co_cli.knowledge.pages import MEMORIES, Look, Problem, Ref, original_of
 from co_cli.knowledge.policy import Policy, Similar
 from co_cli.knowledge.safety import check
 from co_cli.knowledge.search.hits import Around
@@ -193,7 +193,7 @@ class Draft:
         if any(other.attachment == path for other in others if other.path != note.path):
             return
         try:
-            data = self.book.store.read(path)
+            data = original_of(self.book.store, note)
         except FormatError as error:
             hint = "Nothing was changed. Move that file away and try again."
             raise CoError(f"{path} {error}", hint=hint) from error

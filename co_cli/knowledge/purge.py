@@ -14,12 +14,21 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from co_cli import paths
-from co_cli.errors import Ambiguous, CoError, DiskTrouble, FormatError, MovedOn
+from co_cli.errors import Ambiguous, CoError, DiskTrouble, FormatError, MovedOn, Unreadable
 from co_cli.knowledge import lifecycle
 from co_cli.knowledge.format.note import Note, Part, parse, sections, timestamp
 from co_cli.knowledge.format.rewrite import rewrite
 from co_cli.knowledge.notebook import Notebook
-from co_cli.knowledge.pages import ARTICLES, MEMORIES, Ref, as_number, called, kind_of, pick
+from co_cli.knowledge.pages import (
+    ARTICLES,
+    MEMORIES,
+    Ref,
+    as_number,
+    called,
+    kind_of,
+    made_with,
+    pick,
+)
 from co_cli.knowledge.plan import protected
 from co_cli.knowledge.store import Change, Entry, disk
 
@@ -216,17 +225,26 @@ def _originals(book: Notebook, own: list[Lineage], entries: list[Entry]) -> list
     found = []
     for path in sorted({note.attachment for note in notes} - others - {""}):
         changes = [e.n for e in entries for file in e.files if file["path"] == path]
-        try:
-            held = [(n, book.store.read(path, n)) for n in (*changes, 0)]
-        except FormatError as error:
-            raise CoError(f"{path} {error}", hint="Nothing was purged.") from error
+        held = [(n, _held(book, path, n)) for n in (*changes, 0)]
+        made = made_with(entries, path, lambda n, file: any(one.has(n, file) for one in own))
+        named = {note.meta.get("sha256") for note in notes if note.attachment == path}
         kept = [
             Version(n or NOW, path, book.store.locate(path, n), data, None)
             for n, data in held
-            if data is not None
+            if data is not None and (made or disk.digest(data) in named)
         ]
         found += [Lineage(kept, [(path, 0, NOW)])] if kept else []
     return found
+
+
+def _held(book: Notebook, path: str, n: int) -> bytes | None:
+    """What is there, or what change `n` archived; a link or a folder holds nothing of Co's."""
+    try:
+        return book.store.read(path, n)
+    except FormatError as error:
+        if n or isinstance(error, Unreadable):
+            raise CoError(f"{path} {error}", hint="Nothing was purged.") from error
+    return None
 
 
 def _lineages(book: Notebook) -> list[Lineage]:
