@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -244,13 +245,44 @@ def test_what_matters_of_a_page_is_kept_in_the_models_words_and_is_external(site
     assert (note.title, note.body, note.external) == ("Pilots", "Pilots come at noon.", True)
 
 
-@pytest.mark.parametrize("source", ["/etc/hostname", "file:///etc/hostname", " /etc/hostname"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "/etc/hostname", "file:///etc/hostname", " /etc/hostname", "FILE:///etc/hostname",
+        "~/.ssh/id_rsa", r"C:\x", "notes/a.md", "notes.md", "..", "standard input", "user-told",
+        "Detected", "ftp://a.example/x", " ",
+    ],
+)  # fmt: skip
 def test_no_model_makes_a_file_of_this_machine_a_source(source: str) -> None:
     """Red when refreshing an article could read a file that a model named."""
     keep: Step = [("save_knowledge", {"content": "x", "source": source})]
     [part] = told(talk(calling(keep), "go", Knowledge(Person("yes"))))
     assert part.outcome == "denied"
     assert notes() == []
+
+
+@pytest.mark.parametrize("source", ["https://a.example/x", "HTTP://a.example", "Dana on the phone"])
+def test_a_model_may_name_an_address_or_say_in_words_where_it_is_from(source: str) -> None:
+    keep: Step = [("save_knowledge", {"content": "x", "source": source})]
+    [part] = told(talk(calling(keep), "go", Knowledge(Person("yes"))))
+    assert (part.outcome, part.content["source"]) == ("success", source)
+
+
+def test_no_rule_and_no_earlier_yes_overwrites_an_article() -> None:
+    """Red when `--yes` or `a` lets a model put its words in the place of a kept page."""
+    call = {"content": "Water.", "source": "https://a.example/x", "scope": "project"}
+    talk(calling([("save_knowledge", call)]), "go", Knowledge(partial(_by_rule, True)))
+    keep: Step = [("save_knowledge", call | {"content": "Mallory."})]
+    [part] = told(talk(calling(keep), "go", Knowledge(partial(_by_rule, True))))
+    assert (part.outcome, notes()) == ("denied", ["Water."])
+    person = Person("no")
+    knowledge = Knowledge(person)
+    knowledge.approvals.always.add("save_knowledge")
+    talk(calling(keep), "go", knowledge)
+    assert ([r.proposals[0].action for r in person.reviews], notes()) == (["updated"], ["Water."])
+    screen = Typed("n")
+    talk(calling(keep), "go", Knowledge(screen))
+    assert "  Source https://a.example/x\n  Not fetched here: " in screen.shown
 
 
 @pytest.mark.parametrize("verdict", [None, "no"], ids=["nobody", "no"])
@@ -352,6 +384,7 @@ def test_the_card_tells_title_source_size_and_the_passages_that_matter(site: Sit
         f"  From   page {url}",
     ):
         assert line in person.shown, line
+    assert "Not fetched here" not in person.shown
     own = Path(os.environ["HOME"]) / ".config/co-cli/knowledge/articles"
     assert [path.name for path in own.iterdir()] == ["tides.md"]
     assert notes() == []

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError, RefusedText
 from co_cli.knowledge import Notebook, Saved
+from co_cli.knowledge.article import canonical
 from co_cli.knowledge.format.note import parse
 from co_cli.knowledge.pages import MEMORIES
 from co_cli.knowledge.safety.check import check_text, clean_tags, without_secret
@@ -103,6 +104,7 @@ class Proposal:
     offered: bool = False
     title: str = ""
     source: str = ""
+    fetched: bool = True  # whether this conversation read that source
     asked: str = ""  # what the person said last
     seen: str = ""
     shown: Shown | None = None  # this plan is carried out unless the text or a file changed
@@ -111,6 +113,11 @@ class Proposal:
     def collides(self) -> bool:
         """Whether the person has to choose between replacing and keeping both."""
         return self.action == "related"
+
+    @property
+    def overwrites(self) -> bool:
+        """Whether an article that is there gets another text; only a person says yes to that."""
+        return self.tool == KEEP and self.action == "updated"
 
 
 class Decision(NamedTuple):
@@ -235,6 +242,7 @@ def _keeping(deps: CoDeps, one: Proposal) -> Proposal:
     return replace(
         one, tags=tuple(saved.note.tags), scope=scope, where=saved.note.path, action=saved.action,
         ref=saved.ref, title=saved.note.title, refused="", seen=plan.seen,
+        fetched=canonical(one.source) in deps.pages,
         shown=Shown(plan, {}, {}),
     )  # fmt: skip
 
@@ -312,6 +320,7 @@ class Approvals:
             elif one.tool in self.always and not (
                 deps.external
                 or (one.again or one.collides or one.left_out or one.moves or one.offered)
+                or one.overwrites
             ):
                 settled[number] = Decision(one, "yes")
             elif self.ask is None:

@@ -259,6 +259,8 @@ class Screen:
     def _show_article(self, proposal: Proposal) -> None:
         self._quote(proposal.title, "  Title  ")
         self._quote(proposal.source, "  Source ")
+        if not proposal.fetched:
+            self._warn("Not fetched here: whether that source says this, Co cannot tell.")
         if proposal.shown:
             size, told = described(proposal.shown.plan, proposal.asked)
             self._say(f"  Size   {size}")

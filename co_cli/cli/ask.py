@@ -32,6 +32,9 @@ _DONE = {
     approval.FETCH: "fetched",
 }
 NO_YES = "co ask changes nothing without --yes."
+OVERWRITES = approval.Refusal(
+    "rule", "That changes an article that is there; a person says yes to it, in a chat."
+)
 UNNAMED = approval.Refusal("rule", "co ask fetches only pages whose whole address you name.")
 
 
@@ -109,6 +112,8 @@ def _agreed(proposal: Proposal) -> Decision:
     """Yes, but never to a text that is not the one that was asked for."""
     if proposal.offered or proposal.tool == approval.FETCH:
         return _refused([proposal], approval.ONLY_OFFERED)[0]
+    if proposal.overwrites:
+        return _refused([proposal], OVERWRITES)[0]
     if proposal.left_out:
         warn(f"not saved: {proposal.left_out}")
         return Decision(proposal, "no", approval.impossible(proposal.left_out))

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 MOST_TEXT = 40_000  # characters of a page that a model is told
 _MOST_PAGES = 20  # that a conversation remembers whole
+# Sources that say who told something, and not which page.
+_TAKEN = ("user-told", "detected", "auto-decay", "import", "extracted", "mcp", "web-fetched",
+          "stdin", "standard-input", "")  # fmt: skip
 
 
 async def web_fetch(ctx: Context, url: str) -> dict[str, Any]:
@@ -168,11 +171,20 @@ def article(
         if found is None:
             raise CoError("there is no text to keep", hint="Read the page first, with web_fetch.")
         return found.text, found.about(list(tags), title=title)
-    if re.match(r"\s*(?:/|file:)", source):
+    if not _is_nameable(source.strip()):
         hint = "Name the address of the page, or say in words where it comes from."
         raise CoError("a file of this machine is not a model's to name", hint=hint)
     title = title or (found.document.title if found else "")
     return content, {"source": source, "title": title, "tags": list(tags)}
+
+
+def _is_nameable(source: str) -> bool:
+    """Whether a model may call this a source: a page's address, or words that name no file."""
+    if re.fullmatch(r"(?i)https?://\S+", source):
+        return True
+    word = re.sub(r"[\s_-]+", "-", source.lower())
+    is_path = re.search(r"[/\\:~\0]|^\.|\.[a-z]\w{0,4}$", word)
+    return not is_path and word not in _TAKEN
 
 
 def is_named(url: str, texts: Iterable[str]) -> bool:
