@@ -18,6 +18,7 @@ from co_cli.chat.events import TextDelta
 from co_cli.chat.session import Session
 from co_cli.deps import CoDeps
 from co_cli.knowledge import Notebook
+from co_cli.providers import conversation
 from co_cli.providers.known import Known
 from co_cli.providers.registry import Choice
 
@@ -609,3 +610,68 @@ def test_the_phrases_of_the_oldest_guide_are_proposed(said: str, kept: str) -> N
     person = Person()
     person.says(said)
     assert [one.text for one in person.asked] == [kept]
+
+
+def test_a_question_about_oneself_is_answered_by_the_note_that_says_so() -> None:
+    """Red when "where do I work?" finds nothing because a note calls the person User."""
+    person = Person()
+    person.says("My name is Lena and I work at Brightwell as a data engineer")
+    person.says("remember my sister lives in Turku")
+    for said in ("what is my name?", "where do I work?", "which company do I work for?"):
+        assert "Brightwell" in person.says(said), said
+    assert "You told me" not in person.says("where do I live?")
+
+
+def test_a_change_is_made_in_the_note_that_it_names() -> None:
+    """Red when "update X to Y" becomes a note of its own, or is put into another."""
+    person = Person()
+    person.says("remember the standup is at 10:00 every day")
+    person.says("remember the canteen closes at 15:00")
+    person.says("update the standup to 9:30")
+    assert person.asked[-1].text == "The standup is at 9:30 every day"
+    assert sorted(bodies()) == ["The canteen closes at 15:00", "The standup is at 9:30 every day"]
+    assert "Which note" in person.says("change the office plants to cacti")
+
+
+@pytest.mark.parametrize(
+    ("said", "command"),
+    [
+        ("bring it back", "restore last"),
+        ("roll back", "undo"),
+        ("pin the rent note", "pin rent"),
+    ],
+)
+def test_words_for_a_command_are_that_command(said: str, command: str) -> None:
+    """Red when "bring it back" takes back a save."""
+    assert conversation.command(said) == command
+
+
+def test_a_reminder_keeps_its_day() -> None:
+    person = Person()
+    person.says("remind me tomorrow at 9 to call Priya")
+    assert "tomorrow at 9" in person.asked[-1].text
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("remember", "What should I remember?"),
+        ("how do I delete something?", "say “forget"),
+        ("delete all the standup notes except 9:30", "one by one"),
+        ("what was the last thing I told you?", "The canteen closes at 15:00"),
+    ],
+)
+def test_what_cannot_be_done_is_said_and_nothing_else_is_done(said: str, shown: str) -> None:
+    person = Person()
+    person.says("remember the standup is at 10:00 every day")
+    person.says("remember the canteen closes at 15:00")
+    answer = person.says(said)
+    assert (shown in answer, "10:00" in answer, len(person.asked)) == (True, False, 2)
+
+
+def test_what_was_told_wrong_is_put_right() -> None:
+    person = Person()
+    person.says("remember rent is due on the 1st")
+    person.says("when is rent due?")
+    person.says("you got that wrong, it's the 3rd")
+    assert bodies() + bodies(own()) == ["rent is due on the 3rd"]

@@ -14,6 +14,10 @@ SWITCHED = (  # and to what
     r"(?i)\b(?:switched|moved|migrated|changed|relocated|gone) (?:over )?to ([^,.;!?]{1,40}?)"
     r"(?: now| instead| today| recently)?[.!]?$"
 )
+CHANGES = (  # what is to be changed, and to what
+    r"(?i)(?:please |pls |can you |could you ){0,2}(?:update|change|move|set|switch|reschedule) "
+    r"(?:the |my |our )?(?P<what>.{2,60}?) to (?P<value>.{1,60}?)[.!?]?$"
+)
 _USES = (  # what stands before a value that one may switch from
     r"(?i)\b(?:use[sd]?|using|(?:runs?|hosted|based|are|is) (?:on|in|at)|written in"
     r"|built (?:with|in|on)|chose|picked|(?:moved|switched|migrated) to|went with) (?:the |an? )?$"

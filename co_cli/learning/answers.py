@@ -62,6 +62,16 @@ def answers(question: str, text: str) -> bool:
     return max(met.values(), default=0.0) < _SHARED or min(met.values()) >= _MET
 
 
+def about_asker(question: str, text: str) -> bool:
+    """Whether a person asks about themselves what a note about them says in the same word."""
+    own = re.search(r"(?i)\b(?:i|me|my|mine)\b", question) and re.search(r"\bUser\b", text)
+    asked, said = (
+        {word.rstrip("s") for word in re.findall(r"\w{3,40}", one.lower()) if word not in STOP}
+        for one in (question, text)
+    )
+    return bool(own and asked & said)
+
+
 def misspelt(question: str, text: str) -> bool:
     """Whether a word of the question that means nothing is one of the text's but for a slip."""
     said = _words(text)

@@ -44,8 +44,10 @@ _TAGGED = (
 )
 _ASKED_TO_KEEP = (  # nothing that follows these words is left out
     r"(?i)(?:(?:please|pls|hey co|co|ok|also|and|can you|could you)[, ]{1,2}){0,3}"
-    r"(?:remember|(?:keep|bear) in mind|don'?t forget)(?: that)? ?[:,-]? {0,2}(?:to )?(?=\S)"
+    r"(?:remember|remind me|(?:keep|bear) in mind|don'?t forget)(?: that)? ?[:,-]? {0,2}"
+    r"(?:to )?(?=\S)"
 )
+_ONLY_ASKED = r"(?i)(?:please )?(?:remember|note|save|keep)[.!:]*"
 _ASKS = (
     r"(?i)(?:what|which|who|whose|where|when|why|how|do|does|did|is|are|am|was|were|can|has|have)"
     r"(?:'s)? .*|.*\?$"
@@ -75,6 +77,10 @@ _LOOKS = r"(?i)(?:please |can you |co,? ){0,2}(?:recall|find|search|look|show|re
 _VALUE = (  # a value that is put right in a few words
     r"(?:(?i:no|nope|wait|sorry|oops|actually)\b[,.! ]{1,3}){1,3}"
     r"((?:(?:on|at|in) )?[A-Z0-9][\w:.'-]{0,40}(?: [\w:.'-]{1,40}){0,2})[.!]?$"
+)
+_WRONG = (  # what was told, and what it is instead
+    r"(?i)(?:no,? )?(?:you (?:got|have|had) (?:that|it|this) wrong|that(?:'s| is| was) wrong)"
+    r"[,;:.! -]{1,3}(?:it'?s |it is |make it )(.{1,60}?)[.!]?$"
 )
 _BRINGS_BACK = (
     r"(?i)(?:(?:please|can you|co),? ){0,2}(?:bring back|un-?(?:forget|delete)) (.{2,80})"
@@ -149,10 +155,8 @@ def _pasted(said: str) -> bool:
 
 def _read(sentence: str, asked: list[str]) -> Turn:
     heard = hear(sentence)
-    if re.fullmatch(_HOW_SO, sentence):
-        return Turn("followup", sentence)
-    if plain := re.fullmatch(_SHOWS, sentence) or re.fullmatch(_TAKES_ALL_BACK, sentence):
-        return Turn("show", plain[1]) if plain.lastindex else Turn("forget", "that")
+    if turn := _phrase(sentence):
+        return turn
     if heard.want == "keep" and (sentence.endswith("?") or re.match(_LOOKS, sentence)):
         return Turn("recall", heard.meant)  # "remember that?"
     if heard.want == "nothing" and (value := re.match(_VALUE, sentence)):
@@ -160,6 +164,18 @@ def _read(sentence: str, asked: list[str]) -> Turn:
     if heard.want in STATEMENTS and (asks := re.match(_ASKS_THAT, sentence)):
         return Turn("followup" if asks["that"] else "recall", sentence)
     return _kept(heard, sentence, asked) if heard.want in KEPT else _asked(heard, sentence, asked)
+
+
+def _phrase(sentence: str) -> Turn | None:
+    """What a sentence of few words means, whatever it is read as."""
+    if re.fullmatch(_HOW_SO, sentence):
+        return Turn("followup", sentence)
+    if plain := re.fullmatch(_SHOWS, sentence) or re.fullmatch(_TAKES_ALL_BACK, sentence):
+        return Turn("show", plain[1]) if plain.lastindex else Turn("forget", "that")
+    if re.fullmatch(_ONLY_ASKED, sentence):
+        return Turn("what")
+    wrong = re.match(_WRONG, sentence)
+    return Turn("amend", wrong[1], ("correction",)) if wrong else None
 
 
 def _asked(heard: Heard, sentence: str, asked: list[str]) -> Turn:

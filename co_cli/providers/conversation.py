@@ -13,7 +13,7 @@ from pydantic_ai.messages import ModelMessage, ToolCallPart, ToolReturnPart, Use
 
 from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.search.words import STOP
-from co_cli.learning.answers import answers, misspelt
+from co_cli.learning.answers import about_asker, answers, misspelt
 from co_cli.learning.pages import page_wanted
 from co_cli.learning.turns import Turn, understand
 from co_cli.learning.voice import second_person
@@ -22,8 +22,18 @@ from co_cli.providers.known import Passage
 _BESIDE, _FILE = 0.75, 0.55  # of the best score: what is told with it; and the score of a file
 _ALONE = 0.2  # the score of the only note there is, told as a guess
 _QUOTED = 1000  # characters of one note in an answer
-_OF_CO = r"(?i)\b(?:you|your|yourself|u|co|help|commands?|this (?:thing|tool|program|app))\b"
+_OF_CO = (
+    r"(?i)\b(?:you|your|yourself|u|co|help|commands?|this (?:thing|tool|program|app)|something"
+    r"|an? (?:note|memory)|notes|memories)\b"
+)
 
+_MARKS = (
+    r"(?i)(?:please |can you )?((?:un)?(?:pin|protect)) (?:the |my |that )?(.{1,80})"
+    r" (?:note|memory)"
+)
+_BACK = (  # what was forgotten is wanted, whatever else was changed last
+    r"(?i)\b(?:bring|get|give|want|need)\b.{0,40}\bback\b|\b(?:restore|un-?(?:delete|forget))"
+)
 _LISTS = r"(?i)\b(?:what|whats|which|show|list|any|anything|something|is there|did)\b"
 _A_NOTE = (
     r"(?i)^(?:the |that |my )?(?:note|memory|entry|number|no\.|bit|thing|part)s?(?: |$)"
@@ -103,6 +113,12 @@ def as_command(turn: Turn, said: str) -> str:
     """A turn as a command of the chat's, where it is one."""
     if turn.want == "show":
         return f"show {turn.text}"
+    if marked := re.fullmatch(_MARKS, said.strip(" .!?")):
+        return f"{marked[1].lower()} {marked[2]}"
+    if turn.want == "list" and re.search(r"(?i)\b(?:archived|deleted|forgotten|removed)\b", said):
+        return "restore"
+    if turn.want == "undo" and re.search(_BACK, said):
+        return "restore last"
     if turn.want == "restore":
         what = topic(turn.text)
         return (
@@ -166,7 +182,8 @@ def found(part: ToolReturnPart, heard: Conversation) -> tuple[list[Note], list[N
     rows = [row for row in rows_of(part, "results") if not row.get("replaced_by")]
     query = str(heard.called.get(part.tool_call_id, {}).get("query") or "")
     slips = [row for row in rows if row.get("weak") and misspelt(query, note_of(row).text)]
-    near = [row for row in rows if not row.get("weak") or row in slips]
+    own = [row for row in rows[:1] if about_asker(query, note_of(row).text)]
+    near = [row for row in rows if not row.get("weak") or row in slips or row in own]
     least = _BESIDE * max((_score(row) for row in near[:1]), default=0.0)
     notes = [note_of(row) for row in near if _score(row) >= least]
     guessed = near[:1] == slips[:1]  # what is best was hardly what was typed

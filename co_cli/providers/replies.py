@@ -14,7 +14,7 @@ from pydantic_ai.messages import ToolCallPart, ToolReturnPart
 from co_cli.knowledge.meaning.turns import STATEMENTS
 from co_cli.knowledge.replacement import likeness
 from co_cli.knowledge.search.query import Query, Span
-from co_cli.learning.amend import SWITCHED, alike, amended, placed
+from co_cli.learning.amend import CHANGES, SWITCHED, alike, amended, placed
 from co_cli.learning.answers import REASON
 from co_cli.learning.turns import KEPT, PRIVATE, Turn, tagged
 from co_cli.learning.voice import second_person
@@ -47,6 +47,7 @@ _PLAIN = {
     "who": "I am Co. I keep your notes as plain files on this machine and find them when you ask.",
     "undo": "`co knowledge undo` takes back the last change.",
     "restore": "`co knowledge restore` shows what was forgotten, and brings back what you name.",
+    "what": "What should I remember? Say it after “remember”.",
     "show": "`co knowledge show` and its number shows a note.",
 }
 _GREETINGS = {
@@ -65,6 +66,7 @@ _EMPTY = "I have no notes yet."
 _ONE_BY_ONE = "I forget notes one by one: say which, or name its number."
 _PRIVATE = "All right, I keep no note of that."
 _EVERYTHING = r"(?:everything|all|(?:all|every one) of (?:it|them)|all (?:my |the |your )?\w{5,8})"
+_EXCEPT = r"(?i)\b(?:except|but not|other than|apart from)\b"
 _NUMBERS = (  # notes by their numbers
     r"(?:(?:the )?(?:memor(?:y|ies)|notes?|numbers?|no\.?) )?#?g?\d{1,9}"
     r"(?:(?:,| and|, and) (?:#|note |memory |number )?g?\d{1,9}){0,9}"
@@ -97,7 +99,8 @@ _DONE = {
 def calls(heard: Conversation, returned: Sequence[ToolReturnPart]) -> list[ToolCallPart]:
     """The tools to call next, after what came back of those that were called."""
     if returned:
-        return _keep_fetched(heard, returned) or _forget_found(heard, returned)
+        fetched = _keep_fetched(heard, returned)
+        return fetched or _forget_found(heard, returned) or _change_found(heard, returned)
     wanted: list[ToolCallPart] = []
     for turn in heard.turns:
         if turn.want in KEPT:
@@ -148,6 +151,9 @@ def _days(said: str) -> tuple[str, str]:
 def _save(turn: Turn, heard: Conversation) -> list[ToolCallPart]:
     """Keep what was said; what puts the note right that was spoken of takes its place."""
     text, old = turn.text, _put_right(turn, heard)
+    changes = re.match(CHANGES, heard.said) if turn.want == "amend" else None
+    if changes and not (old and changes["what"].lower() in old.text.lower()):
+        return [_recall(changes["what"])]
     known = (*STATEMENTS, "amend") if old else ()
     if turn.want in known and (switched := re.search(SWITCHED, heard.said)):
         turn = turn._replace(want="amend", text=switched[1], whole=turn.whole or text)
@@ -184,9 +190,13 @@ def _forget(turn: Turn, heard: Conversation) -> list[ToolCallPart]:
     refs = re.findall(r"g?\d+", named[0]) if named else []
     if not turn.text or re.fullmatch(_THAT, turn.text.lower()):
         refs = [heard.note.ref] if heard.note and heard.note.ref and heard.note.kept else []
-    elif not refs and not re.fullmatch(_EVERYTHING, turn.text.lower()):
+    elif not refs and not _is_every(turn, heard):
         return [_recall(turn.text)]
     return [ToolCallPart("forget_memory", {"ref": ref}) for ref in dict.fromkeys(refs)]
+
+
+def _is_every(turn: Turn, heard: Conversation) -> bool:
+    return bool(re.fullmatch(_EVERYTHING, turn.text.lower()) or re.search(_EXCEPT, heard.said))
 
 
 def _forget_found(heard: Conversation, returned: Sequence[ToolReturnPart]) -> list[ToolCallPart]:
@@ -196,13 +206,22 @@ def _forget_found(heard: Conversation, returned: Sequence[ToolReturnPart]) -> li
     sure = [note for note in found(returned[0], heard)[0] if note.ref]
     if len(sure) != 1:
         return []
-    only_near = {"offered": True}  # the person named no memory: theirs to see, not a rule's
-    arguments = {"ref": sure[0].ref}
-    return [
-        ToolCallPart(
-            "forget_memory", arguments, provider_name="offline", provider_details=only_near
-        )
-    ]
+    near = {"offered": True}  # the person named no memory: theirs to see, not a rule's
+    which = {"ref": sure[0].ref}
+    return [ToolCallPart("forget_memory", which, provider_name="offline", provider_details=near)]
+
+
+def _change_found(heard: Conversation, returned: Sequence[ToolReturnPart]) -> list[ToolCallPart]:
+    """What puts another value into the note that was looked for by the words of a change."""
+    changes = re.match(CHANGES, heard.said)
+    if not changes or heard.wants != {"amend"} or returned[-1].tool_name != "recall_memory":
+        return []
+    for note in (note for some in found(returned[-1], heard) for note in some if note.ref):
+        if text := amended(note.text, changes["value"], heard.said):
+            about = heard.turns[0]._replace(want="correct", text=text)
+            known = heard._replace(note=note, saved=(), said="scratch that")
+            return _save(about, known)
+    return []
 
 
 def _keep_fetched(heard: Conversation, returned: Sequence[ToolReturnPart]) -> list[ToolCallPart]:
@@ -246,7 +265,7 @@ def _reply(turn: Turn, heard: Conversation) -> str:
         return _OF_WHAT
     if turn.want == "followup" and heard.note:
         return _follow(heard.said.lower(), heard.note)
-    if turn.want == "forget" and re.fullmatch(_EVERYTHING, turn.text.lower()):
+    if turn.want == "forget" and _is_every(turn, heard):
         return _ONE_BY_ONE
     act = {"forget": _forget, "amend": _save}.get(turn.want)
     if act and not act(turn, heard):
@@ -316,6 +335,8 @@ def _recalled(part: ToolReturnPart, heard: Conversation) -> str:
     if heard.wants == {"forget"}:
         which = [str(note) for note in (*sure, *perhaps) if note.ref]
         return _bullets("Which one? Say “forget” and its number.", which) if which else _NOT_THERE
+    if heard.wants == {"amend"}:
+        return _WHICH
     if "earlier" in heard.wants:
         best = next(iter((*sure, *perhaps)), None)
         held = _earlier(part, best.ref) if best else []
@@ -360,19 +381,18 @@ def _listed(part: ToolReturnPart, heard: Conversation) -> str:
         return _counted(part)
     if "about_me" in heard.wants:
         title = "This is what I know about you:"
-        rows = [row for row in rows if _about_person(row)] or rows
+        mine = (row for row in rows if re.match(r"g\d|\S+ User", f"{row['ref']} {row['summary']}"))
+        rows = [*mine] or rows
     elif "changes" in heard.wants:
         first, last = _days(heard.said)
         when = f"from {first} to {last}" if first != last else f"on {first}"
         title = f"Kept or changed {when}:"
         if not rows:
             return f"Nothing was kept or changed {when}."
+        if re.search(r"\b(?:last|latest|newest) (?:thing|note|memory|one)\b", heard.said.lower()):
+            title, rows = "The latest is:", rows[-1:]
     lines = [f"{second_person(str(row.get('summary')))} [{row.get('ref')}]" for row in rows]
     return _bullets(title, lines) if lines else _EMPTY
-
-
-def _about_person(row: Mapping[str, Any]) -> bool:
-    return str(row.get("ref")).startswith("g") or str(row.get("summary")).startswith("User")
 
 
 def _bullets(title: str, texts: Iterable[str]) -> str:
