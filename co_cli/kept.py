@@ -5,7 +5,7 @@ from shlex import quote
 from typing import Any
 
 from co_cli.knowledge import Notebook, Plan
-from co_cli.knowledge.format.note import parse
+from co_cli.knowledge.article import before
 from co_cli.knowledge.safety.escape import difference, escape
 from co_cli.knowledge.search.places import parts
 from co_cli.knowledge.search.words import STOP
@@ -16,13 +16,11 @@ _MOST, _LONGEST, _NEAREST = 40, 600, 2  # lines of a change, characters of a pas
 
 def changed_lines(plan: Plan) -> list[str]:
     """What an article says instead of what it said, as the lines of a diff without its heading."""
-    note = plan.saved.note
-    for edit in plan.change.edits if plan.change else ():
-        if edit.path == note.file and edit.before:
-            old, new = parse(note.path, edit.before).body, note.body
-            diff = difference(f"{old}\n".encode(), f"{new}\n".encode(), "")
-            return diff.split("\n")[2:]
-    return []
+    old, new = before(plan), plan.saved.note.body
+    if old is None:
+        return []
+    diff = difference(f"{old.body}\n".encode(), f"{new}\n".encode(), "")
+    return diff.split("\n")[2:]
 
 
 def kept_json(book: Notebook, plan: Plan) -> dict[str, Any]:

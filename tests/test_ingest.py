@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from article_set import article, pdf
-from cli import Result, Terminal, co
+from cli import COMMAND, Result, Terminal, co
 from handmade import put_article
 from web import Site, answer, serving
 
@@ -182,11 +182,69 @@ def test_a_page_that_is_still_the_same_is_asked_for_with_a_condition(site: Site)
     assert refresh().out.endswith("1 article compared: 1 unchanged.\n")
     assert 'If-None-Match: "one"' in site.requests[-1]
     assert kept("tides") == before
+
+
+def test_what_a_person_edited_stays_until_they_give_it_up(site: Site) -> None:
+    """Red when the same page, or another without anybody's yes, replaces an edit by hand."""
+    site.answers["/t"] = page(ONE + b"\nUpdated: 3 May 2026\n")
+    assert ingest(site.url("/t")).code == 0
     path = ARTICLES / "tides.md"
     path.write_text(path.read_text().replace("springs", "noon"))
-    site.answers["/t"] = page(ONE, etag='"one"')
+    mine = kept("tides")[1]
+    site.answers["/t"] = page(ONE + b"\nUpdated: 4 May 2026\n")
+    assert ingest(site.url("/t")).out == "a:tides is unchanged: Tides\n"
+    assert refresh("--yes").out.endswith("1 article compared: 1 unchanged.\n")
+    assert kept("tides")[1] == mine
+    site.answers["/t"] = page(TWO)
+    for done in (ingest(site.url("/t")), refresh("--yes"), refresh()):
+        assert done.code == 0
+        assert "a:tides stays as you edited it, although its source has changed." in done.err
+        assert "co knowledge refresh a:tides" in done.err
+        assert kept("tides")[1] == mine
     assert "-The harbour floods at noon." in refresh("--dry-run").out
-    assert "If-None-Match" not in site.requests[-1]
+    assert "1 article compared: 1 edited by hand, and kept." in refresh("--yes").out
+    assert json.loads(ingest(site.url("/t"), "-t", "sea", "--json").out)["articles"][0]["edited"]
+    assert kept("tides")[1] == mine
+    assert "tags:\n- sea\n" in path.read_text()
+
+
+def test_a_clone_with_an_article_of_a_file_read_elsewhere_gets_nothing_of_it() -> None:
+    """Red when an article counts as read here because another notebook read its source."""
+    secret = Path(os.environ["HOME"]) / "private.md"
+    secret.write_text("# Keys\n\nThe door code is in the drawer.")
+    Path("notes.md").write_bytes(ONE)
+    assert ingest("-g", str(secret)).code == 0
+    assert ingest("notes.md").code == 0
+    path = Path(put_article(".co-cli/knowledge", "planted.md", "Planted", "Nothing."))
+    path.write_text(path.read_text().replace("https://x.example", str(secret)))
+    tides = ARTICLES / "tides.md"
+    tides.write_text(tides.read_text().replace(str(Path("notes.md").absolute()), str(secret)))
+    assert refresh().out.endswith("1 article compared: 1 unchanged.\n")
+    for ref in ("a:planted", "a:tides"):
+        done = refresh(ref, "--yes")
+        assert f"was not read for it on this machine. `co ingest {secret}` reads it" in done.out
+        assert "door code" not in done.out + (ARTICLES / f"{ref[2:]}.md").read_text()
+
+
+def test_a_purge_leaves_what_another_notebook_knows_of_the_source() -> None:
+    Path("notes.md").write_bytes(ONE)
+    assert ingest("notes.md").code == 0
+    assert ingest("-g", "notes.md").code == 0
+    assert co("forget", "a:tides", "--purge", "--yes").code == 0
+    assert refresh().out.endswith("1 article compared: 1 unchanged.\n")
+
+
+def test_files_of_one_title_at_once_are_all_kept() -> None:
+    """Red when a notebook that others write to makes `co ingest` give up."""
+    names = [f"{number}.md" for number in range(8)]
+    for name in names:
+        Path(name).write_bytes(ONE + name.encode())
+    assert ingest("0.md").code == 0
+    running = [
+        subprocess.Popen([COMMAND, "ingest", name], stderr=subprocess.PIPE) for name in names
+    ]
+    assert [(one.communicate()[1], one.returncode) for one in running] == [(b"", 0)] * 8
+    assert len(os.listdir(ARTICLES)) == 8
 
 
 def test_a_change_is_shown_and_written_only_after_a_yes(site: Site) -> None:
@@ -222,7 +280,7 @@ def test_a_file_is_compared_by_its_bytes_and_read_only_if_it_was_read_here() -> 
     path.write_text(path.read_text().replace("https://x.example", str(secret)))
     assert refresh().out.endswith("2 articles compared: 2 unchanged.\n")
     named = refresh("a:planted", "--yes")
-    assert "its source was not read on this machine" in named.out
+    assert "its source was not read for it on this machine" in named.out
     assert "door code" not in (ARTICLES / "planted.md").read_text() + named.out
     Path("notes.md").write_bytes(TWO)
     assert "2 articles compared: 1 updated, 1 unchanged." in refresh("--yes").out

@@ -6,7 +6,7 @@ Knows no terminal and no model; a surface may watch.
 import os
 import re
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from shlex import quote
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -15,8 +15,8 @@ from co_cli.articles import records
 from co_cli.articles.addresses import NOBODY, Allowed, read_url
 from co_cli.articles.extract import MOST_BYTES, Document, Reader
 from co_cli.articles.fetch import Validators, fetch
-from co_cli.errors import CoError, FormatError, NotFound
-from co_cli.knowledge.article import About
+from co_cli.errors import CoError, FormatError, MovedOn, NotFound
+from co_cli.knowledge.article import About, before
 from co_cli.knowledge.format.note import timestamp
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.plan import Plan, Saved
@@ -24,6 +24,7 @@ from co_cli.knowledge.store import disk
 
 STDIN = "standard input"
 _AS_TEXT = ("html", "markdown", "notebook", "text")  # formats whose original is not kept
+_TRIES = 3  # that a plan is made anew because somebody else wrote
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 Watch = Callable[[str], AbstractContextManager[Callable[[int, int], None] | None]]
@@ -144,14 +145,59 @@ def _original(
     return f"original.{ending}", data
 
 
-def keep(book: Notebook, found: Found, about: About, *, agreed: Plan | None = None) -> Saved:
-    """Keep it as an article, as `agreed` if a person saw that; what its server said is noted."""
-    saved = book.keep(found.text, seen=agreed.seen if agreed else "", agreed=agreed, **about)
+class Planned(NamedTuple):
+    """What keeping a source does; `edited` if both a person and the source changed the text."""
+
+    plan: Plan
+    edited: bool = False
+
+
+def plan(
+    book: Notebook, found: Found, about: About, *, own: bool = False, actor: str = "cli"
+) -> Planned:
+    """Decide what keeping it does.
+
+    A text that a person edited stays where the source says what it said when it was read, and
+    with `own` wherever they edited it.
+    """
+    made = book.plan_keep(found.text, actor=actor, **about)
+    old, new = before(made), made.saved.note
+    if old is None or old.body == new.body:
+        return Planned(made)
+    record = records.load(book, old)
+    if record is None or record.text == records.digest(old.body):
+        return Planned(made)
+    changed = record.text != records.digest(found.text)
+    if changed and not own:
+        return Planned(made, edited=True)
+    if changed:
+        about = {**about, "attachment": None}
+    return Planned(book.plan_keep(old.body, actor=actor, **about), changed)
+
+
+def agree(book: Notebook, found: Found, about: About, agreed: Plan) -> Saved:
+    """Keep it as an article as a person saw it; what its server said is noted."""
+    saved = book.keep(found.text, seen=agreed.seen, agreed=agreed, **about)
     note_record(book, found, saved)
     return saved
 
 
+def keep(book: Notebook, found: Found, about: About, *, actor: str = "cli") -> Planned:
+    """Keep it as an article, but for what a person wrote into that; what was done."""
+    for tries in range(_TRIES + 1):
+        # in a busy notebook, at last, while nobody else can write
+        with book.store.locked() if tries == _TRIES else suppress(MovedOn):
+            done = plan(book, found, about, own=True, actor=actor)
+            saved = book.commit(done.plan)
+            break
+    if not done.edited:
+        note_record(book, found, saved)
+    return done
+
+
 def note_record(book: Notebook, found: Found, saved: Saved) -> None:
-    """Take down that the article says what its source says now."""
+    """Take down what the article's source says now."""
     if found.source != STDIN:
-        records.save(found.source, saved.note, found.validators, timestamp(book.clock()))
+        at = timestamp(book.clock())
+        text = records.digest(found.text)
+        records.save(book, saved.note, records.Record(found.validators, text, at))

@@ -1,7 +1,7 @@
-"""What was learnt of a source when it was last read here: a small file each, in the state folder.
+"""What was learnt when an article's source was last read: a small file each, in the state folder.
 
 Losing one costs a whole fetch and nothing else. That there is one tells that the source was read
-on this machine, which a note from elsewhere only claims.
+for this article of this notebook on this machine, which a note from elsewhere only claims.
 """
 
 import json
@@ -13,23 +13,29 @@ from typing import NamedTuple
 from co_cli import paths
 from co_cli.articles.fetch import Validators
 from co_cli.errors import CoError
-from co_cli.knowledge.article import canonical
+from co_cli.knowledge.article import at_rest, canonical
 from co_cli.knowledge.format.note import Note
+from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.store import disk
 
 
 class Record(NamedTuple):
-    """What the server said of a page's age, the digest of the text that holds for, and when."""
+    """What the server said of a page's age, the digest of what the page said, and when."""
 
     validators: Validators = Validators()
     text: str = ""
     checked: str = ""
 
 
-def load(source: str) -> Record | None:
-    """What is known of a source; None when it was not read here."""
+def digest(text: str) -> str:
+    """The same for two texts of a page on which nothing but dates and counters has moved."""
+    return str(disk.digest("\n".join(at_rest(text)).encode("utf-8", "surrogatepass")))
+
+
+def load(book: Notebook, note: Note) -> Record | None:
+    """What is known of an article's source; None when it was not read here, or for another."""
     with suppress(CoError, ValueError, TypeError, KeyError):
-        if (data := disk.read_if_any(_path(source))) is not None:
+        if (data := disk.read_if_any(_path(book, note))) is not None:
             told = json.loads(data)
             etag, modified, text, checked = (
                 str(told[name]) for name in ("etag", "modified", "text", "checked")
@@ -38,22 +44,24 @@ def load(source: str) -> Record | None:
     return None
 
 
-def save(source: str, note: Note, validators: Validators, checked: str) -> None:
-    """Take down that the source says what this note holds; a disk that refuses stops nothing."""
-    record = {**validators._asdict(), "text": disk.digest(note.body.encode()), "checked": checked}
-    path = _path(source)
+def save(book: Notebook, note: Note, record: Record) -> None:
+    """Take down what the source of this article says; a disk that refuses stops nothing."""
+    told = {**record.validators._asdict(), "text": record.text, "checked": record.checked}
+    path = _path(book, note)
     with suppress(CoError, OSError):
         disk.make_folder(os.path.dirname(path), 0o700)
-        disk.put(path, json.dumps(record).encode())
+        disk.put(path, json.dumps(told).encode())
 
 
-def drop(sources: Iterable[str]) -> None:
-    """Forget these sources."""
-    for source in sources:
+def drop(book: Notebook, notes: Iterable[Note]) -> None:
+    """Forget the sources of these articles."""
+    for note in notes:
         with suppress(FileNotFoundError):
-            os.unlink(_path(source))
+            os.unlink(_path(book, note))
 
 
-def _path(source: str) -> str:
-    name = disk.digest((canonical(source) or source).encode("utf-8", "surrogatepass"))
+def _path(book: Notebook, note: Note) -> str:
+    source = str(note.meta["source"])
+    parts = os.path.realpath(book.root), note.mark, canonical(source) or source
+    name = disk.digest("\0".join(parts).encode("utf-8", "surrogatepass"))
     return os.path.join(paths.state_folder(), "sources", f"{name}.json")

@@ -1,6 +1,7 @@
 """Whether an article's source says something else by now. Writes nothing to a notebook."""
 
 from contextlib import nullcontext
+from shlex import quote
 from typing import Literal, NamedTuple
 
 from co_cli.articles import ingest, records
@@ -25,17 +26,17 @@ class Checked(NamedTuple):
     found: Found | None = None
     about: About | None = None
     plan: Plan | None = None
+    edited: bool = False  # by hand, so that bringing it up to date replaces what a person wrote
 
 
-def has_source(note: Note) -> bool:
-    """Whether there is something to compare an article with: a page, or a file once read here."""
-    source = str(note.meta["source"])
-    return ingest.is_address(source) or records.load(source) is not None
+def has_source(book: Notebook, note: Note) -> bool:
+    """Whether there is something to compare an article with: a page, or a file read for it here."""
+    return ingest.is_address(str(note.meta["source"])) or records.load(book, note) is not None
 
 
-def last_checked(note: Note) -> str:
+def last_checked(book: Notebook, note: Note) -> str:
     """When its source was last compared with it, or read."""
-    record = records.load(str(note.meta["source"]))
+    record = records.load(book, note)
     return max(str(note.meta["fetched"]), record.checked if record else "")
 
 
@@ -49,15 +50,15 @@ def check(
     watch: Watch = lambda _label: nullcontext(),
 ) -> Checked:
     """Ask the source; where it says something else, plan the change."""
-    source = str(note.meta["source"])
+    record = records.load(book, note)
     try:
-        found = _read_again(note, source, reader, allow_private, watch)
+        found = _read_again(note, record, reader, allow_private, watch)
         if found is None:
-            known = records.load(source) or records.Record()
-            records.save(source, note, known.validators, timestamp(book.clock()))
+            known = record or records.Record(text=records.digest(note.body))
+            records.save(book, note, known._replace(checked=timestamp(book.clock())))
             return Checked("unchanged")
         about = found.about(allow_secret=allow_secret)
-        plan = book.plan_keep(found.text, **about)
+        plan, edited = ingest.plan(book, found, about)
         if plan.saved.note.path != note.path:
             return Checked("failed", f"{plan.saved.ref} has the same source, and comes first")
     except (Gone, NotFound) as error:
@@ -67,21 +68,21 @@ def check(
     if plan.saved.action == "unchanged":
         ingest.note_record(book, found, plan.saved)
         return Checked("unchanged")
-    return Checked("changed", found=found, about=about, plan=plan)
+    return Checked("changed", found=found, about=about, plan=plan, edited=edited)
 
 
 def _read_again(
-    note: Note, source: str, reader: Reader, allow_private: bool, watch: Watch
+    note: Note, record: records.Record | None, reader: Reader, allow_private: bool, watch: Watch
 ) -> Found | None:
     """What the source says now; None when it is surely the same."""
-    record = records.load(source)
+    source = str(note.meta["source"])
     if ingest.is_address(source):
-        same = record and record.text == disk.digest(note.body.encode())
-        known = record.validators if record and same else None
+        known = record.validators if record else None
         allow = ingest.allowing(source) if allow_private else NOBODY
         return ingest.read(source, reader, known=known, allow=allow, watch=watch)
     if record is None:  # a note may come from elsewhere, and name any file
-        raise CoError("its source was not read on this machine", hint="`co ingest FILE` reads it.")
+        hint = f"`co ingest {quote(source)}` reads it."
+        raise CoError("its source was not read for it on this machine", hint=hint)
     data = ingest.file_bytes(source)
     if note.attachment and note.meta.get("sha256") == disk.digest(data):
         return None

@@ -26,7 +26,7 @@ from co_cli.results import (
     replaced_text,
     span,
 )
-from co_cli.tools.articles import aside, read_source
+from co_cli.tools.articles import aside, keep_source, read_source
 
 if TYPE_CHECKING:
     from co_cli.chat.app import Chat
@@ -267,8 +267,9 @@ async def ingest(chat: Chat, argument: str) -> str:
     with deps.notebooks() as shelf:
         book = shelf.user if where == "user" else shelf.project
         fresh = book.scope == "project" and trust.untouched(deps.folder())
-        plan = book.plan_keep(found.text, actor="chat", **found.about())
-        book.keep(found.text, actor="chat", agreed=plan, **found.about())
+        plan, edited = keep_source(book, found)
         problem = trust.claim(deps.folder(), timestamp(now())) if fresh else ""
-    told = [kept_text(book, plan), *found.document.remarks, problem]
+    ref = plan.saved.ref
+    stays = f"{ref} stays as you edited it. To take its source: co knowledge refresh {ref}"
+    told = [kept_text(book, plan), *found.document.remarks, stays if edited else "", problem]
     return "\n".join(filter(None, told))

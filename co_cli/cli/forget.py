@@ -128,8 +128,8 @@ def _purge(book: Notebook, ref: Ref, yes: bool, with_earlier: bool) -> dict[str,
         for path in quoting:
             os.unlink(path)
         drop_drafts(book, copies.names)
-        records.drop(str(note.meta["source"]) for one in copies.own for note in one.notes
-                     if note.kind == "article")  # fmt: skip
+        articles = (note for one in copies.own for note in one.notes if note.kind == "article")
+        records.drop(book, articles)
         transcripts.remove(talks)
 
     try:

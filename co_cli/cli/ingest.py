@@ -8,12 +8,14 @@ import click
 from co_cli.articles import ingest
 from co_cli.articles.addresses import NOBODY
 from co_cli.articles.extract import MOST_BYTES, Reader
-from co_cli.articles.ingest import STDIN, Found
+from co_cli.articles.ingest import STDIN, Found, Planned
 from co_cli.cli.options import allow_private, as_json, claiming, complete_tag, in_user, open_here
-from co_cli.cli.output import progress, say, to_json, warn
+from co_cli.cli.output import confirm, notice, on_terminal, progress, say, to_json, warn
+from co_cli.cli.refresh import show_lines, stays
 from co_cli.errors import CoError, NotPublic
-from co_cli.kept import kept_json, kept_text
+from co_cli.kept import changed_lines, kept_json, kept_text
 from co_cli.knowledge import Notebook, Plan
+from co_cli.knowledge.article import About
 
 _READ = 200  # passages that are read closely where nobody watches; the rest is owed
 
@@ -47,14 +49,16 @@ def ingest_command(
             try:
                 found = _read(source, reader, flags["allow_private"])
                 about = found.about(tags, title=title, allow_secret=flags["allow_secret"])
-                plan = book.plan_keep(found.text, **about)
-                ingest.keep(book, found, about, agreed=plan)
+                plan, edited = _keep(book, found, about, flags["as_json"])
             except CoError as error:
                 failed.append({"source": source, "error": str(error), "hint": error.hint})
                 own = " If it is your own: --allow-private" if isinstance(error, NotPublic) else ""
                 warn(f"{source} was not kept", hint=error.sentence() + own)
             else:
                 kept.append(_told(book, found, plan, as_json=flags["as_json"]))
+                kept[-1]["edited"] = edited
+                if edited:
+                    notice(stays(plan.saved.ref))
     if flags["as_json"]:
         to_json({"articles": kept, "failed": failed})
     sys.stdout.flush()  # the person knows; now there is time to read them closely
@@ -72,6 +76,18 @@ def _read(source: str, reader: Reader, private: bool) -> Found:
     found = ingest.read(source, reader, allow=allow, watch=progress)
     assert found is not None  # nothing was known
     return found
+
+
+def _keep(book: Notebook, found: Found, about: About, as_json: bool) -> Planned:
+    """Keep it; what a person wrote into the article goes only if they say so."""
+    planned = ingest.plan(book, found, about)
+    ref = planned.plan.saved.ref
+    if planned.edited and on_terminal() and not as_json:
+        show_lines(changed_lines(planned.plan))
+        if confirm(f"{ref} was edited by hand since. Write this over it?", yes=False):
+            ingest.agree(book, found, about, planned.plan)
+            return Planned(planned.plan)
+    return ingest.keep(book, found, about)
 
 
 def _told(book: Notebook, found: Found, plan: Plan, *, as_json: bool) -> dict[str, Any]:

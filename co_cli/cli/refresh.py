@@ -30,6 +30,7 @@ _MOST = 200  # lines of one diff that are shown
 _WORDS = {  # in the order in which they are summed up
     "updated": "updated",
     "changed": "changed, and not updated",
+    "edited": "edited by hand, and kept",
     "unchanged": "unchanged",
     "gone": "gone from its source, and kept",
     "failed": "not compared",
@@ -85,10 +86,10 @@ def _meant(
     else:
         books = [shelf.user] if in_user else [*shelf]
         named = [(book, note) for book in books for note in book.own(book.articles())]
-        named = [(book, note) for book, note in named if has_source(note)]
+        named = [(book, note) for book, note in named if has_source(book, note)]
     if older_than:
         since = _before(older_than, date.fromisoformat(shelf.project.today()))
-        named = [(book, note) for book, note in named if last_checked(note)[:10] <= since]
+        named = [(book, note) for book, note in named if last_checked(book, note)[:10] <= since]
     return named
 
 
@@ -107,20 +108,42 @@ def _settle(book: Notebook, note: Note, checked: Checked, flags: dict[str, bool]
         told = kept_json(book, checked.plan) | told
         if not quiet:
             say_line(f"{ref} has changed: {note.title}")
-            _show(changed_lines(checked.plan))
-        question = f"Write this to {ref}?"
-        if not flags["dry_run"] and confirm(question, flags["yes"], quiet=quiet):
-            ingest.keep(book, checked.found, checked.about, agreed=checked.plan)
-            state = "updated"
-            if not quiet:
-                say_line(f"✓ Updated {ref}. Undo: {undo_hint(book)}")
+            show_lines(changed_lines(checked.plan))
+        if not flags["dry_run"]:
+            state = _write(book, checked, flags["yes"], quiet)
     elif not quiet:
         why = f" ({checked.why})" if checked.why else ""
         say_line(f"{ref} is {_WORDS[state]}{why}: {note.title}")
     return told | {"state": state}
 
 
-def _show(lines: list[str]) -> None:
+def _write(book: Notebook, checked: Checked, yes: bool, quiet: bool) -> str:
+    """Write what the source says if the person agrees; what they wrote themselves takes a key."""
+    assert checked.found
+    assert checked.about
+    assert checked.plan
+    ref, edited = checked.plan.saved.ref, checked.edited
+    question = f"Write this to {ref}?"
+    if edited:
+        question = f"{ref} was edited by hand since. Write this over it?"
+    if confirm(question, yes and not edited, quiet=quiet or (yes and edited)):
+        ingest.agree(book, checked.found, checked.about, checked.plan)
+        if not quiet:
+            say_line(f"✓ Updated {ref}. Undo: {undo_hint(book)}")
+        return "updated"
+    if edited:
+        notice(stays(ref))
+    return "edited" if edited else "changed"
+
+
+def stays(ref: str) -> str:
+    """That a person's text stays although its source has changed, and how to take that."""
+    how = f"To take it: co knowledge refresh {ref}, on a terminal and without --yes"
+    return f"{ref} stays as you edited it, although its source has changed.\n{how}"
+
+
+def show_lines(lines: list[str]) -> None:
+    """A diff, as far as anybody reads it."""
     quote("\n".join(lines[:_MOST]))
     if len(lines) > _MOST:
         notice(f"… and {plural(len(lines) - _MOST, 'more line')}")

@@ -13,7 +13,7 @@ from unicodedata import normalize
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from co_cli.errors import FormatError, RefusedText
-from co_cli.knowledge.format.note import ATTACHED, MAX_TITLE, Note, slugify
+from co_cli.knowledge.format.note import ATTACHED, MAX_TITLE, Note, parse, slugify
 from co_cli.knowledge.format.rewrite import render
 from co_cli.knowledge.lifecycle import union
 from co_cli.knowledge.pages import ARTICLES, ATTACHMENTS, Problem, original_of
@@ -108,6 +108,15 @@ def _came_along(store: Store, fields: Mapping[str, Any]) -> bool:
     return data is not None and disk.digest(data) == fields.get("sha256")
 
 
+def before(plan: Plan) -> Note | None:
+    """The article as it stood; None if there was none, or nothing changes."""
+    note = plan.saved.note
+    for edit in plan.change.edits if plan.change else ():
+        if edit.path == note.file and edit.before:
+            return parse(note.path, edit.before)
+    return None
+
+
 def _checked(  # noqa: PLR0913 - what `About` tells
     text: str,
     now: str,
@@ -147,7 +156,7 @@ def _checked(  # noqa: PLR0913 - what `About` tells
 
 def _key(source: str, text: str) -> str:
     """What tells an article: its source, or where that is no address or path, also its text."""
-    return canonical(source) or "\n".join([source, *_at_rest(text)])
+    return canonical(source) or "\n".join([source, *at_rest(text)])
 
 
 def _add(draft: Draft, page: _Page, used: set[str]) -> Note:
@@ -309,10 +318,10 @@ def same_page(old: str, new: str) -> bool:
     between dots says nothing else. Any other number or date counts, and all that is in code or
     in a table.
     """
-    return old == new or _at_rest(old) == _at_rest(new)
+    return old == new or at_rest(old) == at_rest(new)
 
 
-def _at_rest(text: str) -> list[str]:
+def at_rest(text: str) -> list[str]:
     """The lines of a text without what moves in them."""
     lines, in_code = [], False
     for line in text.split("\n"):

@@ -15,14 +15,14 @@ from co_cli.articles import can_read
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
 from co_cli.kept import kept_json, kept_text
-from co_cli.knowledge import Plan, Shelf
+from co_cli.knowledge import Notebook, Plan, Shelf
 from co_cli.knowledge.article import About, canonical
 from co_cli.knowledge.format.note import marks, now, timestamp
 from co_cli.tools import memory
 from co_cli.tools.memory import Context, work
 
 if TYPE_CHECKING:
-    from co_cli.articles.ingest import Found
+    from co_cli.articles.ingest import Found, Planned
 
 _T = TypeVar("_T")
 MOST_TEXT = 40_000  # characters of a page that a model is told
@@ -100,6 +100,13 @@ def read_source(deps: CoDeps, source: str, *, robots: bool = False) -> "Found":
     return found
 
 
+def keep_source(book: Notebook, found: "Found") -> "Planned":
+    """Keep what a person had read, but for what they wrote into the article themselves."""
+    from co_cli.articles.ingest import keep
+
+    return keep(book, found, found.about(), actor="chat")
+
+
 def _cut(text: str) -> tuple[str, int]:
     """As much of a text as a model is told, to the end of a line, and how much is left out."""
     if len(text) <= MOST_TEXT:
@@ -152,6 +159,10 @@ async def save_knowledge(
         saved = book.keep(
             text, actor="agent", call=call, agreed=agreed, seen=approved.get("seen", ""), **about
         )
+        if found := deps.pages.get(canonical(source)):
+            from co_cli.articles.ingest import note_record
+
+            note_record(book, found, saved)
         deps.entered(*marks(saved.note))
         plan = agreed if agreed and agreed.saved is saved else Plan(None, saved)
         result = kept_json(book, plan) | {"display": kept_text(book, plan)}
