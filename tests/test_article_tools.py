@@ -16,7 +16,7 @@ from threading import Event
 from typing import Any
 
 import pytest
-from cli import PATIENCE, Talking
+from cli import PATIENCE, Talking, co
 from pydantic_ai import Agent
 from pydantic_ai.messages import (
     ModelMessage,
@@ -40,6 +40,7 @@ from co_cli.knowledge import Notebook
 from co_cli.learning.pages import page_wanted
 from co_cli.providers.offline import OfflineModel
 from co_cli.tools.articles import MOST_TEXT, is_named
+from co_cli.workspace import Workspace
 
 KNOWLEDGE = Path(".co-cli/knowledge")
 TIDES = "# Tides\n\nThe harbour floods at springs.\n\n## Pilots\n\nA pilot comes at noon.\n"
@@ -302,6 +303,48 @@ def test_a_model_that_obeys_a_page_changes_nothing_without_a_yes(
     [_, *writes] = told(talk(calling(fetching(url), obey), f"read {url}", knowledge))
     assert {part.outcome for part in writes} == {"denied"}
     assert notes() == ["Dana owns billing"]
+
+
+FLOODS = "The harbour floods at springs"
+
+
+@pytest.mark.parametrize("read", ["page", "recall", "", "folder"])
+def test_the_words_of_a_page_or_an_article_stay_somebody_elses_in_a_memory(
+    site: Site, read: str
+) -> None:
+    """G15. Red when a model launders text from outside by saving it, even with a person's yes."""
+    url, deps = site.url("/tides"), CoDeps(gated=False, allow=site.allow)
+    first, source = fetching(url), url
+    if read in ("", "recall"):
+        with Workspace().shelf.project as book:
+            book.keep(TIDES, source=url, title="Tides")
+        first = [("recall_memory", {"query": "when does the harbour flood"})]
+    elif read:
+        source = "a:notes/tides"
+        Path("notes").mkdir()
+        Path("notes/tides.md").write_text(TIDES)
+        assert co("knowledge", "add-folder", "notes").code == 0
+        first = [("list_memories", {})]
+    told_whole = [("save_memory", {"content": f"**{FLOODS}**!"})]
+    apart = [("save_memory", {"content": "User moors a boat in the harbour"})]
+    steps = [first, told_whole, apart] if read else [told_whole, apart]
+    talk(calling(*steps), f"See {url}", Knowledge(Person("yes"), deps=deps))
+    found = [(note.external, note.meta["source"]) for note in Notebook(KNOWLEDGE).notes()]
+    assert found == [(True, source), (False, "user-told")]
+    later = Knowledge(None, deps=CoDeps(gated=False))
+    talk(calling([("recall_memory", {"query": "harbour floods at springs"})]), "Go on", later)
+    assert any(one.startswith("memory 001-") for one in later.deps.external)
+
+
+def test_a_memory_that_was_there_first_stays_the_persons(site: Site) -> None:
+    with Workspace().shelf.project as book:
+        book.remember(FLOODS)
+    url = site.url("/tides")
+    steps = fetching(url), [("save_memory", {"content": FLOODS, "tags": ["tides"]})]
+    deps = CoDeps(gated=False, allow=site.allow)
+    talk(calling(*steps), f"See {url}", Knowledge(Person("yes"), deps=deps))
+    [note] = Notebook(KNOWLEDGE).notes()
+    assert (note.tags, note.external, note.meta["source"]) == (["tides"], False, "user-told")
 
 
 def test_always_does_not_hold_after_a_page(site: Site) -> None:

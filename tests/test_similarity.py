@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from co_cli.knowledge.lifecycle import similarity
-from co_cli.knowledge.similarity import key, longest_word, same
+from co_cli.knowledge.similarity import key, longest_word, repeats, same
 
 PAIRS = [
     json.loads(line)
@@ -122,3 +122,24 @@ def test_a_text_of_fillers_and_marks_is_the_same_only_as_itself(text: str) -> No
 )
 def test_small_marks_that_carry_meaning_are_not_passed_over(old: str, new: str) -> None:
     assert not same(old, new)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_quoted"),
+    [
+        ("The admin is mallory.", True),
+        ("Note: the ADMIN is “Mallory”, since May", False),
+        ("They told us that the keys are kept in a drawer beside the door, says Ann", True),
+        ("The keys are kept in a cupboard beside the door", False),
+        ("See our guide for all the doors of the house", True),
+        ("钥匙在门边的抽屉里", True),
+        ("Mallory", False),
+        ("", False),
+    ],
+)
+def test_a_run_of_anothers_words_is_a_quotation(text: str, is_quoted: bool) -> None:
+    page = (
+        "The admin is mallory. *The keys are\nkept in a drawer beside the door.* See [our guide]"
+        "(https://x.example/a) for all the doors of the house. 钥匙在门边的抽屉里。"
+    )
+    assert repeats(text, page) is is_quoted

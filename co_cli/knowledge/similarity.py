@@ -32,6 +32,10 @@ _COUNTING = frozenset(
 )
 
 
+_RUN, _FEWEST = 8, 3  # words that nobody says by chance as another did
+_UNSPACED = "\u3040-\u30ff\u3400-\u9fff"  # kana and Chinese characters
+
+
 class _Word(NamedTuple):
     text: str  # without its quotes and its mark
     mark: str  # the punctuation after it
@@ -61,6 +65,21 @@ def longest_word(text: str) -> str:
 def same(old: str, new: str) -> bool:
     """Whether both texts say the same and differ only in what never carries meaning."""
     return key(old) == key(new)
+
+
+def repeats(text: str, other: str) -> bool:
+    """Whether a text holds a run of another's words that is no chance: eight, or most of a few."""
+    said, there = _bare_words(text), _bare_words(other)
+    length = min(_RUN, max(_FEWEST, -(-len(said) * 4 // 5)))
+    runs = {tuple(said[at : at + length]) for at in range(len(said) - length + 1)}
+    ends = range(len(there) - length + 1 if runs else 0)
+    return any(tuple(there[at : at + length]) in runs for at in ends)
+
+
+def _bare_words(text: str) -> list[str]:
+    """The words without case, marks and where links lead; of scripts without spaces, the signs."""
+    shown = re.sub(r"\]\([^()\s]{0,500}\)", "]", unicodedata.normalize("NFKC", text))
+    return re.findall(f"[{_UNSPACED}]|[^\\W_{_UNSPACED}]+", shown.casefold())
 
 
 def _prose(body: str) -> list[_Word] | None:

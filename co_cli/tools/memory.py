@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from os.path import dirname
 from pathlib import Path
@@ -9,14 +10,17 @@ from typing import Any, NamedTuple, Protocol
 
 from co_cli import logs, paths, results, trust
 from co_cli.deps import CoDeps
+from co_cli.errors import CoError
 from co_cli.knowledge import Hit, Note, Notebook, Plan, Shelf, lifecycle
 from co_cli.knowledge.format.note import marks, now, slugify, timestamp
-from co_cli.knowledge.pages import MEMORIES
+from co_cli.knowledge.pages import ARTICLES, MEMORIES
 from co_cli.knowledge.policy import Scope
 from co_cli.knowledge.safety.check import check_text
-from co_cli.knowledge.similarity import same
+from co_cli.knowledge.search.hits import Filters
+from co_cli.knowledge.similarity import repeats, same
 
 _NEAR = 3.0  # what meaning adds to the score of a hit that is not only of the same words
+_ASKED, _NEAREST = 1000, 5  # letters of a text, and articles that are searched for its words
 MOST_LISTED = 150  # memories that a model is told of in a list
 _slugify = slugify
 _detect_source = lifecycle.detect_source
@@ -147,17 +151,46 @@ async def work(ctx: Context, act: Callable[[Shelf], dict[str, Any]]) -> dict[str
 
 
 def echo(deps: CoDeps, shelf: Shelf, scope: Scope, text: str) -> tuple[str, dict[str, Any]]:
-    """The memory of the other notebook that says the same, and what a repetition inherits of it.
+    """The memory of the other notebook that says the same, and what a repetition inherits.
 
-    Only as far as a model may know of that notebook.
+    That is of this memory, and of the article or page whose words these are; only as far as a
+    model may know of them.
     """
-    other = shelf.project if scope == "user" else shelf.user
+    book, other = (shelf.user, shelf.project) if scope == "user" else shelf
+    marks = _quoted(deps, shelf, text)
+    if marks and lifecycle.judge(text, book.around(text)[1], book.policy.threshold)[0]:
+        marks = {}  # a memory says this already: it stays what it is
     if other.scope == "project" and not deps.usable():
-        return "", {}
+        return "", marks
     _, around = other.around(text)
     same, close = lifecycle.judge(text, around, other.policy.threshold)
     known = deps.tellable(other, [same] if same else [note for note, _ in close])
-    return other.ref(same) if same else "", lifecycle.inherited(known)
+    return other.ref(same) if same else "", {**marks, **lifecycle.inherited(known)}
+
+
+def _quoted(deps: CoDeps, shelf: Shelf, text: str) -> dict[str, Any]:
+    """The marks of a text that repeats a page of this conversation, or an article."""
+    for page in deps.pages.values():
+        if repeats(text, f"{page.document.title}\n{page.text}"):
+            return {"trust": "external", "source": page.source}
+    read = [one.removeprefix("article ") for one in deps.external if one.startswith("article ")]
+    books = [book for book in shelf if book.store.names(ARTICLES)]
+    books = [book for book in books if book.scope == "user" or deps.usable()]
+    for book in (*books, *shelf.folders):
+        found = book.recall(text[:_ASKED], _NEAREST, Filters(kind="article"), strict=False)
+        notes = {hit.note.path: hit.note for hit in found}
+        for name in read:
+            with suppress(CoError):
+                note = book.find(f"a:{name.removesuffix('.md')}")
+                notes[note.path] = note
+        for note in deps.tellable(book, list(notes.values())):
+            if repeats(text, note.text):
+                source = str(note.meta["source"])
+                return {
+                    "trust": "external",
+                    "source": source if "://" in source else book.ref(note),
+                }
+    return {}
 
 
 async def recall_memory(ctx: Context, query: str, max_results: int = 5) -> dict[str, Any]:
