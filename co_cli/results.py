@@ -75,7 +75,15 @@ def _core_json(book: Notebook, note: Note) -> dict[str, Any]:
         "tags": note.tags,
         "created": note.created,
         "path": note.path,
+        "external": note.external,
+        "source": note.origin or note.meta.get("source"),
     }
+
+
+def outside_text(note: Note) -> str:
+    """That a text is not the person's own, and where it came from."""
+    place = "" if note.origin == "outside" else f": {note.origin}"
+    return f"from outside{place}" if note.external else ""
 
 
 def note_json(book: Notebook, note: Note) -> dict[str, Any]:
@@ -95,7 +103,7 @@ def note_json(book: Notebook, note: Note) -> dict[str, Any]:
 
 def _article_json(book: Notebook, note: Note) -> dict[str, Any]:
     original = book.store.locate(note.attachment) if note.attachment else None
-    return {"title": note.title, "source": note.meta["source"], "attachment": original}
+    return {"title": note.title, "attachment": original}
 
 
 def hit_ref(book: Notebook, hit: Hit) -> str:
@@ -241,7 +249,8 @@ def recall_text(query: str, found: Recall[tuple[Notebook, Hit]]) -> str:
     for book, hit in found:
         note = hit.note
         weak, replaced = "weak match" if hit.weak else "", replaced_text(book, hit)
-        told = ", ".join(filter(None, [f"created {note.created[:10]}", weak, replaced]))
+        outside = escape(outside_text(note), keep="")
+        told = ", ".join(filter(None, [f"created {note.created[:10]}", outside, weak, replaced]))
         lines.append(f"**{note.kind.capitalize()} {hit_ref(book, hit)}** ({told})")
         if note.tags:
             lines.append(f"Tags: {', '.join(note.tags)}")

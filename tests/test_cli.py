@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import io
 import json
 import os
 import re
@@ -11,6 +12,7 @@ import subprocess
 import termios
 from array import array
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from repos import bring
 
 import co_cli.cli.learn
 from co_cli.cli.knowledge import TABLE
+from co_cli.cli.recall import _cut
 from co_cli.main import COMMANDS
 
 KNOWLEDGE = Path(".co-cli/knowledge")
@@ -452,6 +455,8 @@ def test_recall_tells_a_program_everything() -> None:
                 "content": "We deploy on Tuesdays",
                 "tags": ["ops"],
                 "path": here("001-we-deploy-on-tuesdays.md"),
+                "external": False,
+                "source": "user-told",
                 "why": "words: deploy; meaning",
                 "weak": False,
                 "passage": "We deploy on Tuesdays",
@@ -508,6 +513,38 @@ def test_recall_finds_articles_and_names_them() -> None:
     assert (row["kind"], row["ref"], row["id"]) == ("article", "a:asyncio", 0)
     assert loads("recall", "asyncio in depth")["count"] == 1
     assert loads("recall", "event loop", "--kind", "memory")["count"] == 0
+    assert (row["external"], row["source"]) == (True, "https://example.org/a")
+    assert "  from outside: https://example.org/a  " in ok("recall", "event loop")
+    assert co("knowledge", "show", "a:asyncio").err == "from outside: https://example.org/a\n"
+    shown = loads("knowledge", "show", "a:asyncio")
+    assert (shown["external"], shown["source"]) == (True, "https://example.org/a")
+
+
+def test_a_memory_with_text_from_outside_says_so_and_not_that_the_person_told_it() -> None:
+    """Red when the words of a page that were merged into a memory are told as the person's."""
+    ok("learn", "We deploy on Tuesdays")
+    [row] = loads("recall", "when do we deploy")["results"]
+    assert (row["external"], row["source"]) == (False, "user-told")
+    assert "outside" not in ok("recall", "when do we deploy")
+    [path] = MEMORIES.glob("*.md")
+    path.write_text(path.read_text().replace("source:", "trust: external\nsource:"))
+    [row] = loads("recall", "when do we deploy")["results"]
+    assert (row["external"], row["source"]) == (True, "outside")
+    assert "  from outside  " in ok("recall", "when do we deploy")
+    assert ok("ask", "when do we deploy?").startswith("From outside on ")
+
+
+def test_a_long_passage_of_an_article_is_cut_on_a_terminal_alone() -> None:
+    class Screen(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    lines = "\n".join(f"line {number}" for number in range(30))
+    assert _cut(lines) == lines
+    with redirect_stdout(Screen()):
+        assert _cut(lines) == lines.partition("\nline 12\n")[0] + " …"
+        assert 700 < len(_cut("word " * 400)) < 1000
+        assert _cut("a\n" * 11 + "b") == "a\n" * 11 + "b"
 
 
 def test_recall_explains_itself() -> None:
@@ -900,6 +937,8 @@ def test_show_prints_the_file() -> None:
         "summary": "We deploy",
         "content": "We deploy\n\non Tuesdays",
         "path": here("001-we.md"),
+        "external": False,
+        "source": None,
         "protected": False,
         "pinned": False,
         "expires": None,

@@ -10,6 +10,8 @@ from cli import co
 from handmade import put, put_article
 
 from co_cli.knowledge import Notebook
+from co_cli.knowledge.format.note import parse
+from co_cli.knowledge.search.hits import Hit
 from co_cli.knowledge.search.passages import Part, reading
 from co_cli.knowledge.search.places import split
 from co_cli.knowledge.search.scan import scan
@@ -160,6 +162,12 @@ def test_the_next_best_place_of_an_article_is_told_after_the_best(tmp_path: Path
     assert (
         hit.text == f"{hit.passage}\n\nAlso #{hit.also.anchor}: {hit.also.heading}\n{hit.also.text}"
     )
+
+
+def test_a_place_without_a_heading_ends_no_line_with_a_space() -> None:
+    note = parse("articles/x.md", b"---\nsource: x\nfetched: 2026-01-05\ntitle: X\n---\n\nText.\n")
+    hit = Hit(note, 1.0, "", passage="Text.", also=Part("More.", "", "page-2"))
+    assert hit.text == "Text.\n\nAlso #page-2:\nMore."
 
 
 def test_a_long_article_drowns_no_memory(tmp_path: Path) -> None:

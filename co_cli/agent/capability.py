@@ -204,7 +204,7 @@ def _told(result: dict[str, Any]) -> dict[str, Any]:
         rows = []
         for full in result["results"]:
             row = {name: full[name] for name in names}
-            row |= {name: full[name][:_LONGEST] for name in _IF_ANY if name in full}
+            row |= {name: full[name][:_LONGEST] for name in _IF_ANY if full.get(name) is not None}
             if len(row["content"]) > _LONGEST:
                 row["content"] = f"{full['passage'][:_LONGEST]}\n[part of a longer memory]"
             rows.append(row)

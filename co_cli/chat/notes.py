@@ -21,6 +21,7 @@ from co_cli.results import (
     above_text,
     hit_ref,
     marks,
+    outside_text,
     plural,
     recall_text,
     replaced_text,
@@ -115,7 +116,8 @@ def show(shelf: Shelf, ref: str | Note) -> str:
             raise
         return show(shelf, error.choices[0])
     note = book.find(name)
-    return f"{row(book, note)}\n{indent(note.body, '      ', lambda _: True)}"
+    told = "\n".join(filter(None, [outside_text(note), note.body]))
+    return f"{row(book, note)}\n{indent(told, '      ', lambda _: True)}"
 
 
 def memories(shelf: Shelf, argument: str) -> str:
@@ -154,10 +156,10 @@ def recall(shelf: Shelf, argument: str) -> str:
         return recall_text(argument, found)
     rows = []
     for book, hit in found:
-        why = "; ".join(filter(None, [hit.why, replaced_text(book, hit)]))
+        why = [hit.why, outside_text(hit.note), replaced_text(book, hit)]
         told = "\n".join(filter(None, [above_text(hit), hit.text]))
         rows += [
-            row(book, hit.note, why, hit_ref(book, hit)),
+            row(book, hit.note, "; ".join(filter(None, why)), hit_ref(book, hit)),
             indent(told, "      ", lambda _: True),
         ]
     return "\n".join(rows)

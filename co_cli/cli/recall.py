@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from datetime import date, timedelta
@@ -11,7 +12,17 @@ from typing import Any
 import click
 
 from co_cli.cli.options import as_json, complete_tag, in_user, open_here
-from co_cli.cli.output import has_colour, notice, notice_unread, paint, say, styled, to_json, warn
+from co_cli.cli.output import (
+    columns,
+    has_colour,
+    notice,
+    notice_unread,
+    paint,
+    say,
+    styled,
+    to_json,
+    warn,
+)
 from co_cli.knowledge import Filters, Hit, Notebook, Recall
 from co_cli.knowledge.format.note import now, timestamp
 from co_cli.results import (
@@ -20,6 +31,7 @@ from co_cli.results import (
     hit_json,
     hit_ref,
     marks,
+    outside_text,
     plural,
     replaced_text,
     span,
@@ -27,6 +39,7 @@ from co_cli.results import (
 
 _Found = Sequence[tuple[Notebook, Hit]]
 _LIMIT, _FAINT = 10, 3  # answers that are shown at most, and weak ones beside better
+_ROWS = 12  # of an article's passage on a terminal
 
 
 def _day(_ctx: click.Context, option: click.Parameter, text: str) -> str:
@@ -111,6 +124,7 @@ def _say_hit(book: Notebook, hit: Hit, untrusted: str, explain: bool) -> None:
         styled(marks(note, today)),
         "yours" if book.label == "user" else "",
         untrusted,
+        styled(outside_text(note)),
         styled(replaced_text(book, hit)),
         styled(f"({'weak; ' if hit.weak else ''}{hit.why})", "dim"),
     ]
@@ -118,9 +132,10 @@ def _say_hit(book: Notebook, hit: Hit, untrusted: str, explain: bool) -> None:
     if above := above_text(hit):
         paint(styled(above, "dim"), "    ")
     passage = hit.passage or note.body
-    paint(_marked(passage, hit.marks) + "\n" if has_colour() else styled(passage), "    ")
+    shown = _cut(passage) if note.kind == "article" else passage
+    paint(_marked(shown, hit.marks) + "\n" if has_colour() else styled(shown), "    ")
     if hit.also:
-        paint(styled(f"Also {hit.also_text}", "dim"), "    ")
+        paint(styled(_cut(f"Also {hit.also_text}"), "dim"), "    ")
     if len(passage) < len(note.body):
         notice(f"    ... part of a longer note: co knowledge show {quote(book.ref(note))}")
     if explain:
@@ -128,9 +143,22 @@ def _say_hit(book: Notebook, hit: Hit, untrusted: str, explain: bool) -> None:
         say("    ranked by: " + ", ".join(f"{name} {value:+.2f}" for name, value in parts))
 
 
+def _cut(text: str) -> str:
+    """As much of an article as leaves room for other answers on a screen; all of it elsewhere."""
+    if not sys.stdout.isatty():
+        return text
+    room, wide, kept = _ROWS, max(columns() - 4, 20), list[str]()
+    for line in text.split("\n"):
+        kept.append(line[: room * wide])
+        room -= -(-len(line) // wide) or 1
+        if room < 0 or (room == 0 and len("\n".join(kept)) < len(text)):
+            return "\n".join(kept).rstrip() + " …"
+    return text
+
+
 def _marked(text: str, spans: Sequence[tuple[int, int]]) -> str:
     parts, at = [], 0
-    for start, end in spans:
+    for start, end in spans:  # also of what was cut
         parts += [styled(text[at:start]), styled(text[start:end], "bold")]
         at = end
     return "".join([*parts, styled(text[at:])])

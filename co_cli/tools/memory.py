@@ -238,9 +238,9 @@ def _doubt(hit: Hit) -> dict[str, Any]:
     return {"weak": hit.weak or (hit.score < 1 and hit.features.get("meaning", _NEAR) < _NEAR)}
 
 
-def _background(deps: CoDeps, book: Notebook, note: Note) -> dict[str, str]:
+def _background(deps: CoDeps, book: Notebook, note: Note) -> dict[str, str | None]:
     """Where a text comes from that is not the person's own, and what it took the place of."""
-    told = {"source": str(note.meta.get("source") or "outside")} if note.external else {}
+    told: dict[str, str | None] = {"source": note.origin or None}
     links = note.meta.get("supersedes")
     gone = [old for _, old in book.archived() if old.uid in links] if links else []
     if earlier := deps.tellable(book, gone)[:1]:

@@ -21,6 +21,13 @@ MAX_TITLE = 200  # characters
 ATTACHED = r"[^/\0.][^/\0]*"  # the name of a file in attachments/
 
 _OUTSIDE = ("extracted", "http", "https", "mcp", "web-fetched")  # sources that are not a person
+_PERSONAL = (
+    "",
+    "auto_decay",
+    "detected",
+    "import",
+    "user-told",
+)  # of a text from outside, no place
 _HEADING = r"(?m)^## Memory (\d{1,9}) \(\d{4}-\d{2}-\d{2}(?:, ([\w-]{1,64}))?[^)\n]*\)\n"
 
 
@@ -103,6 +110,12 @@ class Note:
         """The title of an article, else the first line, at most 80 characters."""
         line = self.title or self.body.split("\n", 1)[0].rstrip()
         return line if len(line) <= 80 else line[:77] + "..."
+
+    @property
+    def origin(self) -> str:
+        """Where a text from outside came from, as far as its source tells; else empty."""
+        source = " ".join(str(self.meta.get("source") or "").split())
+        return ("outside" if source in _PERSONAL else source) if self.external else ""
 
     def expired(self, today: str) -> bool:
         """Whether `expires` lies before today (both ISO dates)."""

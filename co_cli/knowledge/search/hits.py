@@ -73,7 +73,9 @@ class Hit(NamedTuple):
     @property
     def also_text(self) -> str:
         """The next best passage, after where it stands."""
-        return f"#{self.also.anchor}: {self.also.heading}\n{self.also.text}" if self.also else ""
+        if not self.also:
+            return ""
+        return f"#{self.also.anchor}: {self.also.heading}".rstrip() + f"\n{self.also.text}"
 
 
 class Degraded(NamedTuple):
