@@ -675,3 +675,12 @@ def test_what_was_told_wrong_is_put_right() -> None:
     person.says("when is rent due?")
     person.says("you got that wrong, it's the 3rd")
     assert bodies() + bodies(own()) == ["rent is due on the 3rd"]
+
+
+def test_of_notes_that_are_equally_far_off_none_is_told_as_sure() -> None:
+    """Red when one of several notes in other words is told though the next is as near."""
+    for text in ("We use PostgreSQL 16", "User's favourite editor is helix",
+                 "We used to use Jenkins but switched to GitHub Actions in March"):  # fmt: skip
+        Notebook(NOTES).remember(text)
+    Notebook(NOTES).sync(closely=True)
+    assert "You told me" not in Person().says("which chat tool do we use?")

@@ -62,6 +62,12 @@ def answers(question: str, text: str) -> bool:
     return max(met.values(), default=0.0) < _SHARED or min(met.values()) >= _MET
 
 
+def shares(question: str, text: str) -> bool:
+    """Whether a word of the question stands in the text, or one that means the same."""
+    said = _words(text)
+    return any(_like(word, one) >= _SHARED for word in _words(question) for one in said)
+
+
 def about_asker(question: str, text: str) -> bool:
     """Whether a person asks about themselves what a note about them says in the same word."""
     own = re.search(r"(?i)\b(?:i|me|my|mine)\b", question) and re.search(r"\bUser\b", text)

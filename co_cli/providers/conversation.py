@@ -13,13 +13,14 @@ from pydantic_ai.messages import ModelMessage, ToolCallPart, ToolReturnPart, Use
 
 from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.search.words import STOP
-from co_cli.learning.answers import about_asker, answers, misspelt
+from co_cli.learning.answers import about_asker, answers, misspelt, shares
 from co_cli.learning.pages import page_wanted
 from co_cli.learning.turns import Turn, understand
 from co_cli.learning.voice import second_person
 from co_cli.providers.known import Passage
 
 _BESIDE, _FILE = 0.75, 0.55  # of the best score: what is told with it; and the score of a file
+_CLEARLY = 0.8  # of the best score: what stands well behind it
 _ALONE = 0.2  # the score of the only note there is, told as a guess
 _QUOTED = 1000  # characters of one note in an answer
 _OF_CO = (
@@ -185,9 +186,18 @@ def found(part: ToolReturnPart, heard: Conversation) -> tuple[list[Note], list[N
     own = [row for row in rows[:1] if about_asker(query, note_of(row).text)]
     near = [row for row in rows if not row.get("weak") or row in slips or row in own]
     least = _BESIDE * max((_score(row) for row in near[:1]), default=0.0)
-    notes = [note_of(row) for row in near if _score(row) >= least]
+    near = [row for row in near if _score(row) >= least]
+    notes = [note_of(row) for row in near]
     guessed = near[:1] == slips[:1]  # what is best was hardly what was typed
-    sure = [] if guessed else [note for note in notes if answers(query, note.text)]
+    known = {note_of(row).ref for row in own} | (
+        {notes[0].ref} if notes and _clear(rows) else set()
+    )
+    told = [
+        note
+        for row, note in zip(near, notes, strict=True)
+        if note.ref in known or _score(row) >= 1 or shares(query, note.text)
+    ]
+    sure = [] if guessed else [note for note in told if answers(query, note.text)]
     passage = heard.surface.find(query) if query else None
     if passage and passage.score >= max(least, _FILE) and answers(query, passage.text):
         sure.append(Note("", passage.text, file=passage.name))
@@ -196,6 +206,12 @@ def found(part: ToolReturnPart, heard: Conversation) -> tuple[list[Note], list[N
         only = note_of(rows[0])
         perhaps += [only] if _words(query).isdisjoint(_words(only.text)) else []
     return sure, perhaps
+
+
+def _clear(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the best stands well before the next, as what says it in other words should."""
+    best, second = [*map(_score, rows), 0.0][:2]
+    return second <= _CLEARLY * best
 
 
 def _score(row: Mapping[str, Any]) -> float:
