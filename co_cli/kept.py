@@ -47,7 +47,7 @@ def kept_text(book: Notebook, plan: Plan) -> str:
     ref, title = told["ref"], escape(told["title"], keep="")
     if told["action"] == "unchanged":
         return f"{ref} is unchanged: {title}"
-    moved = f" (+{told['lines_added']} -{told['lines_removed']} lines)"
+    moved = f" ({_moved(plan, told)})"
     verb, moved = ("Kept", "") if told["action"] == "created" else ("Updated", moved)
     size = f"{_kb(told['bytes'])} of text, {plural(told['passages'], 'passage')}"
     lines = [f"✓ {verb} {ref}: {title}{moved}", f"  {size}: {escape(told['path'], keep='')}"]
@@ -55,6 +55,17 @@ def kept_text(book: Notebook, plan: Plan) -> str:
         lines.append(f"  Original: {escape(told['attachment'], keep='')}")
     lines.append(f"  To read it: co knowledge show {quote(ref)}. Undo: {undo_hint(book)}")
     return "\n".join(lines)
+
+
+def _moved(plan: Plan, told: dict[str, Any]) -> str:
+    """What of an article has changed: so many lines, or else what of its header."""
+    old, new = before(plan), plan.saved.note
+    if told["lines_added"] or told["lines_removed"] or old is None:
+        return f"+{told['lines_added']} -{told['lines_removed']} lines"
+    parts = {"title": old.title != new.title, "tags": old.tags != new.tags}
+    parts["original"] = old.meta.get("sha256") != new.meta.get("sha256")
+    what = " and ".join(name for name, changed in parts.items() if changed) or "header"
+    return f"only its {what}"
 
 
 def described(plan: Plan, asked: str) -> tuple[str, dict[str, list[str]]]:

@@ -88,7 +88,7 @@ def test_a_persons_own_article_is_called_so() -> None:
 
 
 SLUGS = {
-    ("Über die Größe", ADDRESS): "uber-die-groe",
+    ("Über die Größe", ADDRESS): "uber-die-grosse",
     ("非同期入出力", ADDRESS): "tasks",
     ("非同期入出力", "https://docs.example/%E9%9D%9E/"): "4b2c0ee0",
     ("", "/home/ada/The Plan.pdf"): "the-plan",

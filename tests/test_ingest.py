@@ -41,7 +41,9 @@ def ingest(*args: str, input: bytes = b"") -> Result:
 
 
 def refresh(*args: str) -> Result:
-    return co("knowledge", "refresh", "--allow-private", *args)
+    named = [arg for arg in args if arg.startswith("a:")]
+    refs = () if named else (f"a:{name[:-3]}" for name in sorted(os.listdir(ARTICLES)))
+    return co("knowledge", "refresh", "--allow-private", *refs, *args)
 
 
 def kept(name: str) -> tuple[dict[str, str], str]:
@@ -89,11 +91,9 @@ def test_one_source_that_fails_says_so_and_the_others_are_kept(site: Site) -> No
     assert "is not there (404)" in done.err
     assert "there is no file nowhere.md" in done.err
     assert "co knowledge add-folder ." in done.err
-    assert sorted(os.listdir(ARTICLES)) == ["notes-txt.md", "tides.md"]
+    assert sorted(os.listdir(ARTICLES)) == ["notes.md", "tides.md"]
     told = json.loads(ingest("notes.txt", "nowhere.md", "--json").out)
-    assert [(one["ref"], one["action"]) for one in told["articles"]] == [
-        ("a:notes-txt", "unchanged")
-    ]
+    assert [(one["ref"], one["action"]) for one in told["articles"]] == [("a:notes", "unchanged")]
     assert [one["source"] for one in told["failed"]] == ["nowhere.md"]
 
 
@@ -124,6 +124,15 @@ def test_a_host_that_is_not_public_takes_the_explicit_switch(site: Site) -> None
     assert done.err.count("If it is your own: --allow-private") == 2
     assert site.connections == 0
     assert not ARTICLES.exists()
+    told = json.loads(co("ingest", site.url("/t"), "--json").out)
+    assert told["failed"][0]["hint"].endswith("If it is your own: --allow-private")
+    site.answers["/away"] = answer(b"", "302 Found", Location="http://127.0.0.2/")
+    assert "--allow-private" not in ingest(site.url("/away")).err
+    site.answers["/t"] = page(ONE)
+    assert ingest(site.url("/t")).code == 0
+    asked = co("knowledge", "refresh")
+    assert "If it is your own: co knowledge refresh a:tides --allow-private" in asked.out
+    assert co("knowledge", "refresh", "--allow-private").code == 2
 
 
 def test_an_original_is_kept_beside_what_it_says() -> None:
@@ -143,6 +152,37 @@ def test_what_is_piped_in_is_kept_and_markdown_has_no_original() -> None:
     assert kept("tides")[0]["source"] == "standard input"
     assert not ORIGINALS.exists()
     assert ingest("-", input=b"").code == 1
+    assert ingest("-", input=b"\n Ebb at six.\nFlood at noon.").out.startswith(
+        "✓ Kept a:ebb-at-six: Ebb"
+    )
+    assert ": Pasted text\n" in ingest("-", input=b"12 345\n").out
+
+
+def test_titles_come_without_an_ending_and_with_plain_letters() -> None:
+    Path("Große Øre.txt").write_text("On a street.")
+    assert ingest("Große Øre.txt").out.startswith("✓ Kept a:grosse-ore: Große Øre\n")
+    assert "Große Øre (only its tags)\n" in ingest("Große Øre.txt", "-t", "sea").out
+    assert "Øre (only its title)\n" in ingest("Große Øre.txt", "--title", "Øre").out
+
+
+def test_a_picture_whose_text_was_not_read_says_so_in_its_article() -> None:
+    Path("pier.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(40))
+    Path("torn.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    assert ingest("pier.png").out.startswith("✓ Kept a:pier: pier\n")
+    assert "ext " in kept("pier")[1].splitlines()[-1]
+    assert "nothing follows its first bytes" in ingest("torn.png").err
+
+
+def test_a_file_that_is_too_large_is_told_by_one_measure() -> None:
+    with open("large.txt", "wb") as file:
+        file.truncate(50_000_001)
+    assert "large.txt is larger than 50 MB\n" in ingest("large.txt").err
+    assert " is larger than 50 MB\n" in ingest("-", input=b"x" * 50_000_001).err
+
+
+def test_a_page_that_is_called_pdf_is_read_with_a_remark(site: Site) -> None:
+    site.answers["/a.pdf"] = answer(article("wiki.html"), Content_Type="application/pdf")
+    assert "It is called pdf and is a web page." in ingest(site.url("/a.pdf")).out
 
 
 def test_killed_between_reading_and_keeping_nothing_is_left(site: Site) -> None:
@@ -219,7 +259,7 @@ def test_a_clone_with_an_article_of_a_file_read_elsewhere_gets_nothing_of_it() -
     path.write_text(path.read_text().replace("https://x.example", str(secret)))
     tides = ARTICLES / "tides.md"
     tides.write_text(tides.read_text().replace(str(Path("notes.md").absolute()), str(secret)))
-    assert refresh().out.endswith("1 article compared: 1 unchanged.\n")
+    assert co("knowledge", "refresh").out.endswith("1 article compared: 1 unchanged.\n")
     for ref in ("a:planted", "a:tides"):
         done = refresh(ref, "--yes")
         assert f"was not read for it on this machine. `co ingest {secret}` reads it" in done.out
@@ -231,7 +271,7 @@ def test_a_purge_leaves_what_another_notebook_knows_of_the_source() -> None:
     assert ingest("notes.md").code == 0
     assert ingest("-g", "notes.md").code == 0
     assert co("forget", "a:tides", "--purge", "--yes").code == 0
-    assert refresh().out.endswith("1 article compared: 1 unchanged.\n")
+    assert co("knowledge", "refresh").out.endswith("1 article compared: 1 unchanged.\n")
 
 
 def test_files_of_one_title_at_once_are_all_kept() -> None:
@@ -278,12 +318,12 @@ def test_a_file_is_compared_by_its_bytes_and_read_only_if_it_was_read_here() -> 
     secret.write_text("The door code is in the drawer.")
     path = Path(put_article(".co-cli/knowledge", "planted.md", "Planted", "Nothing."))
     path.write_text(path.read_text().replace("https://x.example", str(secret)))
-    assert refresh().out.endswith("2 articles compared: 2 unchanged.\n")
+    assert co("knowledge", "refresh").out.endswith("2 articles compared: 2 unchanged.\n")
     named = refresh("a:planted", "--yes")
     assert "its source was not read for it on this machine" in named.out
     assert "door code" not in (ARTICLES / "planted.md").read_text() + named.out
     Path("notes.md").write_bytes(TWO)
-    assert "2 articles compared: 1 updated, 1 unchanged." in refresh("--yes").out
+    assert "2 articles compared: 1 updated, 1 unchanged." in co("knowledge", "refresh", "--yes").out
     assert kept("tides")[1] == TWO.decode().strip()
 
 

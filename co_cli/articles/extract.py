@@ -99,8 +99,7 @@ class Reader:
         """Read one document, or raise ExtractError."""
         subject = name or url or "the document"
         if len(data) > MOST_BYTES:
-            message = f"{subject}: {len(data)} bytes are too many; at most {MOST_BYTES} are read"
-            raise ExtractError(message)
+            raise ExtractError(f"{subject} is larger than {MOST_BYTES // 1_000_000} MB")
         asked = {"kind": kind, "name": name, "url": url, "charset": charset, "size": len(data)}
         try:
             told = self._ask(json.dumps(asked).encode() + b"\n" + data, progress)

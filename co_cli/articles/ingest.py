@@ -129,6 +129,8 @@ def read_file(
     name = "" if path == STDIN else os.path.basename(path)
     with watch("Reading pages") as step:
         document = reader.extract(data, name=name, progress=step)
+    if path == STDIN:
+        document = document._replace(title=document.title or "Pasted text")
     source = path if path == STDIN else os.path.abspath(path)
     return Found(source, document, _original(document, data, name))
 

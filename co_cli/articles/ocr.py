@@ -1,12 +1,14 @@
 """Pictures: their format and size from their first bytes, and their text where OCR is installed."""
 
+import os
 import shutil
 import subprocess
 from typing import NamedTuple
 
-from co_cli.articles.outcome import Read
+from co_cli.articles.outcome import Read, Unread
 
 _PATIENCE = 60  # seconds for one picture
+_LEAST = 26  # bytes of the smallest picture
 
 
 class Picture(NamedTuple):
@@ -45,16 +47,19 @@ def _jpeg_sides(data: bytes) -> tuple[int, int]:
 
 def read_image(data: bytes, found: Picture, name: str) -> Read:
     """What is known of a picture, and its text if there is a program that can read it."""
-    title = name or f"A picture ({found.format})"
+    if len(data) < _LEAST:
+        raise Unread("the picture is broken: nothing follows its first bytes")
+    title = os.path.splitext(name)[0] or f"A picture ({found.format})"
     sides = f", {found.width} x {found.height} pixels" if found.width else ""
     known = f"# {title}\n\n{found.format} picture{sides}, {len(data)} bytes.\n"
     text = read_picture(data)
     if text:
         read = "The text was read from a picture, by OCR; letters may be wrong."
         return Read(title, f"{known}\n{text}\n", [read])
-    if shutil.which("tesseract"):
-        return Read(title, known, ["No text could be read in the picture."])
-    return Read(title, known, ["Text in the picture was not read: tesseract is not installed."])
+    why = "No text could be read in the picture."
+    if not shutil.which("tesseract"):
+        why = "Text in the picture was not read: tesseract is not installed."
+    return Read(title, f"{known}\n{why}\n", [why])
 
 
 def read_picture(data: bytes) -> str:

@@ -1,10 +1,13 @@
 """Plain text, markdown and notebooks, which are nearly markdown already."""
 
 import json
+import os
 import re
 from typing import Any
 
 from co_cli.articles.outcome import Read, Unread
+
+_LONGEST = 80  # characters of a line that serves as a title
 
 
 def read_notebook(text: str) -> Read:
@@ -44,7 +47,8 @@ def read_text(text: str, name: str) -> Read:
     header = re.match(r"---\n(.*?\n)---[ \t]*\n", body[:20_000], re.DOTALL)
     titled = re.search(r"^title:[ \t]*(.+)$", header[1], re.MULTILINE) if header else None
     body = body[header.end() :].lstrip("\n") if header else body
-    title = titled[1].strip().strip("'\"") if titled else first_heading(body) or name
+    title = titled[1].strip().strip("'\"") if titled else first_heading(body)
+    title = title or os.path.splitext(name)[0] or ("" if name else _first_line(body))
     return Read(title, body, [])
 
 
@@ -53,3 +57,14 @@ def first_heading(text: str) -> str:
     found = re.search(r"^#{1,6} (.{1,300})", text, re.MULTILINE)
     bare = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", found[1]) if found else ""
     return re.sub(r"[*`]|\\(?=\W)", "", bare).strip()
+
+
+def _first_line(text: str) -> str:
+    """The first line with a letter in it, as far as it serves as a title."""
+    lines = (" ".join(line.split()) for line in text[:20_000].split("\n"))
+    line = next((line for line in lines if any(map(str.isalpha, line))), "")
+    return (
+        line
+        if len(line) <= _LONGEST
+        else f"{line[:_LONGEST].rpartition(' ')[0] or line[:_LONGEST]}…"
+    )

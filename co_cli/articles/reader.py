@@ -44,8 +44,7 @@ def kind_of(data: bytes, asked: dict[str, str]) -> str:
         return "image"
     if data.startswith(b"PK\x03\x04"):
         return _kind_of_archive(data)
-    kind, ending = asked["kind"], os.path.splitext(asked["name"].lower())[1]
-    claimed = kind.rsplit("/")[-1] if kind.startswith(("application/", "image/")) else ending[1:]
+    kind, ending, claimed = asked["kind"], _ending(asked), _claimed(asked)
     if claimed == "x-ipynb+json" or ending == ".ipynb":
         return "notebook"
     named = "html" in kind or ending in (".html", ".htm", ".xhtml")
@@ -53,6 +52,17 @@ def kind_of(data: bytes, asked: dict[str, str]) -> str:
         return "html"
     _check_letters(data, claimed)
     return "text"
+
+
+def _ending(asked: dict[str, str]) -> str:
+    return os.path.splitext(asked["name"].lower())[1]
+
+
+def _claimed(asked: dict[str, str]) -> str:
+    """What a document is said to be."""
+    kind = asked["kind"]
+    said = kind.startswith(("application/", "image/"))
+    return kind.rsplit("/")[-1] if said else _ending(asked)[1:]
 
 
 def _check_letters(data: bytes, claimed: str) -> None:
@@ -109,6 +119,8 @@ def _read_letters(form: str, data: bytes, asked: dict[str, str]) -> Read:
         from co_cli.articles.read_html import read_html
 
         made = read_html(text, asked["url"])
+        if (claimed := _claimed(asked)) in _NOT_TEXT:
+            remarks.append(f"It is called {claimed} and is a web page.")
     elif form == "notebook":
         made = read_notebook(text)
     else:

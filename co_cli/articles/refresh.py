@@ -8,7 +8,7 @@ from co_cli.articles import ingest, records
 from co_cli.articles.addresses import NOBODY
 from co_cli.articles.extract import Reader
 from co_cli.articles.ingest import Found, Watch
-from co_cli.errors import CoError, Gone, NotFound
+from co_cli.errors import CoError, Gone, NotFound, NotPublic
 from co_cli.knowledge.article import About
 from co_cli.knowledge.format.note import Note, timestamp
 from co_cli.knowledge.notebook import Notebook
@@ -64,7 +64,9 @@ def check(
     except (Gone, NotFound) as error:
         return Checked("gone", str(error))
     except CoError as error:
-        return Checked("failed", error.sentence())
+        own = isinstance(error, NotPublic) and not allow_private
+        hint = f" If it is your own: co knowledge refresh {book.ref(note)} --allow-private"
+        return Checked("failed", error.sentence() + (hint if own else ""))
     if plan.saved.action == "unchanged":
         ingest.note_record(book, found, plan.saved)
         return Checked("unchanged")

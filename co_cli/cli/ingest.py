@@ -51,9 +51,10 @@ def ingest_command(
                 about = found.about(tags, title=title, allow_secret=flags["allow_secret"])
                 plan, edited = _keep(book, found, about, flags["as_json"])
             except CoError as error:
+                if isinstance(error, NotPublic) and not flags["allow_private"]:
+                    error.hint = f"{error.hint} If it is your own: --allow-private".strip()
                 failed.append({"source": source, "error": str(error), "hint": error.hint})
-                own = " If it is your own: --allow-private" if isinstance(error, NotPublic) else ""
-                warn(f"{source} was not kept", hint=error.sentence() + own)
+                warn(f"{source} was not kept", hint=error.sentence())
             else:
                 kept.append(_told(book, found, plan, as_json=flags["as_json"]))
                 kept[-1]["edited"] = edited

@@ -67,6 +67,16 @@ def quote(text: str) -> None:
         say(text)
 
 
+def quote_diff(lines: Sequence[str]) -> None:
+    """The lines of a diff of such a text, in colour where there is any."""
+    if not has_colour():
+        return quote("\n".join(lines))
+    for line in lines:
+        shown = "\n".join(rows(line, columns(), BAR))
+        click.echo(click.style(shown, fg={"-": "red", "+": "green"}.get(line[:1])))
+    return None
+
+
 def styled(text: str, style: str = "") -> str:
     """A piece of an answer for `paint`: bold, dim or ref, where there is colour."""
     shown = escape(text.replace("\r\n", "\n"))
@@ -202,10 +212,15 @@ def progress(label: str) -> Iterator[Callable[[int, int], None] | None]:
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import BarColumn, Progress, TextColumn
 
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[count]}")
     console = Console(stderr=True, no_color=bool(os.environ.get("NO_COLOR")))
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(label)
-        yield lambda done, total: bar.update(task, completed=done, total=total or None)
+        task = bar.add_task(label, count="")
+        yield lambda done, total: bar.update(
+            task,
+            completed=done,
+            total=total or None,
+            count=f"{done}/{total}" if total else f"{done}",
+        )

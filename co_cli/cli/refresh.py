@@ -19,7 +19,7 @@ from co_cli.cli.options import (
     in_user,
     open_here,
 )
-from co_cli.cli.output import confirm, no_yes, notice, progress, quote, say_line, to_json
+from co_cli.cli.output import confirm, no_yes, notice, progress, quote_diff, say_line, to_json
 from co_cli.errors import CoError
 from co_cli.kept import changed_lines, kept_json
 from co_cli.knowledge import Note, Notebook, Shelf
@@ -52,6 +52,8 @@ def refresh_command(refs: tuple[str, ...], older_than: str, in_user: bool, **fla
 
     Without REF, all of them. An article whose page is gone stays as it is.
     """
+    if flags["allow_private"] and not refs:
+        raise click.UsageError("--allow-private is for articles that you name")
     shelf = open_here().shelf
     articles = _meant(shelf, refs, older_than, in_user)
     done, quiet = list[dict[str, Any]](), flags["as_json"]
@@ -144,6 +146,6 @@ def stays(ref: str) -> str:
 
 def show_lines(lines: list[str]) -> None:
     """A diff, as far as anybody reads it."""
-    quote("\n".join(lines[:_MOST]))
+    quote_diff(lines[:_MOST])
     if len(lines) > _MOST:
         notice(f"… and {plural(len(lines) - _MOST, 'more line')}")

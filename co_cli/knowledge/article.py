@@ -22,6 +22,9 @@ from co_cli.knowledge.safety.check import check_text, clean_tags
 from co_cli.knowledge.store import Edit, Store, disk
 
 _MAX_SOURCE = 2000  # characters
+_LATIN = str.maketrans(  # letters that are not made of another and a mark
+    dict(zip("ßæÆøØđĐłŁœŒþÞðÐı", "ss ae Ae o O d D l L oe Oe th Th d D i".split(), strict=True))
+)
 _PORTS = {"http": 80, "https": 443}
 _PASSING = ("etag", "modified")  # header fields that alone are no reason to write
 _NOT_TAKEN = ("tags", "pinned", "decay_protected")  # of a header from elsewhere, as it stands
@@ -231,7 +234,9 @@ def _attach(draft: Draft, page: _Page, path: str) -> dict[str, Any]:
 def _slug(page: _Page) -> str:
     """The title as part of a file name, else the source's last part, where these are Latin."""
     for text in (page.title, _last_part(page.source)):
-        slug = slugify(normalize("NFKD", text).encode("ascii", "ignore").decode(), "")
+        slug = slugify(
+            normalize("NFKD", text.translate(_LATIN)).encode("ascii", "ignore").decode(), ""
+        )
         if 2 * len(slug) > sum(map(str.isalnum, text[:50])):
             return slug
     return str(disk.digest(page.source.encode()))[:8]

@@ -61,7 +61,8 @@ def read_signed(path: str, limit: int = MAX_FILE) -> tuple[bytes, Signature]:
                 kind = _KINDS.get(stat.S_IFMT(info.st_mode), "a device")
                 raise FormatError(f"is {kind}, not a file")
             if info.st_size > limit:
-                raise FormatError(f"is larger than {limit // 1024 // 1024} MiB")
+                most = f"{limit // 1024**2} MiB" if not limit % 1024**2 else f"{limit // 10**6} MB"
+                raise FormatError(f"is larger than {most}")
             data = os.read(fd, info.st_size + 1)
             while len(data) < info.st_size and (more := os.read(fd, info.st_size - len(data))):
                 data += more
