@@ -17,9 +17,10 @@ from handmade import listening, put_article
 from co_cli.agent.approval import FORGET, SAVE, prepare
 from co_cli.chat import notes
 from co_cli.deps import CoDeps
-from co_cli.errors import CoError, MovedOn, NotFound, Protected, RefusedText
+from co_cli.errors import CoError, FormatError, MovedOn, NotFound, Protected, RefusedText
 from co_cli.knowledge import FolderStore, MemoryStore, Notebook, Store
 from co_cli.knowledge.article import canonical, same_page
+from co_cli.knowledge.export import export
 from co_cli.knowledge.importers.collect import collect, plan_import
 from co_cli.knowledge.plan import Saved
 from co_cli.knowledge.purge import find_copies, purge
@@ -405,6 +406,40 @@ def test_no_header_makes_co_read_or_move_another_file(tmp_path: Path, name: str)
     assert (book.notes(), book.articles()) == ([fact], [])
 
 
+# Edits by hand
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [(b"trust: external\n", b""), (b"trust: external", b"trust: own"), (b"uid: ", b"was: ")],
+)
+def test_an_edit_takes_neither_the_mark_nor_the_uid_from_an_article(
+    book: Notebook, old: bytes, new: bytes
+) -> None:
+    """G15. Red when text from outside no longer says so in its file."""
+    note = keep(book, tags=["python"]).note
+    edited = book.replace(note, note.raw.replace(old, new).replace(b"run", b"do run")).note
+    told = (edited.meta["trust"], edited.uid, edited.body, edited.tags)
+    assert told == ("external", note.uid, "Tasks do run coroutines.", ["python"])
+
+
+def test_an_edit_neither_pins_nor_empties_an_article(book: Notebook) -> None:
+    note = keep(book).note
+    memory = book.remember("Mallory said so", fields={"trust": "external"}).note
+    for one in (note, memory):
+        pinned = one.raw.replace(b"trust: external", b"trust: external\npinned: true")
+        with pytest.raises(FormatError, match="came from outside, so it is never pinned"):
+            book.replace(one, pinned)
+    with pytest.raises(FormatError, match="the article would be empty"):
+        book.replace(note, note.raw.replace(b"Tasks run coroutines.", b""))
+    assert book.articles() == [note]
+
+
+def test_an_export_says_of_every_article_that_it_is_from_outside(tmp_path: Path) -> None:
+    put_article(tmp_path, "x.md", "X\ntrust: own", "Words")
+    assert [row["trust"] for row in export(Notebook(tmp_path))] == ["external"]
+
+
 # What a person agreed to
 
 
@@ -549,7 +584,7 @@ def test_an_article_is_edited_in_an_editor_and_stays_external(
     )
     [note] = here.articles()
     assert (note.body, note.external) == ("Tasks run awaitables.", True)
-    assert "trust" not in note.meta
+    assert note.meta["trust"] == "external"
     monkeypatch.setenv("EDITOR", "sed -i /^source:/d")
     assert "needs 'source'" in co("knowledge", "edit", "a:asyncio-tasks").err
     assert here.articles() == [note]
@@ -682,11 +717,14 @@ def test_articles_go_through_export_and_import_as_they_are(here: Notebook) -> No
     assert {n.body for n in book.articles()} == {n.body for n in here.articles()}
 
 
-def test_an_imported_article_claims_nothing_and_names_no_other_place(tmp_path: Path) -> None:
+@pytest.mark.parametrize("trust", [False, "own"])
+def test_an_imported_article_claims_nothing_and_names_no_other_place(
+    tmp_path: Path, trust: object
+) -> None:
     """G12, G15. Red when a line of a file from elsewhere is believed in what it says of itself."""
     row = {
         "kind": "article", "content": "Words", "source": "https://x.example/", "title": "X",
-        "fetched": "2026-02-09", "trust": False, "pinned": True, "decay_protected": True,
+        "fetched": "2026-02-09", "trust": trust, "pinned": True, "decay_protected": True,
         "attachment": "../../context.md", "a\nb": "x", "id": 7, "path": ["memories/1.md"],
     }  # fmt: skip
     bad = [{**row, "fetched": "never"}, {**row, "source": ""}, {**row, "content": "a\u202eb"}]

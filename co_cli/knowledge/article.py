@@ -151,7 +151,7 @@ def _checked(  # noqa: PLR0913 - what `About` tells
         title,
         clean_tags(tags, allow_secret=allow_secret),
         fetched or now,
-        {name: value for name, value in fields.items() if value or name != "trust"},
+        {name: value for name, value in fields.items() if name != "trust"},
         data,
         ending if re.fullmatch("[a-z0-9]{1,10}", ending) else "bin",
     )

@@ -33,7 +33,7 @@ def export(book: Notebook) -> Iterator[dict[str, Any]]:
     for note in book.articles():
         told = {name: value for name, value in note.meta.items() if name not in ("id", "created")}
         plain = {name: value for name, value in told.items() if _is_plain(value)}
-        marked = {"trust": "external", **plain}
+        marked = {**plain, "trust": "external"}
         yield {"kind": "article", "uid": note.uid, **marked, "content": note.body}
 
 

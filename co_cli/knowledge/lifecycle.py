@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from itertools import accumulate
 from typing import Any
 
-from co_cli.errors import RefusedText
+from co_cli.errors import FormatError, RefusedText
 from co_cli.knowledge.format.note import Note, Part, sections
 from co_cli.knowledge.policy import Policy
 from co_cli.knowledge.replacement import replaced
@@ -105,6 +105,18 @@ def inherited(notes: Sequence[Note]) -> dict[str, Any]:
     if any(note.meta.get("sensitive") is True for note in notes):
         marks["sensitive"] = True
     return marks
+
+
+def put_back(old: Note, edited: Note) -> dict[str, Any]:
+    """What an edit may not take from an article; FormatError for what no text from outside has."""
+    if edited.external and edited.pinned:
+        raise FormatError(f"this {edited.kind} came from outside, so it is never pinned")
+    if old.kind != "article":
+        return {}
+    if not edited.body:
+        raise FormatError("the article would be empty; `co forget` takes one away")
+    kept = {"trust": "external", "uid": edited.meta.get("uid") or old.meta.get("uid")}
+    return {name: value for name, value in kept.items() if value != edited.meta.get(name)}
 
 
 def with_tags(note: Note) -> str:

@@ -386,6 +386,8 @@ class Draft:
         if (plain := parse(note.path, data).plain) and not note.plain:
             raise FormatError("there is no header between --- lines", line=1)
         data = self._with_header(note, data) if plain else data
+        marks = lifecycle.put_back(note, parse(note.path, data))
+        data = rewrite(data, marks) if marks else data
         changed = self.write(note.file, note.raw, data)
         numbers = [other.id for other in self.look.notes]
         free = changed.id not in numbers and (not note.id or numbers.count(note.id) > 1)
