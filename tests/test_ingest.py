@@ -158,6 +158,20 @@ def test_what_is_piped_in_is_kept_and_markdown_has_no_original() -> None:
     assert ": Pasted text\n" in ingest("-", input=b"12 345\n").out
 
 
+def test_the_header_of_markdown_names_a_new_article() -> None:
+    """Red when its tags are lost, or come back after a person took one away."""
+    header = '---\ntitle: "Ebb"\ndate: 2024-05-01\ntags: [sea, "#moon", "two\\nlines"]\n---\n'
+    Path("n.md").write_text(header + "# Tides\n\nTwice a day.\n")
+    assert ingest("n.md", "-t", "mine").out.startswith("✓ Kept a:ebb: Ebb\n")
+    path = ARTICLES / "ebb.md"
+    assert "tags:\n- mine\n- sea\n- moon\n" in path.read_text()
+    assert kept("ebb")[0]["date"] == '"2024-05-01"'
+    path.write_text(path.read_text().replace("- moon\n", ""))
+    assert ingest("n.md").out == "a:ebb is unchanged: Ebb\n"
+    Path("m.md").write_text("---\ntags: 5\n---\n# Reefs\n\nSharp.\n")
+    assert ingest("m.md").code == 0
+
+
 def test_titles_come_without_an_ending_and_with_plain_letters() -> None:
     Path("Große Øre.txt").write_text("On a street.")
     assert ingest("Große Øre.txt").out.startswith("✓ Kept a:grosse-ore: Große Øre\n")

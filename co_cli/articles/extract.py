@@ -27,13 +27,16 @@ Progress = Callable[[int, int], None]
 class Document(NamedTuple):
     """What a document says: clean markdown, and remarks on what was left out or not read.
 
-    A page of a paged document begins with a line like `<a id="page-3"></a>`.
+    A page of a paged document begins with a line like `<a id="page-3"></a>`. Markdown may have a
+    header with tags and a date.
     """
 
     title: str
     text: str
     format: str
     remarks: tuple[str, ...]
+    tags: tuple[str, ...] = ()
+    date: str = ""
 
 
 def extract(
@@ -108,7 +111,8 @@ class Reader:
             raise
         if "error" in told:
             raise ExtractError(f"{subject}: {told['error']}", hint=told["hint"])
-        return Document(told["title"], told["text"], told["format"], tuple(told["remarks"]))
+        remarks, tags = tuple(told["remarks"]), tuple(told["tags"])
+        return Document(told["title"], told["text"], told["format"], remarks, tags, told["date"])
 
     def _ask(self, request: bytes, progress: Progress | None) -> dict[str, Any]:
         """What the process answers; whatever keeps it from answering is the error."""

@@ -20,6 +20,7 @@ from co_cli.knowledge.article import About, before
 from co_cli.knowledge.format.note import timestamp
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.plan import Plan, Saved
+from co_cli.knowledge.safety.check import MAX_TAGS
 from co_cli.knowledge.store import disk
 
 STDIN = "standard input"
@@ -163,6 +164,8 @@ def plan(
     with `own` wherever they edited it.
     """
     made = book.plan_keep(found.text, actor=actor, **about)
+    if made.saved.action == "created" and (found.document.tags or found.document.date):
+        made = book.plan_keep(found.text, actor=actor, **_with_header(found.document, about))
     old, new = before(made), made.saved.note
     if old is None or old.body == new.body:
         return Planned(made)
@@ -175,6 +178,14 @@ def plan(
     if changed:
         about = {**about, "attachment": None}
     return Planned(book.plan_keep(old.body, actor=actor, **about), changed)
+
+
+def _with_header(document: Document, about: About) -> About:
+    """What is told of a new article, with what its own header tells."""
+    given = list(about.get("tags") or ())
+    own = [tag for tag in document.tags if tag not in given]
+    fields = {**(about.get("fields") or {}), "date": document.date}
+    return {**about, "tags": [*given, *own[: max(0, MAX_TAGS - len(given))]], "fields": fields}
 
 
 def agree(book: Notebook, found: Found, about: About, agreed: Plan) -> Saved:

@@ -4,11 +4,13 @@ from typing import NamedTuple
 
 
 class Read(NamedTuple):
-    """What was read: a title, markdown that is still to be cleaned, and remarks about it."""
+    """What was read: a title, markdown that is still to be cleaned, remarks, and its header's."""
 
     title: str
     text: str
     remarks: list[str]
+    tags: tuple[str, ...] = ()
+    date: str = ""
 
 
 class Unread(Exception):

@@ -3,9 +3,13 @@
 import json
 import os
 import re
+from contextlib import suppress
 from typing import Any
 
 from co_cli.articles.outcome import Read, Unread
+from co_cli.errors import FormatError, RefusedText
+from co_cli.knowledge.format.frontmatter import read_header
+from co_cli.knowledge.safety.check import clean_tags
 
 _LONGEST = 80  # characters of a line that serves as a title
 
@@ -49,7 +53,23 @@ def read_text(text: str, name: str) -> Read:
     body = body[header.end() :].lstrip("\n") if header else body
     title = titled[1].strip().strip("'\"") if titled else first_heading(body)
     title = title or os.path.splitext(name)[0] or ("" if name else _first_line(body))
-    return Read(title, body, [])
+    return Read(title, body, [], *_told(header[1] if header else ""))
+
+
+def _told(header: str) -> tuple[tuple[str, ...], str]:
+    """The tags that a header names, as far as they can be kept, and its date."""
+    try:
+        told = read_header(header)
+    except FormatError:
+        return (), ""
+    named, tags = told.get("tags"), list[str]()
+    if isinstance(named, str):
+        named = named.split("," if "," in named else None)
+    for tag in named if isinstance(named, list) else ():
+        with suppress(RefusedText):
+            tags = clean_tags([*tags, str(tag).strip().removeprefix("#")])
+    date = re.match(r"\d{4}-\d\d-\d\d(?!\d)", str(told.get("date") or told.get("created") or ""))
+    return tuple(tags), date[0] if date else ""
 
 
 def first_heading(text: str) -> str:

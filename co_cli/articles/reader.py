@@ -138,7 +138,7 @@ def clean(made: Read) -> Read:
     title, _ = _visible(" ".join(made.title.split())[:300])
     if hid:
         remarks.append("Hidden characters were left out.")
-    return Read(title, text, made.remarks + remarks)
+    return made._replace(title=title, text=text, remarks=made.remarks + remarks)
 
 
 def _visible(text: str) -> tuple[str, bool]:
@@ -174,7 +174,7 @@ def answer(data: bytes, asked: dict[str, str], progress: Progress) -> dict[str, 
         return {"error": "reading it takes more memory than it may have", "hint": ""}
     except Exception as error:  # other people's libraries raise what they like
         return {"error": f"it is broken: {type(error).__name__} while reading it", "hint": ""}
-    return {"title": made.title, "text": made.text, "format": form, "remarks": made.remarks}
+    return {**made._asdict(), "format": form}
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
