@@ -66,6 +66,14 @@ def everything() -> dict[str, bytes]:
 # --- keeping --------------------------------------------------------------------------------------
 
 
+def test_a_file_reached_by_a_link_is_the_same_source() -> None:
+    Path("tides.md").write_text("# Tides\n\nHigh at noon.\n")
+    Path("link.md").symlink_to("tides.md")
+    co("ingest", "tides.md")
+    [told] = json.loads(co("ingest", "link.md", "--json").out)["articles"]
+    assert (told["action"], told["source"]) == ("unchanged", str(Path("tides.md").resolve()))
+
+
 def test_a_page_becomes_an_article_with_its_source(site: Site) -> None:
     site.answers["/doc"] = answer(article("wiki.html"), Content_Type="text/html")
     done = ingest(site.url("/doc#top"), "--tag", "birds,sea", "-t", "north")

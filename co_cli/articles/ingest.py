@@ -132,7 +132,7 @@ def read_file(
         document = reader.extract(data, name=name, progress=step)
     if path == STDIN:
         document = document._replace(title=document.title or "Pasted text")
-    source = path if path == STDIN else os.path.abspath(path)
+    source = path if path == STDIN else os.path.realpath(path)  # whichever link leads there
     return Found(source, document, _original(document, data, name))
 
 

@@ -16,7 +16,6 @@ from co_cli.articles.stylesheet import hidden_by_style
 DEEPEST = 200  # elements inside each other; pages that people write have some thirty
 MOST_ELEMENTS = 1_000_000
 _LONG_ENOUGH = 600  # letters, for a page that is a text
-_REMARKABLE = 25  # letters of hidden text; less is an icon or a word for screen readers
 
 _TOO_DEEP = "the page is nested too deeply to be read"
 _NESTING = re.compile(
@@ -129,7 +128,7 @@ def parse(text: str) -> Page:
         elif tag in _NOT_TEXT or not tag[:1].isalpha():
             continue
         elif node.mem_id in hidden:
-            hid = hid or len(node.text(strip=True)) >= _REMARKABLE
+            hid = hid or bool(node.text(strip=True))
         else:
             _check_bounds(depth, len(made))
             attrs = {name: value or "" for name, value in node.attributes.items()}

@@ -10,7 +10,14 @@ from selectolax.lexbor import SelectolaxError
 
 _MOST_RULES = 1_000
 _MOST_STYLE = 1_000_000  # letters of embedded style sheets that are looked at
-_WHITE = re.compile(r"(?:white|#fff(?:fff)?|rgba?\(255,255,255(?:,1)?\)|transparent|rgba\(.*,0\))")
+_WHITE = re.compile(  # or so near to it that nobody sees the difference
+    r"white|snow|ivory|ghostwhite|transparent|#fff[\da-f]?|#(?:f[a-f]){3}(?:[\da-f]{2})?"
+    r"|rgba?\((?:25[0-5](?:\.\d{1,4})?,?){3}(?:[,/][\d.%]{1,9})?\)|rgba?\((?:100%,?){3}\)"
+    r"|rgba\(.*,0\)|hsla?\([^,]*,[^,]*,(?:9[89]|100)%[^)]*\)"
+)
+_CLIPPED = re.compile(  # a side by all, or two that meet
+    r"inset\((?:\d{3,9}%.*|(?:[5-9]\d(?:\.\d{1,9})?%0?){1,4})\)|(?:circle|ellipse)\(0.*\)"
+)
 _NOTHING = re.compile(r"0(?:\.0+)?(?:px|em|rem|pt|%)?")
 _FAR = re.compile(r"-\d{4,}(?:\.\d+)?(?:px|em|rem|pt)?|-\d{3}r?em")
 _SIZES = ("width", "height", "max-width", "max-height")
@@ -82,7 +89,7 @@ def is_hidden(style: dict[str, str]) -> bool:
         return True
     if any(_NOTHING.fullmatch(style.get(name, "")) for name in ("font-size", "opacity")):
         return True
-    if style.get("transform") == "scale(0)" or style.get("clip-path") == "inset(50%)":
+    if style.get("transform") == "scale(0)" or _CLIPPED.fullmatch(style.get("clip-path", "")):
         return True
     small = any(_NOTHING.fullmatch(style.get(name, "")) for name in _SIZES)
     if small and style.get("overflow", "")[:6] in ("hidden", "clip"):
