@@ -16,7 +16,7 @@ COMMANDS = {
     "learn": ("learn", "Remember something."),
     "recall": ("recall", "Find what Co knows about something."),
     "ingest": ("ingest", "Keep pages and documents as articles."),
-    "forget": ("forget", "Archive a memory, or with --purge delete every copy."),
+    "forget": ("forget", "Archive a memory or article, or with --purge delete every copy."),
     "knowledge": ("knowledge", "List, show, edit, merge, restore, undo, import and more."),
     "init": ("init", "Set up Co for this folder, or with -g for yourself."),
     "status": ("status", "Show what Co loads here, how many memories it holds, and any problems."),

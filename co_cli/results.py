@@ -244,7 +244,9 @@ def numbers_text(numbers: Iterable[int]) -> str:
 def recall_text(query: str, found: Recall[tuple[Notebook, Hit]]) -> str:
     """Recall's answer for a model or a person."""
     if not found:
-        return f"No memories found matching '{query}' ({plural(found.searched, 'memory')} searched)"
+        beside = f" and {plural(found.articles, 'article')}" if found.articles else ""
+        searched = f"{plural(found.searched, 'memory')}{beside} searched"
+        return f"No memories found matching '{query}' ({searched})"
     lines = [f"Found {plural(len(found), 'memory')} matching '{query}':", ""]
     for book, hit in found:
         note = hit.note

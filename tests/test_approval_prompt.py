@@ -358,6 +358,12 @@ def test_always_holds_only_for_what_was_agreed_to() -> None:
 FORGETTING = Proposal("c2", "forget_memory", "old", (), "project", "/tmp/x.md", "forgotten", "1")
 
 
+def test_an_article_is_forgotten_by_its_own_name() -> None:
+    article = replace(FORGETTING, ref="ga:tides")
+    assert "Forget this article?" in ask(Typist("n"), article)[1]
+    assert "Forget this memory?" in ask(Typist("n"), FORGETTING)[1]
+
+
 def test_always_is_never_offered_for_forgetting_nor_taken() -> None:
     """Red when one key can make Co forget without asking, alone or beside a save."""
     for batch in ([FORGETTING], [proposal("one fact"), FORGETTING]):

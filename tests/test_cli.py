@@ -19,12 +19,15 @@ from typing import Any
 
 import pytest
 from cli import COMMAND, Result, Terminal, co, command, in_time
+from handmade import put_article
 from repos import bring
 
 import co_cli.cli.learn
 from co_cli.cli.knowledge import TABLE
 from co_cli.cli.recall import _cut
 from co_cli.main import COMMANDS
+from co_cli.results import recall_text
+from co_cli.workspace import Workspace
 
 KNOWLEDGE = Path(".co-cli/knowledge")
 MEMORIES = KNOWLEDGE / "memories"
@@ -518,6 +521,25 @@ def test_recall_finds_articles_and_names_them() -> None:
     assert co("knowledge", "show", "a:asyncio").err == "from outside: https://example.org/a\n"
     shown = loads("knowledge", "show", "a:asyncio")
     assert (shown["external"], shown["source"]) == (True, "https://example.org/a")
+
+
+def test_articles_and_folders_count_as_searched_and_as_saved() -> None:
+    """Red when Co says that nothing is saved beside an article or an added folder."""
+    notes = Path("notes")
+    notes.mkdir()
+    (notes / "bread.md").write_text("Flour and water.")
+    (notes / "link.md").symlink_to("bread.md")
+    (notes / "more").symlink_to("..")
+    (notes / "picture.png").symlink_to("bread.md")
+    ok("knowledge", "add-folder", "notes")
+    status = co("status")
+    assert ("2 links left out" in status.out, "Nothing is saved" in status.err) == (True, False)
+    assert co("recall", "zebra").err == "No memories found matching 'zebra'; 1 searched.\n"
+    put_article(KNOWLEDGE, "tides.md", "Tides", "Water rises.")
+    assert co("recall", "zebra").err == "No memories found matching 'zebra'; 2 searched.\n"
+    shelf = Workspace().shelf
+    told = recall_text("zebra", shelf.recall("zebra"))
+    assert told.endswith("(0 memories and 2 articles searched)")
 
 
 def test_a_memory_with_text_from_outside_says_so_and_not_that_the_person_told_it() -> None:

@@ -298,6 +298,8 @@ def _title(proposal: Proposal, corrected: str, *, alone: bool) -> str:
     if proposal.tool == KEEP:
         fresh = proposal.action == "created"
         return "Keep this as an article?" if fresh else f"Update article {proposal.ref}?"
+    if proposal.action == "forgotten" and proposal.ref.startswith(("a:", "ga:")):
+        return "Forget this article?"
     if corrected:
         return f"Correct memory {corrected}?"
     if proposal.offered and proposal.tool == SAVE:

@@ -15,7 +15,7 @@ from co_cli.results import note_json, undo_hint
 @in_user
 @as_json
 def edit_command(ref: str, in_user: bool, as_json: bool) -> None:
-    """Edit a memory in $VISUAL or $EDITOR; the result is checked before it is saved."""
+    """Edit a memory or article in $VISUAL or $EDITOR; the result is checked before it is saved."""
     book, note = act_on(open_here().shelf, ref, in_user, lambda book, one: book.find(one))
     kept = _edit(Editing(book, note))
     if as_json:

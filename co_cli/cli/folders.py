@@ -68,6 +68,7 @@ def folder_json(book: FolderBook) -> dict[str, Any]:
         "name": book.name,
         "path": book.root,
         "articles": articles,
+        "links": book.folder.links,
         "problems": [str(problem) for problem in problems],
     }
 

@@ -44,7 +44,7 @@ from co_cli.verbs import Found, candidates, is_ref, labels
 def forget_command(
     what: tuple[str, ...], in_user: bool, purge: bool, with_earlier: bool, yes: bool, as_json: bool
 ) -> None:
-    """Archive notes, given by REF (12, g12, a:NAME) or by a TEXT, a few words about a memory.
+    """Archive memories or articles, by REF (12, g12, a:NAME) or by a TEXT, words about a memory.
 
     At a terminal, Co asks which one you mean. Elsewhere, a TEXT archives a memory only if no other
     one holds all its words.

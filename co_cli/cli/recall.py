@@ -171,6 +171,7 @@ def _say_rest(text: str, found: Recall[tuple[Notebook, Hit]], filtered: bool) ->
     notice_unread(len(found.unread))
     if not found:
         within = " with these filters" if filtered else ""
-        notice(f"No memories found matching '{text}'{within}; {found.searched} searched.")
-        if not found.searched:
+        searched = found.searched + found.articles
+        notice(f"No memories found matching '{text}'{within}; {searched} searched.")
+        if not searched:
             notice('Nothing is saved yet. Try: co learn "I prefer pytest over unittest"')

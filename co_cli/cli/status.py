@@ -58,7 +58,8 @@ def status_command(tools: bool, as_json: bool) -> None:
     problems += sum(len(folder["problems"]) for folder in added)
     bad = f"{plural(problems, 'problem')}: co knowledge doctor"
     say(f"Health    {bad if problems else '✓ every file readable'}")
-    if not any(book["count"] or book["articles"] for book in books):
+    articles = any(one["articles"] for one in (*books, *added))
+    if not articles and not any(book["count"] for book in books):
         notice('\nNothing is saved yet. Try: co learn "We deploy on Tuesdays"')
 
 
@@ -100,7 +101,8 @@ def _book_line(book: dict[str, Any]) -> str:
 
 def _folder_line(folder: dict[str, Any]) -> str:
     many = len(folder["problems"])
-    more = f"; {plural(many, 'problem')}, such as: {folder['problems'][0]}" if many else ""
+    more = f"; {plural(folder['links'], 'link')} left out" if folder["links"] else ""
+    more += f"; {plural(many, 'problem')}, such as: {folder['problems'][0]}" if many else ""
     return f"{folder['name']}: {plural(folder['articles'], 'article')} in {folder['path']}{more}"
 
 

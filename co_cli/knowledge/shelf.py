@@ -91,6 +91,7 @@ class Shelf(Iterable[Notebook]):
         return Recall(
             in_time(self._best(list(told.values()), max(limit, 0)), lambda pair: pair[1]),
             searched=sum(one.searched for one in recalls),
+            articles=sum(one.articles for one in recalls),
             matched=sum(one.matched for one in recalls),
             degraded=[*dict.fromkeys(trouble for one in recalls for trouble in one.degraded)],
             missing=[path for one in recalls for path in one.missing],

@@ -96,6 +96,7 @@ class Recall(list[_Item]):
         hits: Iterable[_Item] = (),
         *,
         searched: int = 0,
+        articles: int = 0,
         matched: int = 0,
         degraded: Iterable[Degraded] = (),
         missing: Iterable[str] = (),
@@ -103,6 +104,7 @@ class Recall(list[_Item]):
     ) -> None:
         super().__init__(hits)
         self.searched = searched  # memories that were looked through
+        self.articles = articles  # and articles beside
         self.matched = max(matched, len(self))  # notes that match, told or not
         self.degraded = tuple(degraded)  # empty when search was at its best
         self.missing = tuple(missing)  # files that vanished together, and do not answer

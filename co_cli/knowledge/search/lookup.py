@@ -98,13 +98,16 @@ class Lookup:
         """How many files there are, whatever is in them."""
         return int(self._get("SELECT count(*) FROM file").get)
 
+    def articles(self) -> int:
+        """How many articles there are that can be read."""
+        named = "name > 'articles/' AND name < 'articles0'"
+        return int(self._get(f"SELECT count(*) FROM file WHERE {named} AND why IS NULL").get)
+
     def count(self) -> int:
         """How many memories can be found."""
-        named = "name > 'articles/' AND name < 'articles0'"
-        articles = self._get(f"SELECT count(*) FROM file WHERE {named} AND why IS NULL").get
         silent = {name for name, _, _ in self.unread()}
         silent.update(name for name in self.missing() if not name.startswith("articles/"))
-        return int(self.files_in_all() - articles - len(silent))
+        return int(self.files_in_all() - self.articles() - len(silent))
 
     def allowed(self, filters: Filters) -> set[int] | None:
         """The passages that a recall may look at; None when it may look at all."""

@@ -226,21 +226,22 @@ class Search:
         if not self.pages.store.exists() and not os.path.lexists(self.index_path):
             return Recall()
 
-        def act(index: Index, _: Synced) -> tuple[list[Hit], int]:
+        def act(index: Index, _: Synced) -> tuple[list[Hit], int, int]:
             ranking = Ranking(index, Query(query, today), filters, limit)
             found = ranking.candidates(fusion=self.how.fusion)
             told = ranking.answers(found) if strict else found
-            return self._hits(ranking, told, limit)
+            return *self._hits(ranking, told, limit), index.lookup.articles()
 
         found, state = self._use(act)
-        hits, matched = found or ([], 0)
+        hits, matched, articles = found or ([], 0, 0)
         if found is None or (not hits and len(query.strip()) < 3):  # shorter than the index looks
             notes = self.pages.look().notes
             every = [*notes, *self.pages.articles()[0]]
+            articles = len(every) - len(notes)
             hits = scan(query, filter(filters.fit, every), today=today)
             matched, state = len(hits), state._replace(notes=len(notes))
         return Recall(
-            newest_first(hits[:limit]), searched=state.notes, matched=matched,
+            newest_first(hits[:limit]), searched=state.notes, articles=articles, matched=matched,
             degraded=state.degraded, missing=state.absent, unread=state.unread,
         )  # fmt: skip
 

@@ -29,6 +29,7 @@ class OutsideStore:
         self.index_folder = os.path.join(paths.state_folder(), "folders", name)
         self.aside: list[str] = []
         self.left_out: list[tuple[str, str]] = []  # what the last listing could not take, and why
+        self.links = 0  # to markdown files or folders, which it passed by
 
     # Reading
 
@@ -43,14 +44,16 @@ class OutsideStore:
 
     def files(self, folder: str) -> dict[str, int]:
         found: dict[str, int] = {}
-        self.left_out = []
+        self.left_out, self.links = [], 0
         waiting, looked_at = [""] if folder == "articles" and self.exists() else [], 0
         while waiting:
             below = waiting.pop()
             for entry in self._list(below):
                 name = below + entry.name
                 looked_at += 1
-                if entry.is_dir(follow_symlinks=False):
+                if entry.is_symlink():
+                    self.links += name[-3:].lower() == ".md" or os.path.isdir(entry.path)
+                elif entry.is_dir(follow_symlinks=False):
                     waiting.append(name + "/")
                 elif name[-3:].lower() == ".md" and entry.is_file(follow_symlinks=False):
                     with suppress(FileNotFoundError):  # it went this moment
