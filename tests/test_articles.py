@@ -435,6 +435,42 @@ def test_an_edit_neither_pins_nor_empties_an_article(book: Notebook) -> None:
     assert book.articles() == [note]
 
 
+def test_what_the_header_of_a_file_lacks_is_told_by_the_file(tmp_path: Path) -> None:
+    """Red when a page with a header of another program is not found."""
+    path = tmp_path / "articles/clip.md"
+    path.parent.mkdir()
+    path.write_text("---\ntags: [sea]\n---\n\n# Tides\n\nHigh at noon.\n")
+    os.utime(path, (NOON.timestamp(), NOON.timestamp()))
+    book = Notebook(tmp_path)
+    [note] = book.articles()
+    told = {"source": str(path), "fetched": NOON.isoformat(), "title": "Tides", "tags": ["sea"]}
+    assert note.meta.items() >= told.items()
+    assert (note.external, book.recall("high tides")[0].note) == (True, note)
+    book.protect("a:clip")
+    assert Notebook(tmp_path).articles()[0].meta.items() >= told.items()
+    assert b"fetched:" in path.read_bytes()
+    path.write_text("---\ncreated: 2025-03-01\nsource: https://x.example\n---\n\nHigh.\n")
+    [note] = Notebook(tmp_path).articles()
+    assert (note.created[:10], note.title) == ("2025-03-01", "clip")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\nsource: 5\n---\n\nWords",
+        "---\ntitle: [a]\n---\n\nWords",
+        "---\ntags: sea: 1\n---\n\nWords",
+        "---\ntags: [a]\n---\n\n<<<<<<< a\nWords\n=======\nOthers\n>>>>>>> b\n",
+    ],
+)
+def test_a_header_that_says_something_wrong_stays_a_problem(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "articles/clip.md"
+    path.parent.mkdir()
+    path.write_text(text)
+    notes, problems = Notebook(tmp_path).pages.articles()
+    assert (notes, [one.path for one in problems]) == ([], [str(path)])
+
+
 def test_an_export_says_of_every_article_that_it_is_from_outside(tmp_path: Path) -> None:
     put_article(tmp_path, "x.md", "X\ntrust: own", "Words")
     assert [row["trust"] for row in export(Notebook(tmp_path))] == ["external"]
@@ -476,7 +512,7 @@ def test_a_file_without_a_header_is_an_article(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "Tea.md").write_bytes(b"Green tea.\r\n\r\n## How to ##\r\nSteep it.\r\n")
     (folder / "007-x.md").write_bytes(b"No heading.\n```\n# not this\n```\n")
-    (folder / "broken.md").write_bytes(b"---\ntitle: x\n---\nHi\n")
+    (folder / "broken.md").write_bytes(b"---\ntitle: [x]\n---\nHi\n")
     for name in ("Tea.md", "007-x.md"):
         os.utime(folder / name, (1_700_000_000, 1_700_000_000))
     told = [(n.handle, n.id, n.title, n.created, n.plain, n.external) for n in book.articles()]
@@ -586,8 +622,10 @@ def test_an_article_is_edited_in_an_editor_and_stays_external(
     assert (note.body, note.external) == ("Tasks run awaitables.", True)
     assert note.meta["trust"] == "external"
     monkeypatch.setenv("EDITOR", "sed -i /^source:/d")
+    assert co("knowledge", "edit", "a:asyncio-tasks").code == 0
+    assert [one.meta for one in here.articles()] == [note.meta]
+    monkeypatch.setenv("EDITOR", "sed -i s/^source:.*/source:\\ 5/")
     assert "needs 'source'" in co("knowledge", "edit", "a:asyncio-tasks").err
-    assert here.articles() == [note]
 
 
 def test_lists_tell_memories_and_where_the_articles_are(here: Notebook) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from co_cli.errors import FormatError, NotFound
@@ -15,7 +14,7 @@ from co_cli.knowledge.format.note import (
     Note,
     decode,
     moment_of,
-    timestamp,
+    moment_told,
     title_of,
 )
 from co_cli.knowledge.notebook import Notebook
@@ -119,7 +118,7 @@ class FolderBook(Notebook):
         title = header.get("title")
         title = title.strip()[:MAX_TITLE] if isinstance(title, str) else ""
         title = title or title_of(path, body)
-        dates = (_moment(header.get(field)) for field in ("date", "created"))
+        dates = (moment_told(header.get(field)) for field in ("date", "created"))
         file = f"{ARTICLES}/{os.path.relpath(path, self.root)}"
         created = next(filter(None, dates), "") or moment_of(self.store.modified(file))
         created = created or moment_of(0)
@@ -134,12 +133,3 @@ def _tags(value: Any) -> list[str]:
     """The tags that a header names: a list, or a text with commas or spaces between them."""
     found = value if isinstance(value, list) else re.split(r"[,\s]+", str(value or ""))
     return [tag.lstrip("#") for tag in found if isinstance(tag, str) and tag.strip("# ")]
-
-
-def _moment(value: Any) -> str:
-    """A header's date as Co writes it; nothing where it is none."""
-    try:
-        when = datetime.fromisoformat(str(value).strip())
-    except ValueError:
-        return ""
-    return timestamp(when if when.tzinfo else when.replace(tzinfo=UTC))

@@ -116,7 +116,8 @@ def put_back(old: Note, edited: Note) -> dict[str, Any]:
     if not edited.body:
         raise FormatError("the article would be empty; `co forget` takes one away")
     kept = {"trust": "external", "uid": edited.meta.get("uid") or old.meta.get("uid")}
-    return {name: value for name, value in kept.items() if value != edited.meta.get(name)}
+    lost = {name: value for name, value in kept.items() if value != edited.meta.get(name)}
+    return lost | {name: old.meta[name] for name in edited.filled}
 
 
 def with_tags(note: Note) -> str:

@@ -151,7 +151,7 @@ class Pages:
         try:
             raw, signature = self.store.read_signed(path)
             note = self._read_as(where, raw)
-            if note.plain:
+            if note.plain or note.filled:
                 note = parse(where, raw, self.store.modified(path))
             return Page(signature, raw, note)
         except FileNotFoundError:

@@ -175,7 +175,7 @@ class Draft:
             changes = changes | {"uid": new_uid()}
         try:
             raw = self._with_header(note, note.raw) if note.plain else note.raw
-            return self.write(note.file, note.raw, rewrite(raw, changes, text))
+            return self.write(note.file, note.raw, rewrite(raw, note.filled | changes, text))
         except FormatError as error:
             raise FormatError(f"{note.name}: {error}") from error
 

@@ -39,12 +39,14 @@ class Note:
     `consolidated` decay wrote
     from several older notes. Links hold the `uid`: random, or the number of a note written by hand.
     What is `plain` has no header; its number is its name's, or 0 when it has none of its own.
+    `filled` is what an article's header does not say and its file tells.
     """
 
     def __init__(
         self, path: str, raw: bytes, meta: dict[str, Any], body: str, *, plain: bool = False
     ) -> None:
         self.path, self.raw, self.meta, self.body, self.plain = path, raw, meta, body, plain
+        self.filled: dict[str, str] = {}
         self.id: int = meta["id"]
         self.created: str = meta["created"]
         self.tags: list[str] = meta.get("tags") or []
@@ -137,8 +139,13 @@ def parse(path: str, raw: bytes, modified: int = 0) -> Note:
     text = decode(raw)
     meta, body = parse_frontmatter(text)
     if meta and _is_article(path):
-        meta = validated(text, meta, validate_article_frontmatter)
-        return Note(path, raw, {**meta, "id": 0, "created": meta["fetched"]}, body.strip())
+        filled = _filled(path, meta, body, modified)
+        meta = validated(text, meta | filled, validate_article_frontmatter)
+        if filled and (line := has_conflict(text)):
+            raise FormatError("holds an unresolved merge conflict", line=line)
+        note = Note(path, raw, {**meta, "id": 0, "created": meta["fetched"]}, body.strip())
+        note.filled = filled
+        return note
     if meta:
         return Note(path, raw, validated(text, meta, validate_memory_frontmatter), body.strip())
     if find_header(text) is not None:
@@ -153,6 +160,17 @@ def parse(path: str, raw: bytes, modified: int = 0) -> Note:
         named = {"source": path, "title": title_of(path, body)}
         meta = {"id": 0, "created": created, "fetched": created, **named}
     return Note(path, raw, meta, body, plain=True)
+
+
+def _filled(path: str, meta: dict[str, Any], body: str, modified: int) -> dict[str, str]:
+    """What an article's header lacks, as a file without any header has it."""
+    dates = (moment_told(meta.get(name)) for name in ("date", "created"))
+    known = {
+        "source": path,
+        "fetched": next(filter(None, dates), "") or moment_of(modified) or moment_of(0),
+        "title": title_of(path, body),
+    }
+    return {name: value for name, value in known.items() if meta.get(name) is None}
 
 
 def title_of(path: str, body: str) -> str:
@@ -271,3 +289,12 @@ def moment_of(nanoseconds: int) -> str:
         return timestamp(datetime.fromtimestamp(nanoseconds / 1e9, UTC))
     except (OverflowError, ValueError, OSError):
         return ""
+
+
+def moment_told(value: Any) -> str:
+    """A header's date as Co writes it; nothing where it is none."""
+    try:
+        when = datetime.fromisoformat(str(value).strip())
+    except ValueError:
+        return ""
+    return timestamp(when if when.tzinfo else when.replace(tzinfo=UTC))

@@ -6,7 +6,7 @@ from functools import partial
 
 from co_cli.errors import FormatError
 from co_cli.knowledge.format.frontmatter import MAX_HEADER, parse_frontmatter
-from co_cli.knowledge.format.note import number_of, parse
+from co_cli.knowledge.format.note import moment_of, number_of, parse
 from co_cli.knowledge.importers.batch import ImportBatch, Source, iso_moment
 from co_cli.knowledge.importers.page import Page
 from co_cli.knowledge.pages import Problem
@@ -79,7 +79,8 @@ def _read_note(source: Source, batch: ImportBatch) -> None:
 def _read_article(source: Source, batch: ImportBatch) -> None:
     """Read an article of Co's; one without a header has its file for a source."""
     note = parse(source.path, source.text.encode())
-    date = {"fetched": source.changed} if note.plain else {}
+    undated = note.plain or note.filled.get("fetched") == moment_of(0)
+    date = {"fetched": source.changed} if undated else {}
     batch.add_article(note.body.replace("\r\n", "\n"), source.path, note.meta | date)
 
 
