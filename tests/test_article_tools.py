@@ -60,7 +60,7 @@ def site() -> Iterator[Site]:
 
 
 def page(text: str) -> bytes:
-    return answer(text.encode(), Content_Type="text/markdown; charset=utf-8")
+    return answer(text.encode(), Content_Type="text/markdown; charset=utf-8", ETag='"one"')
 
 
 class Person:
@@ -234,6 +234,9 @@ def test_a_page_is_kept_whole_once_the_person_agrees(site: Site) -> None:
     assert (note.body, note.tags, note.meta["trust"]) == (TIDES.strip(), ["sea"], "external")
     [entry] = Notebook(KNOWLEDGE).store.entries()
     assert (entry.op, entry.actor, bool(entry.call)) == ("keep", "agent", True)
+    site.answers["/tides"] = answer(b"", "304 Not Modified")
+    assert co("knowledge", "refresh", "a:tides", "--allow-private").code == 0
+    assert 'If-None-Match: "one"' in site.requests[-1]
 
 
 def test_what_matters_of_a_page_is_kept_in_the_models_words_and_is_external(site: Site) -> None:
@@ -244,6 +247,10 @@ def test_what_matters_of_a_page_is_kept_in_the_models_words_and_is_external(site
     talk(calling(fetching(url), keep), f"what matters of {url}?", with_site(site, Person("yes")))
     [note] = Notebook(KNOWLEDGE).articles()
     assert (note.title, note.body, note.external) == ("Pilots", "Pilots come at noon.", True)
+    site.answers["/tides"] = page(TIDES + "\nNobody dives.\n")
+    done = co("knowledge", "refresh", "a:pilots", "--allow-private", "--yes")
+    assert "1 article compared: 1 edited by hand, and kept." in done.out
+    assert Notebook(KNOWLEDGE).articles() == [note]
 
 
 @pytest.mark.parametrize(
@@ -493,7 +500,12 @@ def test_a_file_is_kept_from_the_chat() -> None:
     with Talking() as chat:
         chat.say("/ingest tides.md")
         chat.until("✓ Kept a:tides: Tides")
+        path = KNOWLEDGE / "articles/tides.md"
+        path.write_text(path.read_text().replace("springs", "dusk"))
+        Path("tides.md").write_text(TIDES + "\nNobody dives.\n")
+        chat.say("/ingest tides.md")
+        chat.until("a:tides stays as you edited it.")
         chat.say("/ingest nowhere.md")
         chat.until("there is no file nowhere.md")
         assert chat.leave().code == 0
-    assert notes() == [TIDES.strip()]
+    assert notes() == [TIDES.strip().replace("springs", "dusk")]
