@@ -684,3 +684,17 @@ def test_of_notes_that_are_equally_far_off_none_is_told_as_sure() -> None:
         Notebook(NOTES).remember(text)
     Notebook(NOTES).sync(closely=True)
     assert "You told me" not in Person().says("which chat tool do we use?")
+
+
+def test_a_switch_from_something_else_leaves_the_note_just_saved_alone() -> None:
+    """Red when the database of the last note becomes what the CI was switched to."""
+    person = Person()
+    person.says("We use PostgreSQL 16 for the main database")
+    person.says("We used to use Jenkins but switched to GitHub Actions in March")
+    assert (person.asked[-1].replaces, bodies()[0]) == (
+        "",
+        "We use PostgreSQL 16 for the main database",
+    )
+    person.says("we've switched to MariaDB")
+    person.says("remember the standup is at 10:00")
+    assert person.says("update the standup to 9:30").startswith("Saved as")

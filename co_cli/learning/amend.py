@@ -62,6 +62,12 @@ def placed(text: str, value: str, said: str, whole: str = "") -> tuple[float, st
     return best, text[:start] + value + text[end:]
 
 
+def names_another(said: str, value: str, text: str) -> bool:
+    """Whether what was switched from is named, and the text does not speak of it."""
+    named = set(re.findall(r"(?<=\w )[A-Z][\w.-]+", said.replace(value, "")))
+    return bool(named) and not any(name.lower() in text.lower() for name in named)
+
+
 def alike(old: str, new: str) -> bool:
     """Whether two texts may be about the same."""
     return likeness(old, new) >= _ALIKE

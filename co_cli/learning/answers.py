@@ -52,7 +52,8 @@ def answers(question: str, text: str) -> bool:
     if re.search(r"\bwho(?:m|se)?\b", low) and not _names(text) - {*re.findall(r"[\w-]+", low)}:
         return False
     other = re.match(r"User's (\w+)", text)
-    if other and re.search(r"\bi\b", low) and other[1].lower() not in low:
+    alone = other and not re.search(r"\bUser\b(?!')", text)
+    if other and alone and re.search(r"\bi\b", low) and other[1].lower() not in low:
         return False  # it is about somebody of theirs
     said = _words(text)
     met = {word: max((_like(word, one) for one in said), default=0.0) for word in asked}

@@ -14,7 +14,7 @@ from pydantic_ai.messages import ToolCallPart, ToolReturnPart
 from co_cli.knowledge.meaning.turns import STATEMENTS
 from co_cli.knowledge.replacement import likeness
 from co_cli.knowledge.search.query import Query, Span
-from co_cli.learning.amend import CHANGES, SWITCHED, alike, amended, placed
+from co_cli.learning.amend import CHANGES, SWITCHED, alike, amended, names_another, placed
 from co_cli.learning.answers import REASON
 from co_cli.learning.turns import KEPT, PRIVATE, Turn, tagged
 from co_cli.learning.voice import second_person
@@ -155,7 +155,8 @@ def _save(turn: Turn, heard: Conversation) -> list[ToolCallPart]:
     if changes and not (old and changes["what"].lower() in old.text.lower()):
         return [_recall(changes["what"])]
     known = (*STATEMENTS, "amend") if old else ()
-    if turn.want in known and (switched := re.search(SWITCHED, heard.said)):
+    switched = re.search(SWITCHED, heard.said) if turn.want in known and old else None
+    if switched and old and not names_another(heard.said, switched[1], old.text):
         turn = turn._replace(want="amend", text=switched[1], whole=turn.whole or text)
     if turn.want == "amend":
         text = (amended(old.text, turn.text, heard.said, turn.whole) if old else "") or turn.whole
@@ -242,8 +243,8 @@ def _keep_fetched(heard: Conversation, returned: Sequence[ToolReturnPart]) -> li
 
 def answer(heard: Conversation, returned: Sequence[ToolReturnPart], *, explained: bool) -> str:
     """What the person is told: what was done and found, or what else there is to say."""
-    done = [part for part in returned if part.tool_name == "forget_memory"]
-    shown = done if done and heard.wants == {"forget"} else returned
+    done = [part for part in returned if part.tool_name in ("forget_memory", "save_memory")]
+    shown = done if done and heard.wants in ({"forget"}, {"amend"}) else returned
     if returned and returned[-1].tool_name == "save_knowledge":  # and not that it was fetched
         shown = returned[-1:]
     told = dict.fromkeys(filter(None, (_told(part, heard) for part in shown)))
