@@ -626,6 +626,7 @@ def test_a_change_is_made_in_the_note_that_it_names() -> None:
     """Red when "update X to Y" becomes a note of its own, or is put into another."""
     person = Person()
     person.says("remember the standup is at 10:00 every day")
+    person.says("update the standup to 9:15")
     person.says("remember the canteen closes at 15:00")
     person.says("update the standup to 9:30")
     assert person.asked[-1].text == "The standup is at 9:30 every day"

@@ -28,7 +28,7 @@ Progress = Callable[[int, int], None]
 
 MEMORY = 2 << 30  # bytes of address space
 CPU = 90  # seconds for one document
-MOST_TEXT = 10_000_000  # letters of a document that are kept
+MOST_TEXT = 8_000_000  # letters of a document that are kept; an article holds 8 MiB
 _OFFICE = {"ppt/": "presentation", "xl/": "spreadsheet"}
 _HIDDEN = re.compile(f"[{''.join(HIDDEN_KINDS.values())}]")
 _NOT_TEXT = frozenset("docx epub epub+zip gif jpeg jpg pdf png webp zip".split())

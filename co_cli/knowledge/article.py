@@ -26,7 +26,6 @@ _LATIN = str.maketrans(  # letters that are not made of another and a mark
     dict(zip("ßæÆøØđĐłŁœŒþÞðÐı", "ss ae Ae o O d D l L oe Oe th Th d D i".split(), strict=True))
 )
 _PORTS = {"http": 80, "https": 443}
-_PASSING = ("etag", "modified")  # header fields that alone are no reason to write
 _NOT_TAKEN = ("tags", "pinned", "decay_protected")  # of a header from elsewhere, as it stands
 
 
@@ -191,7 +190,7 @@ def _update(draft: Draft, old: Note, page: _Page) -> Plan:
     if not same:
         changes["fetched"] = page.fetched
     original = _other_original(draft, old, page, same)
-    if same and not original and changed <= set(_PASSING):
+    if same and not original and not changed:
         return Plan(None, Saved("unchanged", old, draft.book.ref(old)))
     if old.protected:
         raise protected(old, draft.book.ref(old))

@@ -154,6 +154,7 @@ def _save(turn: Turn, heard: Conversation) -> list[ToolCallPart]:
     changes = re.match(CHANGES, heard.said) if turn.want == "amend" else None
     if changes and not (old and changes["what"].lower() in old.text.lower()):
         return [_recall(changes["what"])]
+    turn = turn._replace(text=changes["value"], whole="") if changes else turn
     known = (*STATEMENTS, "amend") if old else ()
     switched = re.search(SWITCHED, heard.said) if turn.want in known and old else None
     if switched and old and not names_another(heard.said, switched[1], old.text):
@@ -220,8 +221,7 @@ def _change_found(heard: Conversation, returned: Sequence[ToolReturnPart]) -> li
     for note in (note for some in found(returned[-1], heard) for note in some if note.ref):
         if text := amended(note.text, changes["value"], heard.said):
             about = heard.turns[0]._replace(want="correct", text=text)
-            known = heard._replace(note=note, saved=(), said="scratch that")
-            return _save(about, known)
+            return _save(about, heard._replace(note=note, saved=(), said="scratch that"))
     return []
 
 
