@@ -17,7 +17,7 @@ from co_cli.knowledge.format.note import ATTACHED, MAX_TITLE, Note, parse, slugi
 from co_cli.knowledge.format.rewrite import render
 from co_cli.knowledge.lifecycle import union
 from co_cli.knowledge.pages import ARTICLES, ATTACHMENTS, Problem, original_of
-from co_cli.knowledge.plan import Draft, ImportItem, ImportPlan, Plan, Saved, new_uid, protected
+from co_cli.knowledge.plan import ImportItem, ImportPlan, Plan, Planner, Saved, new_uid, protected
 from co_cli.knowledge.safety.check import check_text, clean_tags
 from co_cli.knowledge.store import Edit, Store, disk
 
@@ -64,37 +64,37 @@ class _Page(NamedTuple):
         return _key(self.source, self.text)
 
 
-def plan_keep(draft: Draft, text: str, **about: Unpack[About]) -> Plan:
+def plan_keep(planner: Planner, text: str, **about: Unpack[About]) -> Plan:
     """What keeping this text does: a new article, other words for one that is there, or nothing."""
-    page = _checked(text, draft.at, **about)
+    page = _checked(text, planner.at, **about)
     key = page.key
-    for note in draft.book.articles():
+    for note in planner.book.articles():
         if _key(note.meta["source"], note.body) == key:
-            return _update(draft, note, page)
-    return draft.plan("keep", "created", _add(draft, page, _used(draft)))
+            return _update(planner, note, page)
+    return planner.plan("keep", "created", _add(planner, page, _used(planner)))
 
 
-def bring_in(draft: Draft, items: Iterable[ImportItem]) -> ImportPlan:
+def bring_in(planner: Planner, items: Iterable[ImportItem]) -> ImportPlan:
     """What importing articles adds: those of a source that is here stay as they are here.
 
     A header from elsewhere is believed but where it gives its text more weight.
     """
-    found, used = ImportPlan(None, [], [], []), _used(draft)
-    known = {_key(note.meta["source"], note.body) for note in draft.book.articles()}
+    found, used = ImportPlan(None, [], [], []), _used(planner)
+    known = {_key(note.meta["source"], note.body) for note in planner.book.articles()}
     for item in items:
         fields = {name: value for name, value in item.fields if name not in _NOT_TAKEN}
-        if not _came_along(draft.book.store, fields):
+        if not _came_along(planner.book.store, fields):
             fields |= {"attachment": None, "sha256": None}
         source, title, day = (str(fields.pop(name, "")) for name in ("source", "title", "fetched"))
         try:
             page = _checked(
-                item.text, draft.at, source=source, title=title, tags=item.tags, fetched=day,
+                item.text, planner.at, source=source, title=title, tags=item.tags, fetched=day,
                 fields=fields,
             )  # fmt: skip
             if page.key in known:
                 found.known.append(item)
             else:
-                found.added.append(_add(draft, page, used))
+                found.added.append(_add(planner, page, used))
                 known.add(page.key)
         except (RefusedText, FormatError) as error:
             found.refused.append(Problem(item.origin, str(error)))
@@ -161,11 +161,11 @@ def _key(source: str, text: str) -> str:
     return canonical(source) or "\n".join([source, *at_rest(text)])
 
 
-def _add(draft: Draft, page: _Page, used: set[str]) -> Note:
+def _add(planner: Planner, page: _Page, used: set[str]) -> Note:
     forms = [f"{ARTICLES}/{{}}.md"]
     if page.data is not None:
         forms.append(f"{ATTACHMENTS}/{{}}.{page.ending}")
-    slug = _free(draft.book.store, _slug(page), forms, used)
+    slug = _free(planner.book.store, _slug(page), forms, used)
     meta = {
         "uid": new_uid(),
         "source": page.source,
@@ -173,57 +173,57 @@ def _add(draft: Draft, page: _Page, used: set[str]) -> Note:
         "title": page.title,
         "tags": page.tags,
         "trust": "external",
-        **_attach(draft, page, f"{ATTACHMENTS}/{slug}.{page.ending}"),
+        **_attach(planner, page, f"{ATTACHMENTS}/{slug}.{page.ending}"),
         **page.fields,
     }
     kept = {name: value for name, value in meta.items() if value not in (None, [], "", False)}
-    note = draft.write(f"{ARTICLES}/{slug}.md", None, render(kept, page.text))
+    note = planner.write(f"{ARTICLES}/{slug}.md", None, render(kept, page.text))
     used.add(note.file)
     return note
 
 
-def _update(draft: Draft, old: Note, page: _Page) -> Plan:
+def _update(planner: Planner, old: Note, page: _Page) -> Plan:
     same = same_page(old.body, page.text)
     changes = {**page.fields, "tags": union(old.tags, page.tags)}
     known = {**old.meta, "tags": old.tags}
     changed = {name for name, value in changes.items() if value != known.get(name)}
     if not same:
         changes["fetched"] = page.fetched
-    original = _other_original(draft, old, page, same)
+    original = _other_original(planner, old, page, same)
     if same and not original and not changed:
-        return Plan(None, Saved("unchanged", old, draft.book.ref(old)))
+        return Plan(None, Saved("unchanged", old, planner.book.ref(old)))
     if old.protected:
-        raise protected(old, draft.book.ref(old))
-    note = draft.edit(old, changes | original, None if same else page.text)
-    return draft.plan("keep", "updated", note)
+        raise protected(old, planner.book.ref(old))
+    note = planner.edit(old, changes | original, None if same else page.text)
+    return planner.plan("keep", "updated", note)
 
 
-def _other_original(draft: Draft, old: Note, page: _Page, same: bool) -> dict[str, Any]:
+def _other_original(planner: Planner, old: Note, page: _Page, same: bool) -> dict[str, Any]:
     """What the header says of another original than the one that is there; nothing if it is not."""
-    store, path = draft.book.store, old.attachment
+    store, path = planner.book.store, old.attachment
     if page.data is None:
         if same or not path:
             return {}
-        draft.detach(old)
+        planner.detach(old)
         return {"attachment": None, "sha256": None}
     there = original_of(store, old) is not None
     if there and old.meta.get("sha256") == disk.digest(page.data):
         return {}
     free = there or (path and not store.signature(path))
     if free and path.rpartition(".")[2] == page.ending:
-        return _attach(draft, page, path)
+        return _attach(planner, page, path)
     if there:
-        draft.detach(old)
+        planner.detach(old)
     form = f"{ATTACHMENTS}/{{}}.{page.ending}"
-    slug = _free(store, slugify(old.name[:-3]), [form], _used(draft))
-    return _attach(draft, page, form.format(slug))
+    slug = _free(store, slugify(old.name[:-3]), [form], _used(planner))
+    return _attach(planner, page, form.format(slug))
 
 
-def _attach(draft: Draft, page: _Page, path: str) -> dict[str, Any]:
+def _attach(planner: Planner, page: _Page, path: str) -> dict[str, Any]:
     """Put the original there; what the header says of it."""
     if page.data is None:
         return {}
-    draft.edits.append(Edit(path, draft.book.store.read(path), page.data))
+    planner.edits.append(Edit(path, planner.book.store.read(path), page.data))
     return {"attachment": os.path.basename(path), "sha256": disk.digest(page.data)}
 
 
@@ -247,11 +247,11 @@ def _last_part(source: str) -> str:
     return os.path.splitext(os.path.basename(unquote(path).rstrip("/")))[0]
 
 
-def _used(draft: Draft) -> set[str]:
+def _used(planner: Planner) -> set[str]:
     """The paths of all files that changes wrote or will write."""
-    done = [entry for entry in draft.book.store.entries() if entry.state == "done"]
+    done = [entry for entry in planner.book.store.entries() if entry.state == "done"]
     files = {file["path"] for entry in done for file in entry.files}
-    return files | {edit.path for edit in draft.edits}
+    return files | {edit.path for edit in planner.edits}
 
 
 def _free(store: Store, slug: str, forms: Sequence[str], used: set[str]) -> str:

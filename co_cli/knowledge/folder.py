@@ -105,7 +105,7 @@ class FolderBook(Notebook):
 
     consolidate = forget = mark = protect = adopt = merge = replace = restore = _refuse
 
-    def _draft(self, *_: Any, **__: Any) -> Any:
+    def planner(self, *_: Any, **__: Any) -> Any:
         """Nothing else is planned here either."""
         self.store.refuse("")
 

@@ -25,7 +25,7 @@ from co_cli.knowledge.store.files import FolderStore
 if TYPE_CHECKING:
     from co_cli.knowledge.article import About
     from co_cli.knowledge.meaning.encoders import Embedder
-    from co_cli.knowledge.plan import Draft, Flag, ImportItem, ImportPlan, Plan, Saved
+    from co_cli.knowledge.plan import Flag, ImportItem, ImportPlan, Plan, Planner, Saved
     from co_cli.knowledge.search.recall import Search
 
 _USUAL, _EVERY = How(), Filters()
@@ -218,7 +218,7 @@ class Notebook:
             self.plan_remember, text, tags, actor=actor, similar=similar, replaces=replaces,
             allow_secret=allow_secret, call=call, fields=fields,
         )  # fmt: skip
-        return self._agree(lambda: plan().hold_to(seen), self.commit)
+        return self.agree(lambda: plan().hold_to(seen), self.commit)
 
     def _repeated(self, call: str, text: str) -> Saved | None:
         """What a call that arrives again was answered, if what it saved is still there."""
@@ -226,7 +226,7 @@ class Notebook:
 
         entries = self.store.entries() if call else ()
         done = [one for one in entries if (one.call, one.state) == (call, "done")]
-        return repeated(self._draft(""), done[-1], text) if done else None
+        return repeated(self.planner(""), done[-1], text) if done else None
 
     def keep(
         self, text: str, *, actor: str = "cli", call: str = "", seen: str = "",
@@ -242,7 +242,7 @@ class Notebook:
             if agreed:
                 return self.commit(agreed)
         plan = partial(self.plan_keep, text, actor=actor, call=call, **about)
-        return self._agree(lambda: plan().hold_to(seen), self.commit)
+        return self.agree(lambda: plan().hold_to(seen), self.commit)
 
     def plan_keep(
         self, text: str, *, actor: str = "cli", call: str = "", **about: Unpack[About]
@@ -251,7 +251,7 @@ class Notebook:
         from co_cli.knowledge.article import plan_keep
 
         called = mark_call(call, text, about.get("tags", ()))
-        return plan_keep(self._draft(actor, call=called), text, **about)
+        return plan_keep(self.planner(actor, call=called), text, **about)
 
     def plan_remember(  # noqa: PLR0913 - the same
         self,
@@ -280,8 +280,8 @@ class Notebook:
             text = check_text(text, allow_secret=allow_secret)
             tags = clean_tags(tags, allow_secret=allow_secret)
         look, around = self.around(text)
-        draft = self._draft(actor, look, mark_call(call, text, tags))
-        return draft.save(around, text, tags, similar, replaces, fields or {})
+        planner = self.planner(actor, look, mark_call(call, text, tags))
+        return planner.save(around, text, tags, similar, replaces, fields or {})
 
     def around(self, text: str) -> tuple[Look, Around]:
         """The notes a new text is compared with: all if they are few, else what the index finds."""
@@ -306,17 +306,18 @@ class Notebook:
                 self.origins.wrote(plan.change.op, [edit[:3] for edit in plan.change.edits])
         if saved.decayed and saved.action != "decayed":
             try:
-                after = self._do("co", lambda draft: draft.decay(below=saved.note.id))
+                after = self.do("co", lambda planner: planner.decay(below=saved.note.id))
                 saved.decayed, saved.summary = after.decayed, after.summary
             except CoError as error:
                 saved.decayed = []
                 saved.trouble = f"the oldest notes did not decay: {error}"
         return saved
 
-    def _do(self, actor: str, verb: Callable[[Draft], Plan]) -> Saved:
-        return self._agree(lambda: verb(self._draft(actor)), self.commit)
+    def do(self, actor: str, verb: Callable[[Planner], Plan]) -> Saved:
+        """Carry out what a verb plans."""
+        return self.agree(lambda: verb(self.planner(actor)), self.commit)
 
-    def _agree(self, plan: Callable[[], _T], commit: Callable[[_T], _Done]) -> _Done:
+    def agree(self, plan: Callable[[], _T], commit: Callable[[_T], _Done]) -> _Done:
         """Plan and commit until they agree; in a busy notebook, while nobody else can write."""
         for _ in range(_TRIES):
             planned = plan()
@@ -325,10 +326,11 @@ class Notebook:
         with self.store.locked():
             return commit(plan())
 
-    def _draft(self, actor: str, look: Look | None = None, call: str = "") -> Draft:
-        from co_cli.knowledge.plan import Draft
+    def planner(self, actor: str, look: Look | None = None, call: str = "") -> Planner:
+        """What puts a change together, from the notes as they are."""
+        from co_cli.knowledge.plan import Planner
 
-        return Draft(self, look or self.look(), actor, call)
+        return Planner(self, look or self.look(), actor, call)
 
     # Other verbs
 
@@ -337,15 +339,15 @@ class Notebook:
         from co_cli.knowledge.safety.check import check_text, clean_tags
 
         text, tags = check_text(text), clean_tags(tags)
-        return self._do("cli", lambda draft: draft.consolidate(self.find(ref), text, tags, {}))
+        return self.do("cli", lambda planner: planner.consolidate(self.find(ref), text, tags, {}))
 
     def forget(self, ref: Ref, *, actor: str = "cli", seen: str = "") -> Saved:
         """Archive a note, unless it is protected, or not the one with the digest `seen`."""
-        return self._do(actor, lambda draft: draft.forget(ref, seen))
+        return self.do(actor, lambda planner: planner.forget(ref, seen))
 
     def mark(self, ref: Ref, flag: Flag, *, on: bool = True, actor: str = "cli") -> Saved:
         """Set a note's mark, or take it off: `protect`, `pin` or `sensitive`."""
-        return self._do(actor, lambda draft: draft.mark(ref, flag, on))
+        return self.do(actor, lambda planner: planner.mark(ref, flag, on))
 
     def protect(self, ref: Ref, *, on: bool = True, actor: str = "cli") -> Saved:
         """Protect a note from forget and decay, or stop protecting it."""
@@ -353,22 +355,21 @@ class Notebook:
 
     def adopt(self, refs: Sequence[Ref] = (), *, actor: str = "cli") -> Saved:
         """Give plain files a header, these or all: a number, the file's date, the text as it is."""
-        return self._do(actor, lambda draft: draft.adopt(refs))
+        return self.do(actor, lambda planner: planner.adopt(refs))
 
-    def merge(self, refs: Iterable[Ref], *, keep_first: bool = False) -> Saved:
+    def merge(self, refs: Sequence[Ref], *, keep_first: bool = False) -> Saved:
         """Merge notes into the first: their texts joined, or only the first one's wording kept."""
-        refs = list(refs)
-        return self._do("cli", lambda draft: draft.merge(refs, keep_first))
+        return self.do("cli", lambda planner: planner.merge(refs, keep_first))
 
     def replace(self, note: Note, data: bytes) -> Saved:
         """Put a person's edited bytes in a note's place, if the file is still what they edited."""
-        return self._do("cli", lambda draft: draft.replace(note, data))
+        return self.do("cli", lambda planner: planner.replace(note, data))
 
     def restore(self, ref: Ref, *, actor: str = "cli") -> Saved:
         """Bring an archived note back as it was."""
         from co_cli.knowledge.undo import plan_restore
 
-        saved = self._do(actor, lambda draft: plan_restore(draft, ref, self.archived()))
+        saved = self.do(actor, lambda planner: plan_restore(planner, ref, self.archived()))
         saved.note = self.find(saved.note)  # a plain file's number may be another's by now
         saved.ref = self.ref(saved.note)
         return saved
@@ -376,7 +377,7 @@ class Notebook:
     def plan_decay(self, *, actor: str = "co") -> Plan | None:
         """What decaying the oldest notes now would do; None when none may decay."""
         with suppress(NotFound):
-            return self._draft(actor).decay()
+            return self.planner(actor).decay()
         return None
 
     def plan_import(
@@ -386,14 +387,14 @@ class Notebook:
         """Plan notes for texts from elsewhere, and what context.md will hold if they add to it."""
         from co_cli.knowledge.article import bring_in
 
-        draft = self._draft("import")
-        return draft.bring_in(items, context, bring_in(draft, articles))
+        planner = self.planner("import")
+        return planner.bring_in(items, context, bring_in(planner, articles))
 
     def undo(self, n: int = 0, *, actor: str = "cli") -> Entry:
         """Take change `n` back, or the last one that stands; refused when a file has moved on."""
         from co_cli.knowledge.undo import plan_undo
 
         at = timestamp(self.clock())
-        done = self._agree(lambda: plan_undo(self.store, n, actor, at), self.store.commit)
+        done = self.agree(lambda: plan_undo(self.store, n, actor, at), self.store.commit)
         entries = {entry.n: entry for entry in self.store.entries()}
         return entries[entries[done].undoes]

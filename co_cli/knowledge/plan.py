@@ -123,7 +123,7 @@ def new_uid() -> str:
     return "".join(chr(ord("a") + byte % 26) for byte in os.urandom(14))
 
 
-class Draft:
+class Planner:
     """A change being put together, from what a look at the notebook found."""
 
     def __init__(self, book: Book, look: Look, actor: str, call: str = "") -> None:

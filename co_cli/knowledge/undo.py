@@ -7,7 +7,7 @@ from typing import Any
 from co_cli.errors import CoError, MovedOn, NotFound
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.pages import Ref, called, kind_of, named, pick
-from co_cli.knowledge.plan import Action, Draft, Plan, Saved
+from co_cli.knowledge.plan import Action, Plan, Planner, Saved
 from co_cli.knowledge.similarity import same
 from co_cli.knowledge.store import Change, Edit, Entry, Store, disk, previous
 
@@ -50,13 +50,13 @@ def _is_undoable(entry: Entry) -> bool:
     return bool(sides) and "purged" not in sides
 
 
-def plan_restore(draft: Draft, ref: Ref, archived: Iterable[tuple[Entry, Note]]) -> Plan:
+def plan_restore(planner: Planner, ref: Ref, archived: Iterable[tuple[Entry, Note]]) -> Plan:
     """The change that brings an archived note back; an article's original comes along."""
-    store, found = draft.book.store, {note: entry for entry, note in archived}
-    note = pick(ref, found, draft.book.prefix)
+    store, found = planner.book.store, {note: entry for entry, note in archived}
+    note = pick(ref, found, planner.book.prefix)
     if note is None:
-        kind, name = kind_of(ref), f"{draft.book.prefix}{called(ref)[:60]}"
-        if named(ref, [*draft.look.notes, *draft.book.articles()]):
+        kind, name = kind_of(ref), f"{planner.book.prefix}{called(ref)[:60]}"
+        if named(ref, [*planner.look.notes, *planner.book.articles()]):
             raise NotFound(f"{kind} {name} is not archived")
         hint = "`co knowledge restore` lists what can be brought back."
         raise NotFound(f"the archive holds no {kind} {name}", hint=hint)
@@ -65,20 +65,20 @@ def plan_restore(draft: Draft, ref: Ref, archived: Iterable[tuple[Entry, Note]])
         if file["path"] == path and file["after"] is None and not store.signature(path):
             with suppress(CoError):  # `doctor` tells that it is missing
                 data = previous(store, n, file)
-                draft.edits.append(Edit(path, None, data, store.modified(path, n)))
-    note = draft.write(note.file, None, note.raw, store.modified(note.file, n))
-    return draft.plan("restore", "restored", note)
+                planner.edits.append(Edit(path, None, data, store.modified(path, n)))
+    note = planner.write(note.file, None, note.raw, store.modified(note.file, n))
+    return planner.plan("restore", "restored", note)
 
 
-def repeated(draft: Draft, done: Entry, text: str) -> Saved | None:
+def repeated(planner: Planner, done: Entry, text: str) -> Saved | None:
     """The answer a tool call got when it arrived the first time, if its note is still there."""
     new = {file["path"]: file["before"] is None for file in done.files}
     if done.op == "keep":
-        for note in draft.book.articles():
+        for note in planner.book.articles():
             if note.file in new:
                 action: Action = "created" if new[note.file] else "updated"
-                return Saved(action, note, draft.book.ref(note), change=done.n)
-    for note in draft.look.notes:
+                return Saved(action, note, planner.book.ref(note), change=done.n)
+    for note in planner.look.notes:
         if new.get(note.file) and same(note.body, text):
-            return Saved("created", note, draft.book.ref(note), change=done.n)
+            return Saved("created", note, planner.book.ref(note), change=done.n)
     return None
