@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "docs" / "chat.svg"
 COLUMNS, ROWS = 92, 200
 PATIENCE = 120.0
-READY = "\x1b[?2004h"  # what the line editor sends when it takes keys
+READY = "\x1b[?25l\x1b[0m\x1b[?7l"  # what the line editor sends when it takes keys
 CHOICE = "[e]dit >"
 # What to wait for, at its next occurrence, and what to type then.
 SESSION = [

@@ -28,7 +28,10 @@ from co_cli.main import run
 _ESCAPE = re.compile(
     r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][A-Z0-9]|[=>78cM])"
 )
-_EDITOR = "\x1b[?2004h"  # what the line editor sends when it is ready
+# What the line editor sends when it is ready.
+_EDITOR = re.compile(
+    r"\x1b\[\?2004h(?:\x1b\[\?1l)?\x1b\[\?25l\x1b\[0m"
+)  # what the line editor sends when it is ready
 COMMAND = str(Path(sys.executable).parent / "co")
 SLOWED = 3 if sys.gettrace() else 1
 PATIENCE = 60.0  # seconds; a command that takes longer hangs, even on a busy machine
@@ -256,7 +259,7 @@ class Talking(Terminal):
     def keys(self, text: str) -> None:
         """Press keys once there is a line editor to take them."""
         deadline = time.monotonic() + PATIENCE
-        while self.shown.count(_EDITOR) <= self.answered:
+        while len(_EDITOR.findall(self.shown)) <= self.answered:
             assert self._read(deadline), f"no prompt came:\n{self.text[self.at :]}"
         self.type(text)
 

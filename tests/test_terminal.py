@@ -11,6 +11,7 @@ import sys
 import termios
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from prompt_toolkit.output import DummyOutput
 
 from co_cli.chat import typeahead
 from co_cli.chat.line_input import without_mouse
+from co_cli.chat.notes import asked
 from co_cli.knowledge import Notebook
 
 NOTES = Path(".co-cli/knowledge")
@@ -102,7 +104,7 @@ def test_enter_takes_what_ctrl_r_found_and_a_second_one_sends_it(server: Server)
     assert heard(server) == ["tell me about the Zebra migration again"]
 
 
-def test_what_is_sent_while_co_answers_waits_in_sight_and_is_one_message(server: Server) -> None:
+def test_what_is_sent_while_co_answers_waits_in_sight_and_its_turn(server: Server) -> None:
     with Talking(**connected(server, "faulty-held")) as chat:
         chat.say("hello")
         chat.until("Thinking")
@@ -112,11 +114,12 @@ def test_what_is_sent_while_co_answers_waits_in_sight_and_is_one_message(server:
         chat.until("       second thing")
         server.let_go()
         chat.until("You said: hello")
-        chat.until("\n> first thing\n  second thing\n")
+        chat.until("\n> first thing\n")
         chat.until("You said: first thing")
+        chat.until("\n> second thing\n")
+        chat.until("You said: second thing")
         assert chat.leave().code == 0
-    assert heard(server) == ["hello", "first thing\nsecond thing"]
-    assert len(server.requests()) == 2
+    assert heard(server) == ["hello", "first thing", "second thing"]
 
 
 def test_a_command_and_the_end_wait_their_turn_too(server: Server) -> None:
@@ -129,7 +132,7 @@ def test_a_command_and_the_end_wait_their_turn_too(server: Server) -> None:
         chat.until("\n> /memories\nNo memories saved yet.")
         chat.until("You said: one more")
         assert chat.end().code == 0
-    assert heard(server)[1:] == ["one more\nthing"]
+    assert heard(server)[1:] == ["one more", "thing"]
 
 
 def test_what_is_typed_and_not_sent_while_co_answers_stands_in_the_next_line(
@@ -142,12 +145,13 @@ def test_what_is_typed_and_not_sent_while_co_answers_stands_in_the_next_line(
         chat.until("and the sec")
         server.let_go()
         chat.until("You said: hello")
-        chat.until("> first thing\n  and the sec")
+        chat.until("You said: first thing")
+        chat.until("> and the sec")
         chat.keys("ond")
         chat.say("")
-        chat.until("You said: first thing")
+        chat.until("You said: and the second")
         assert chat.leave().code == 0
-    assert heard(server)[1:] == ["first thing\nand the second"]
+    assert heard(server)[1:] == ["first thing", "and the second"]
 
 
 def test_what_waits_when_an_answer_is_stopped_is_not_sent_by_itself(server: Server) -> None:
@@ -189,14 +193,13 @@ def test_a_pasted_block_stays_whole(server: Server) -> None:
     ("keys", "held", "taken"),
     [
         (b"", False, ("", False)),
-        (b"one\rtwo\r", False, ("one\ntwo", True)),
-        (b"one\rtwo", False, ("one\ntwo", False)),
+        (b"one\x1b\rtwo\r", False, ("one\ntwo", True)),
         (b"one\r", True, ("one", False)),
         (b"one\r\x04", True, ("one", False)),
         (b"on\x04", False, ("on", False)),
         (b"\x1b[200~a\rb\x1b[201~\r", False, ("a\nb", True)),
         ("caf\u00e9\x7fe\r".encode(), False, ("cafe", True)),
-        (b"/help\rone\r", True, ("/help\none", False)),
+        (b"\x1b[200~a\n\nb\n", False, ("a\n\nb", False)),
     ],
 )
 def test_what_waits_is_taken_once(keys: bytes, held: bool, taken: tuple[str, bool]) -> None:
@@ -207,12 +210,25 @@ def test_what_waits_is_taken_once(keys: bytes, held: bool, taken: tuple[str, boo
     assert typeahead.take() == ("", False)
 
 
-def test_a_command_is_taken_alone_and_the_end_comes_last() -> None:
-    typeahead.keep(b"/help\rone\rtwo\r\x04")
-    assert [typeahead.take(), typeahead.take()] == [("/help", True), ("one\ntwo", True)]
+def test_messages_are_taken_one_by_one_and_the_end_comes_last() -> None:
+    """Red when lines that were sent one by one become one message, or a pasted block several."""
+    typeahead.keep(b"/help\r\x1b[200~one\rtwo\x1b[201~\rthree\r\x04")
+    taken = [("/help", True), ("one\ntwo", True), ("three", True)]
+    assert [typeahead.take() for _ in taken] == taken
     with pytest.raises(EOFError):
         typeahead.take()
     assert typeahead.take() == ("", False)
+
+
+def test_each_message_that_a_question_held_needs_another_enter() -> None:
+    typeahead.keep(b"y\rone more thing\rand")
+    typeahead.hold()
+    assert [typeahead.take() for _ in range(3)] == [
+        ("y", False), ("one more thing", False), ("and", False),
+    ]  # fmt: skip
+    typeahead.hold()
+    typeahead.keep(b"after the question\r")
+    assert typeahead.take() == ("after the question", True)
 
 
 def test_keys_are_heard_without_being_drawn_and_the_terminal_is_as_before() -> None:
@@ -237,6 +253,24 @@ def test_keys_are_heard_without_being_drawn_and_the_terminal_is_as_before() -> N
         sys.stdin = stdin
         os.close(master)
         os.close(slave)
+
+
+@pytest.mark.parametrize(
+    ("said", "answer", "waits"),
+    [("We meet on Mondays", "", "We meet on Mondays"), ("/memories", "", "/memories"),
+     ("2", "2", ""), ("yes please", "yes please", "")],
+)  # fmt: skip
+def test_whoever_goes_on_talking_at_a_commands_question_loses_no_word(
+    said: str, answer: str, waits: str
+) -> None:
+    """Red when a sentence is taken for the answer to `/show which one?` and is gone."""
+
+    async def read(_question: str, _typed: str) -> str:
+        return said
+
+    chat: Any = SimpleNamespace(screen=SimpleNamespace(read=read))
+    assert asyncio.run(asked(chat, "Show which one (1, 2; Enter for none)?")) == answer
+    assert typeahead.take() == (waits, bool(waits))
 
 
 # Confirmations

@@ -18,7 +18,6 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.application import create_app_session
 from prompt_toolkit.filters import is_searching
 from prompt_toolkit.history import InMemoryHistory
-from prompt_toolkit.input.typeahead import get_typeahead
 from prompt_toolkit.key_binding import KeyPressEvent
 from prompt_toolkit.search import accept_search
 from prompt_toolkit.utils import is_dumb_terminal
@@ -32,7 +31,7 @@ from co_cli.chat.approval_prompt import Screen
 from co_cli.chat.attachments import attach
 from co_cli.chat.completion import ChatCompleter
 from co_cli.chat.events import Notice, TextDelta, ToolFinished, ToolStarted, TurnEvent
-from co_cli.chat.line_input import TerminalInput, plain_output, set_aside, without_mouse
+from co_cli.chat.line_input import TerminalInput, early, plain_output, set_aside, without_mouse
 from co_cli.chat.stream import StreamView
 from co_cli.chat.transcripts import Transcript
 from co_cli.deps import CoDeps
@@ -103,7 +102,7 @@ class Chat:
             except EOFError:
                 break
             line = slash.as_command(line)
-            typeahead.keep("".join(key.data for key in get_typeahead(editor.input)).encode())
+            typeahead.keep(early(editor).encode())
             if line.startswith("/"):
                 await self._stoppable(self._command(line))
             elif told := slash.hint(line):
@@ -116,7 +115,7 @@ class Chat:
     async def _line(self, editor: PromptSession[str]) -> str:
         """What the person says next; it begins with what they typed before this.
 
-        What they sent while Co answered is sent now, as one message.
+        What they sent while Co answered is sent now, message by message.
         """
         self.console.print()
         if self.failed:

@@ -130,10 +130,8 @@ class Screen:
             if direct := _NAMED.fullmatch(said) if alone else None:
                 letter, number, named = "u", None, direct[1]
             picked = card.meant(letter, number)
-            if not picked and _is_message(said):
-                typeahead.keep(f"{whole}\n".encode("utf-8", "replace"), sent=True)
-                if all(one.offered for one in card.proposals):  # nobody asked for it
-                    return self._ended(card, "n")
+            if not picked and goes_on(whole) and all(one.offered for one in card.proposals):
+                return self._ended(card, "n")  # nobody asked for it
             if not picked:
                 answers = ", ".join(filter(None, card.letters().values()))
                 self._say(f"  Please answer with one of: {answers}; Ctrl+C means no.")
@@ -189,8 +187,9 @@ class Screen:
         if named in refs or (only and not named):
             return named or only
         asked = f"  Which one, {_either(refs)}? > "
-        said = (await self._typed(asked)).strip().lower()
-        return next((ref for ref in refs if ref.lower() == said), "")
+        said = (await self._typed(asked)).strip()
+        goes_on(said)
+        return next((ref for ref in refs if ref.lower() == said.lower()), "")
 
     async def _edit(self, deps: CoDeps, proposal: Proposal) -> Proposal:
         """The proposal as the person edits it, planned anew; asked until it can be done."""
@@ -330,10 +329,13 @@ def _parsed(said: str, count: int) -> tuple[str, int | None]:
     return _WORDS.get(found[2], found[2]), int(number) - 1 if number else None
 
 
-def _is_message(said: str) -> bool:
-    """Whether the person did not answer and simply went on talking."""
-    first, *others = said.split() or [""]
-    return bool(others) and first.strip(".,!") not in {*_WORDS, *_WORDS.values()}
+def goes_on(said: str) -> bool:
+    """Whether the person did not answer and simply went on talking; what they said waits."""
+    first, *others = said.lower().split() or [""]
+    talks = bool(others) and first.strip(".,!") not in {*_WORDS, *_WORDS.values()}
+    if talks := talks or first.startswith("/"):
+        typeahead.keep(f"{said}\n".encode("utf-8", "replace"))
+    return talks
 
 
 def _replaceable(proposal: Proposal) -> list[str]:

@@ -108,4 +108,12 @@ class TerminalInput:
 
 def set_aside(session: PromptSession[str]) -> None:
     """Keep what was typed so far from what is asked now; the next message begins with it."""
-    typeahead.set_aside("".join(key.data for key in get_typeahead(session.input)))
+    typeahead.set_aside(early(session))
+
+
+def early(session: PromptSession[str]) -> str:
+    """What the line editor has read and not used; what was pasted is marked again."""
+    return "".join(
+        f"\x1b[200~{key.data}\x1b[201~" if key.key == Keys.BracketedPaste else key.data
+        for key in get_typeahead(session.input)
+    )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from co_cli import trust, verbs
 from co_cli.agent.approval import SAVE, Decision, Proposal, Review, planned
+from co_cli.chat.approval_prompt import goes_on
 from co_cli.chat.line_input import Resized
 from co_cli.editing import Editing
 from co_cli.errors import Ambiguous, CoError, FormatError, NotFound
@@ -48,11 +49,12 @@ def placed(shelf: Shelf, ref: str | Note, *, archived: bool = False) -> tuple[No
 
 
 async def asked(chat: Chat, question: str) -> str:
-    """What the person answers; nothing, if they stop here."""
+    """What the person answers; nothing, if they stop here or go on talking."""
     typed = ""
     while True:
         try:
-            return await chat.screen.read(f"  {question} > ", typed)
+            said = await chat.screen.read(f"  {question} > ", typed)
+            return "" if goes_on(said) else said
         except Resized as screen:
             typed = screen.typed
         except (KeyboardInterrupt, EOFError):

@@ -20,7 +20,9 @@ if TYPE_CHECKING:  # who only asks a question runs no event loop
     from asyncio import AbstractEventLoop
 
 _MOST = 1 << 20  # bytes; nobody types more, and a cat on the keyboard stays
+_PASTE = re.compile(r"\x1b\[200~(.*?)(?:\x1b\[201~|\Z)|\x1b(\r\n?|\n)", re.DOTALL)
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|O?.)?", re.DOTALL)
+_INSIDE = "\x1c"  # a line's end within a message, pasted or made by Alt+Enter; no key sends it
 
 _typed = bytearray()
 _held = False  # a question came in between, so nothing is sent without another look
@@ -31,47 +33,42 @@ def set_aside(more: str = "") -> str:
     keys = more.encode("utf-8", "replace") + _unread()
     keep(keys)
     hold()
-    return _words(keys).strip("\n")
+    return _words(keys).replace(_INSIDE, "\n").strip("\n")
 
 
-def keep(keys: bytes, *, sent: bool = False) -> None:
-    """Let these keys wait; those `sent` after a question, with none before, are not held."""
-    global _held  # noqa: PLW0603
-    _held = _held and not (sent and not _typed)
+def keep(keys: bytes) -> None:
+    """Let these keys wait."""
     _typed.extend(keys[: _MOST - len(_typed)])
 
 
 def hold() -> None:
     """Let what waits stand in the next line, even where it ends in Enter."""
     global _held  # noqa: PLW0603
-    _held = True
+    _held = bool(_typed)
 
 
 def waiting() -> str:
     """What was typed so far."""
-    return _words(bytes(_typed))
+    return _words(bytes(_typed)).replace(_INSIDE, "\n")
 
 
 def take() -> tuple[str, bool]:
-    """All that waits, once, and whether it was sent: it ends in Enter, and nothing held it.
+    """The first message that waits, once, and whether it was sent: by Enter, and nothing held it.
 
-    A slash command comes alone, and what follows it later. A Ctrl+D with nothing before it is
-    EOFError, as at a prompt.
+    What follows it comes later. A Ctrl+D with nothing before it is EOFError, as at a prompt.
     """
     global _held  # noqa: PLW0603
-    words, sent = waiting().lstrip("\n"), not _held
-    whole = sent and words[-1:] in ("", "\n")
-    end = b"\x04" if whole and _typed.endswith(b"\x04") else b""
+    words = _words(bytes(_typed)).lstrip("\n")
+    end = b"\x04" if _typed.endswith(b"\x04") and words[-1:] in ("", "\n") and not _held else b""
+    first, enter, later = words.partition("\n")
+    sent = bool(enter) and not _held
     _typed.clear()
-    _held = False
+    keep(later.encode())
+    _held = _held and bool(_typed)
     if end and not words.strip():
         raise EOFError
-    later = ""
-    if sent and words.startswith("/"):
-        line, gap, later = words.partition("\n")
-        words = line + gap
-    keep(later.encode() + end)
-    return words.strip("\n"), sent and words.endswith("\n")
+    keep(end)
+    return first.replace(_INSIDE, "\n").strip("\n"), sent
 
 
 @contextmanager
@@ -87,6 +84,9 @@ def listening(loop: AbstractEventLoop, *, echo: bool = False) -> Iterator[None]:
     if echo:
         mode = termios.tcgetattr(fd)
         termios.tcsetattr(fd, termios.TCSANOW, [*mode[:3], mode[3] | termios.ECHO, *mode[4:]])
+    marks = not echo and sys.stdout.isatty()
+    if marks:  # so that a pasted block can be told from lines
+        os.write(sys.stdout.fileno(), b"\x1b[?2004h")
 
     def hear() -> None:
         keys = _unread()
@@ -101,6 +101,8 @@ def listening(loop: AbstractEventLoop, *, echo: bool = False) -> Iterator[None]:
         loop.remove_reader(fd)
         keep(_unread())
         termios.tcsetattr(fd, termios.TCSANOW, before)
+        if marks:
+            os.write(sys.stdout.fileno(), b"\x1b[?2004l")
 
 
 def _unread() -> bytes:
@@ -123,13 +125,17 @@ def _unread() -> bytes:
 def _words(keys: bytes) -> str:
     """What these keys write: without arrows and the marks around a paste, with what they erase."""
     words: list[str] = []
-    typed = _ESCAPES.sub("", keys.decode("utf-8", "replace"))
+    marked = _PASTE.sub(
+        lambda found: re.sub(r"\r\n?|\n", _INSIDE, found[1] or found[2] or ""),
+        keys.decode("utf-8", "replace"),
+    )
+    typed = _ESCAPES.sub("", marked)
     for key in typed.replace("\r\n", "\n").replace("\r", "\n"):
         if key in "\x7f\b":
             del words[-1:]
         elif key == "\x15":  # Ctrl+U, back to where the line begins
             while words and words[-1] != "\n":
                 words.pop()
-        elif key in "\n\t" or key.isprintable():
+        elif key in f"\n\t{_INSIDE}" or key.isprintable():
             words.append(key)
     return "".join(words)
