@@ -15,7 +15,7 @@ from co_cli.knowledge.search.scan import holds, scan
 if TYPE_CHECKING:  # what only read something never loads what writes
     from co_cli.knowledge.plan import Flag, Saved
 
-_REF = r"#?g?\d{1,9}(-[a-z0-9-]+)?(\.md)?|g?[am]:.+"  # names a note rather than describing it
+_REF = r"#?g?\d{1,9}(-[a-z0-9-]+)?(\.md)?|g?[aim]:.+"  # names a note rather than describing it
 _NEAR = 5  # notes that recall offers for a few words
 _MOST = 10  # notes that hold the words, and are shown
 

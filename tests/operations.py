@@ -17,6 +17,7 @@ from typing import Any
 from faults import Call, Shim
 
 from co_cli.errors import NotFound
+from co_cli.knowledge import inbox
 from co_cli.knowledge.export import export_to
 from co_cli.knowledge.importers.collect import collect, plan_import
 from co_cli.knowledge.notebook import Notebook
@@ -127,6 +128,11 @@ def _with_article(book: Notebook) -> None:
     _keep(book)
 
 
+def _with_drafts(book: Notebook) -> None:
+    OPERATIONS["save"].prepare(book)
+    inbox.put(book, [inbox.Draft(_NEW), inbox.Draft("PostgreSQL 16 runs in production")], actor="x")
+
+
 _SMALL = Policy(max_count=5, percentage=0.6)
 _CUT = Policy(max_count=5, percentage=0.6, strategy="cut")
 _NEW = "Releases are announced in the harbour channel"
@@ -170,6 +176,20 @@ OPERATIONS = {
         Operation("import", _import_items),
         Operation("import a file", _import_file, _with_file),
         Operation("export", _export, _exported),
+        Operation("draft", lambda book: inbox.put(book, [inbox.Draft(_NEW)], actor="chat")),
+        Operation(
+            "accept",
+            lambda book: inbox.accept(
+                book, book.find("i:postgresql-16-runs-in-production"), similar="update", actor="x"
+            ),
+            _with_drafts,
+            saves="PostgreSQL 16 runs in production",
+        ),
+        Operation(
+            "reject",
+            lambda book: inbox.reject(book, inbox.waiting(book)[0], actor="chat"),
+            _with_drafts,
+        ),
         Operation("keep an article", _keep),
         Operation("keep it again", lambda book: _keep(book, "New", b"%PDF 2"), _with_article),
         Operation("forget an article", lambda book: book.forget("a:tasks"), _with_article),

@@ -540,7 +540,7 @@ def test_a_file_without_a_header_is_an_article(tmp_path: Path) -> None:
 def test_an_article_cannot_take_in_a_memory(book: Notebook) -> None:
     keep(book)
     book.remember("Apples are red")
-    with pytest.raises(CoError, match="an article takes in no other text"):
+    with pytest.raises(CoError, match="only a memory takes in other text"):
         book.merge(["a:asyncio-tasks", 1])
     merged = book.merge([1, "a:asyncio-tasks"]).note
     assert (merged.external, merged.meta["trust"], book.articles()) == (True, "external", [])

@@ -71,6 +71,7 @@ CORE_ORDER = [
     "article",
     "undo",
     "notebook",
+    "inbox",
     "folder",
     "shelf",
     "doctor",

@@ -106,9 +106,9 @@ def _purge(book: Notebook, ref: Ref, yes: bool, with_earlier: bool) -> dict[str,
     """Remove a note for good, after saying what that means and asking."""
     copies = purging.find_copies(book, ref, earlier=with_earlier)
     note = copies.own[0].latest if copies.own else None
-    is_article = kind_of(ref) == "article"
-    name = book.ref(note) if note else f"{book.prefix}{ref if is_article else copies.number}"
-    what = f"{'article' if is_article else 'memory'} {name}"
+    kind = kind_of(ref)
+    name = book.ref(note) if note else f"{book.prefix}{copies.number or ref}"
+    what = f"{kind} {name}"
     earlier = [f"{book.ref(note)}  {note.summary}" for note in copies.earlier]
     made = f"{what[0].upper()}{what[1:]} was made from or replaced these, which stay:"
     if earlier and not yes and on_terminal() and _remove_too(made, earlier):

@@ -165,7 +165,7 @@ def _add(planner: Planner, page: _Page, used: set[str]) -> Note:
     forms = [f"{ARTICLES}/{{}}.md"]
     if page.data is not None:
         forms.append(f"{ATTACHMENTS}/{{}}.{page.ending}")
-    slug = _free(planner.book.store, _slug(page), forms, used)
+    slug = free_name(planner.book.store, _slug(page), forms, used)
     meta = {
         "uid": new_uid(),
         "source": page.source,
@@ -215,7 +215,7 @@ def _other_original(planner: Planner, old: Note, page: _Page, same: bool) -> dic
     if there:
         planner.detach(old)
     form = f"{ATTACHMENTS}/{{}}.{page.ending}"
-    slug = _free(store, slugify(old.name[:-3]), [form], _used(planner))
+    slug = free_name(store, slugify(old.name[:-3]), [form], _used(planner))
     return _attach(planner, page, form.format(slug))
 
 
@@ -254,7 +254,7 @@ def _used(planner: Planner) -> set[str]:
     return files | {edit.path for edit in planner.edits}
 
 
-def _free(store: Store, slug: str, forms: Sequence[str], used: set[str]) -> str:
+def free_name(store: Store, slug: str, forms: Sequence[str], used: set[str]) -> str:
     """This name, or with a number after it, such that no file has it or had it before."""
     names = chain([slug], (f"{slug}-{number}" for number in count(2)))
     every = ((name, [form.format(name) for form in forms]) for name in names)

@@ -22,7 +22,7 @@ def diagnose(book: Notebook, *, closely: bool = False) -> list[Problem]:
     """
     look, (articles, broken) = book.look(), book.pages.articles()
     odd = [*_odd(book, look.notes), *_odd_articles(book, articles, closely)]
-    return [*look.problems, *broken, *odd, *_journal(book)]
+    return [*look.problems, *broken, *book.pages.drafts()[1], *odd, *_journal(book)]
 
 
 def _odd(book: Notebook, notes: list[Note]) -> Iterator[Problem]:

@@ -17,7 +17,7 @@ from co_cli.knowledge.format.note import Note, number_of, parse, unnumbered
 from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.store import JOURNAL, Entry, Store, disk, previous
 
-MEMORIES, ARTICLES, ATTACHMENTS = "memories", "articles", "attachments"
+MEMORIES, ARTICLES, ATTACHMENTS, INBOX = "memories", "articles", "attachments", "inbox"
 Ref = str | int | Note
 
 
@@ -35,9 +35,9 @@ def named(ref: Ref, notes: Collection[Note]) -> list[Note]:
     if isinstance(ref, Note):
         return [note for note in notes if note.path == ref.path]
     text, number = str(ref).strip(), as_number(ref)
-    if text.startswith("a:"):
-        found = [note for note in notes if note.kind == "article"]
-        return [note for note in found if text in (note.handle, f"a:{note.name[:-3]}")]
+    if (kind := kind_of(text)) != "memory":
+        found = [note for note in notes if note.kind == kind]
+        return [note for note in found if text in (note.handle, text[:2] + note.name[:-3])]
     notes = [note for note in notes if note.kind == "memory"]
     name = text.removeprefix("m:")
     twins = [note for note in notes if note.plain and 0 < number == number_of(note.name)]
@@ -61,13 +61,13 @@ def pick(ref: Ref, notes: Collection[Note], prefix: str = "") -> Note | None:
 def called(ref: Ref) -> str:
     """A reference as a person reads it."""
     if isinstance(ref, Note):
-        return ref.handle if ref.kind == "article" else ref.name[:-3]
+        return ref.handle if ref.kind != "memory" else ref.name[:-3]
     return str(ref)
 
 
 def kind_of(ref: Ref) -> str:
-    """What a reference names: `memory` or `article`."""
-    return "article" if called(ref).startswith("a:") else "memory"
+    """What a reference names: `memory`, `article` or `draft`."""
+    return {"a:": "article", "i:": "draft"}.get(called(ref)[:2], "memory")
 
 
 def original_of(store: Store, note: Note) -> bytes | None:
@@ -182,12 +182,17 @@ class Pages:
         notes, problems = self._read_all(ARTICLES, name)
         return sorted(notes, key=lambda note: note.name), problems
 
+    def drafts(self, name: str = "") -> tuple[list[Note], list[Problem]]:
+        """Every draft, oldest first, or the one called so, and the files that are none."""
+        notes, problems = self._read_all(INBOX, name)
+        return sorted(notes, key=lambda note: (note.created, note.name)), problems
+
     def find(self, ref: Ref, look: Look | None = None, prefix: str = "") -> Note:
         """The note by number, file name or uid; Ambiguous when several answer to it."""
         name, kind = called(ref), kind_of(ref)
-        asked = name[2:] if name[:2] in ("a:", "m:") else name
-        if kind == "article":
-            notes, problems = self.articles(asked)
+        asked = name[2:] if name[:2] in ("a:", "i:", "m:") else name
+        if kind != "memory":
+            notes, problems = (self.drafts if kind == "draft" else self.articles)(asked)
         else:
             notes, problems, *_ = look or self.look()
         if note := pick(ref, notes, prefix):
@@ -200,9 +205,10 @@ class Pages:
         elif named(ref, [note for _, note in self.archived()]):
             back = f"co knowledge restore {quote(prefix + name)}"
             hint = f"It was archived; `{back}` brings it back."
-        elif kind == "article":
-            hint = "`co knowledge list --kind article` shows what there is."
-        shown = asked if kind == "article" else prefix + name
+        elif kind != "memory":
+            shows = "co inbox" if kind == "draft" else "co knowledge list --kind article"
+            hint = f"`{shows}` shows what there is."
+        shown = asked if kind != "memory" else prefix + name
         raise NotFound(f"there is no {kind} {shown[:60]}", hint=hint)
 
     def _read_all(self, folder: str, only: str = "") -> tuple[list[Note], list[Problem]]:

@@ -22,7 +22,7 @@ from co_cli.knowledge.store import Change, Edit, Store, disk, mark
 
 Action = Literal[
     "created", "related", "updated", "consolidated", "merged", "edited", "decayed",
-    "adopted", "forgotten", "restored", "marked", "unmarked", "unchanged",
+    "adopted", "forgotten", "restored", "marked", "unmarked", "unchanged", "rejected",
 ]  # fmt: skip
 Flag = Literal["protect", "pin", "sensitive"]
 _FLAGS: dict[Flag, str] = {"protect": "decay_protected", "pin": "pinned", "sensitive": "sensitive"}
@@ -164,8 +164,8 @@ class Planner:
         if note.kind == "article":
             told = {name: note.meta[name] for name in ("source", "fetched", "title")}
             return with_header(raw, {"uid": new_uid(), **told, "trust": "external"})
-        number = note.id or self._next_id()
-        return with_header(raw, {"id": number, "uid": new_uid(), "created": note.created})
+        number = {"id": note.id or self._next_id()} if note.kind == "memory" else {}
+        return with_header(raw, {**number, "uid": new_uid(), "created": note.created})
 
     def edit(self, note: Note, changes: dict[str, Any], text: str | None = None) -> Note:
         """The note with these fields changed; a legacy field goes, and a copied uid is replaced."""
@@ -303,9 +303,9 @@ class Planner:
         if len(notes) < 2:
             raise CoError("merging takes two different memories or more")
         first, others = notes[0], notes[1:]
-        if first.kind == "article":
-            hint = "Name a memory first: an article can be merged into it."
-            raise CoError("an article takes in no other text", hint=hint)
+        if first.kind != "memory":
+            hint = "Name a memory first: this can be merged into it."
+            raise CoError("only a memory takes in other text", hint=hint)
         if first.protected:
             raise protected(first, self.book.ref(first))
         text = first.body if keep_first else lifecycle.joined(note.body for note in notes)

@@ -15,12 +15,13 @@ from typing import NamedTuple
 
 from co_cli import paths
 from co_cli.errors import Ambiguous, CoError, DiskTrouble, FormatError, MovedOn, Unreadable
-from co_cli.knowledge import lifecycle
+from co_cli.knowledge import lifecycle, similarity
 from co_cli.knowledge.format.note import Note, Part, parse, sections, timestamp
 from co_cli.knowledge.format.rewrite import rewrite
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.pages import (
     ARTICLES,
+    INBOX,
     MEMORIES,
     Ref,
     as_number,
@@ -135,6 +136,7 @@ def find_copies(book: Notebook, ref: Ref, *, earlier: bool = False) -> Copies:
         copies.marks = {book.store.locate(version.file) for version in copies.files}
         copies.marks |= {note.mark for one in copies.own for note in one.notes}
         copies.own += _originals(book, copies.own, entries)
+        copies.own += _drafts(entries, copies, known)
     _find_parts(copies, known)
     lines = {(entry.n, file["path"]) for entry in entries for file in entry.files}
     copies.lines = {line for line in lines if _speaks_of(line, copies, known)}
@@ -150,8 +152,9 @@ def _speaks_of(line: tuple[int, str], copies: Copies, known: list[Lineage]) -> b
     folder, _, name = line[1].rpartition("/")
     if name.endswith(f"-{PURGED}.md"):
         return False
-    if kind_of(copies.ref) == "article":
-        return folder != MEMORIES and f"a:{os.path.splitext(name)[0]}" == called(copies.ref)
+    if kind_of(copies.ref) != "memory":
+        sign = "i" if folder == INBOX else "a"
+        return folder != MEMORIES and f"{sign}:{os.path.splitext(name)[0]}" == called(copies.ref)
     if copies.number:
         return name.startswith(f"{copies.number:03d}-")
     return name == f"{copies.ref}.md".removeprefix("m:")
@@ -186,6 +189,30 @@ def _made_of(entries: list[Entry], named: Lineage, known: list[Lineage]) -> list
 def _touched(entry: Entry, one: Lineage, *, removed: bool) -> bool:
     files = (file["path"] for file in entry.files if (file["after"] is None) == removed)
     return any(one.has(entry.n, path) for path in files)
+
+
+def _drafts(entries: list[Entry], copies: Copies, known: list[Lineage]) -> list[Lineage]:
+    """The drafts that became this note, and those that hold its words, waiting or archived."""
+    taken = [entry for entry in entries if entry.state == "done" and entry.op == "accept"]
+    wrote = [e for e in taken if any(_touched(e, one, removed=False) for one in copies.own)]
+    drafts = [one for one in known if one not in copies.own and one.notes[:1]]
+    return [
+        one
+        for one in drafts
+        if one.notes[0].kind == "draft"
+        and (
+            any(_touched(entry, one, removed=True) for entry in wrote)
+            or any(_holds(note, text) for note in one.notes for text in copies.texts)
+        )
+    ]
+
+
+def _holds(draft: Note, text: str) -> bool:
+    """Whether a draft says this, or these words are in it; one or two words may be anybody's."""
+    told = f"{draft.body} {draft.meta.get('quote') or ''}"
+    words, told = (" ".join(one.lower().split()) for one in (text, told))
+    within = words.count(" ") >= 2 and words in told
+    return within or similarity.key(draft.body) == similarity.key(text)
 
 
 def _find_parts(copies: Copies, known: list[Lineage]) -> None:
@@ -256,7 +283,7 @@ def _lineages(book: Notebook) -> list[Lineage]:
         with suppress(CoError):
             [note] = book.pages.numbered_gone([parse(path, raw)], look)
         by_file[file].append(Version(n, file, path, raw, note))
-    for note in (*look.notes, *book.articles()):
+    for note in (*look.notes, *book.articles(), *book.pages.drafts()[0]):
         by_file[note.file].append(Version(NOW, note.file, note.path, note.raw, note))
     mentions = defaultdict(list)
     for entry in book.store.entries():
@@ -311,7 +338,7 @@ def purge(book: Notebook, copies: Copies, *, first: Callable[[], None] = lambda:
     with store.locked():
         if find_copies(book, copies.ref, earlier=copies.taken) != copies:
             raise MovedOn("the notebook changed meanwhile", hint="Nothing was purged; try again.")
-        folder = ARTICLES if kind_of(copies.ref) == "article" else MEMORIES
+        folder = {"article": ARTICLES, "draft": INBOX}.get(kind_of(copies.ref), MEMORIES)
         at, path = timestamp(book.clock()), f"{folder}/{copies.number:03d}-{PURGED}.md"
         about = ({"path": path, "before": PURGED, "after": PURGED},)
         change = Change("purge", "cli", at, store.tail().n, (), high=copies.number, about=about)
@@ -332,7 +359,7 @@ def _carry_out(book: Notebook, copies: Copies, first: Callable[[], None]) -> Non
             book.store.erase(holder.path, holder.raw, raw)
             gone += 1
         # Originals first: without its article, nobody knows them.
-        last = ("memories/", "articles/")
+        last = ("memories/", "articles/", "inbox/")
         for version in sorted(copies.files, key=lambda one: (one.file.startswith(last), one.n)):
             book.store.erase(version.path, version.raw, None)
             gone += 1

@@ -46,7 +46,7 @@ class Shelf(Iterable[Notebook]):
         for book in self.folders:
             if text.startswith(f"a:{book.name}/"):
                 return book, f"a:{text.partition('/')[2]}"
-        name = re.sub(r"^g(?=\d|[am]:)", "", text)
+        name = re.sub(r"^g(?=\d|[aim]:)", "", text)
         in_user |= name != text
         name = name.partition("#")[0] if name.startswith("a:") else name  # a place in an article
         return (self.user if in_user else self.project), name

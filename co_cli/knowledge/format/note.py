@@ -28,11 +28,12 @@ _PERSONAL = (
     "import",
     "user-told",
 )  # of a text from outside, no place
+_KINDS = {"articles": "article", "inbox": "draft"}  # by the folder; all else is a memory
 _HEADING = r"(?m)^## Memory (\d{1,9}) \(\d{4}-\d{2}-\d{2}(?:, ([\w-]{1,64}))?[^)\n]*\)\n"
 
 
 class Note:
-    """A memory or an article as its file holds it; `raw` is the file, all else is read from it.
+    """A memory, article or draft as its file holds it; `raw` is the file, all else is read from it.
 
     Forget refuses what is `protected`; decay passes that and what is `pinned` by. What is
     `external` came from outside, as every article did, and taints whoever recalls it; what is
@@ -70,19 +71,21 @@ class Note:
     @property
     def file(self) -> str:
         """Where it is in its notebook: `memories/012-tea.md`."""
-        return f"{'articles' if self.kind == 'article' else 'memories'}/{self.name}"
+        folder = next((at for at, kind in _KINDS.items() if kind == self.kind), "memories")
+        return f"{folder}/{self.name}"
 
     @property
     def handle(self) -> str:
         """What it is called in its notebook: its number, else its file, with nothing hidden."""
-        if self.id or not (self.plain or self.kind == "article"):
+        if self.id or not (self.plain or self.kind != "memory"):
             return str(self.id)
-        return f"{self.kind[0]}:{escape(self.name[:-3], keep='')}"
+        sign = "i" if self.kind == "draft" else self.kind[0]
+        return f"{sign}:{escape(self.name[:-3], keep='')}"
 
     @property
     def kind(self) -> str:
-        """`memory` or `article`, by the folder it lies in."""
-        return "article" if _is_article(self.path) else "memory"
+        """`memory`, `article` or `draft`, by the folder it lies in."""
+        return _kind(self.path)
 
     @property
     def attachment(self) -> str:
@@ -146,6 +149,9 @@ def parse(path: str, raw: bytes, modified: int = 0) -> Note:
         note = Note(path, raw, {**meta, "id": 0, "created": meta["fetched"]}, body.strip())
         note.filled = filled
         return note
+    if meta and _kind(path) == "draft":  # which has no number
+        validated(text, {**meta, "id": 1}, validate_memory_frontmatter)
+        return Note(path, raw, {**meta, "id": 0}, body.strip())
     if meta:
         return Note(path, raw, validated(text, meta, validate_memory_frontmatter), body.strip())
     if find_header(text) is not None:
@@ -155,7 +161,7 @@ def parse(path: str, raw: bytes, modified: int = 0) -> Note:
     if line := has_conflict(text):
         raise FormatError("holds an unresolved merge conflict", line=line)
     created = moment_of(modified) or moment_of(0)
-    meta = {"id": number_of(path), "created": created}
+    meta = {"id": 0 if _kind(path) == "draft" else number_of(path), "created": created}
     if _is_article(path):
         named = {"source": path, "title": title_of(path, body)}
         meta = {"id": 0, "created": created, "fetched": created, **named}
@@ -180,8 +186,12 @@ def title_of(path: str, body: str) -> str:
     return title or escape(os.path.basename(path)[:-3], keep="")
 
 
+def _kind(path: str) -> str:
+    return _KINDS.get("".join(path.rsplit(os.sep, 2)[-2:-1]), "memory")
+
+
 def _is_article(path: str) -> bool:
-    return path.rsplit(os.sep, 2)[-2:-1] == ["articles"]
+    return _kind(path) == "article"
 
 
 def _refuse_broken(body: str) -> None:

@@ -129,7 +129,7 @@ class FolderStore:
 
     def kept(self) -> Iterator[tuple[int, str, bytes]]:
         for n, folder in self.kept_folders():
-            for notes in (os.path.join(folder, kind) for kind in ("articles", "memories")):
+            for notes in (os.path.join(folder, kind) for kind in ("articles", "inbox", "memories")):
                 for name in [] if self.link_to(notes) else sorted(disk.list_names(notes)):
                     path = os.path.join(notes, name)
                     with suppress(CoError, FileNotFoundError):

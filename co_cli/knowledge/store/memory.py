@@ -83,7 +83,7 @@ class MemoryStore:
         for path, (raw, _) in sorted(self._files.items()):
             archive, _, rest = path.partition("/")
             n, _, rest = rest.partition("/")
-            if archive == "archive" and rest.startswith(("articles/", "memories/")):
+            if archive == "archive" and rest.startswith(("articles/", "inbox/", "memories/")):
                 yield int(n), f"{self.root}/{path}", raw
 
     # Writing

@@ -1,0 +1,192 @@
+"""Drafts: texts that wait in a notebook's inbox until the person accepts or rejects them.
+
+A draft is no memory: it is not searched, not told to a model, not exported and not counted.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple, TypedDict, Unpack
+
+from co_cli.errors import FormatError, MovedOn, NotFound, RefusedText
+from co_cli.knowledge import lifecycle, similarity
+from co_cli.knowledge.article import free_name
+from co_cli.knowledge.format.note import Note, moment_told, slugify
+from co_cli.knowledge.format.rewrite import render
+from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.pages import INBOX, Problem
+from co_cli.knowledge.plan import Plan, Planner, Saved, new_uid
+from co_cli.knowledge.policy import Similar
+from co_cli.knowledge.safety.check import check_text, clean_tags
+from co_cli.knowledge.store import Change, Edit
+
+MAX_QUOTE = 1000  # characters
+# What a memory keeps of its draft's header; pinned and protected it becomes by the person's word.
+_KEPT = ("created", "updated", "source", "scope", "language", "expires", "check", "sensitive",
+         "trust")  # fmt: skip
+
+
+class Draft(NamedTuple):
+    """A text that may become a memory, the words it was drawn from and where those were said."""
+
+    text: str
+    tags: tuple[str, ...] = ()
+    quote: str = ""
+    origin: str = ""
+    created: str = ""
+    fields: tuple[tuple[str, Any], ...] = ()  # further fields of the header
+
+
+@dataclass(slots=True)
+class Put:
+    """What came of drafts: those that wait now, how many were known, and what was refused."""
+
+    added: list[Note] = field(default_factory=list)
+    known: int = 0
+    refused: list[Problem] = field(default_factory=list)
+
+
+def put(
+    book: Notebook,
+    drafts: Iterable[Draft],
+    *,
+    actor: str,
+    refused: Callable[[str], bool] | None = None,
+) -> Put:
+    """Put drafts into the inbox, as one change.
+
+    Left out is what the notebook says already, what waits already, and what `refused` knows that
+    the person rejected before.
+    """
+    drafts = list(drafts)
+
+    def plan() -> tuple[Change | None, Put]:
+        planner, done = book.planner(actor), Put()
+        notes = [*planner.look.notes, *waiting(book)]
+        known = {similarity.key(note.body) for note in notes}
+        for draft in drafts:
+            try:
+                text, tags = check_text(draft.text), clean_tags(draft.tags)
+                if (said := similarity.key(text)) in known or (refused and refused(text)):
+                    done.known += 1
+                else:
+                    done.added.append(_add(planner, draft, text, tags))
+                known.add(said)
+            except (RefusedText, FormatError) as error:
+                done.refused.append(Problem(draft.origin, str(error)))
+        return planner.change("draft") if done.added else None, done
+
+    def commit(planned: tuple[Change | None, Put]) -> Put:
+        if planned[0] is not None:
+            book.store.commit(planned[0])
+        return planned[1]
+
+    return book.agree(plan, commit)
+
+
+def _add(planner: Planner, draft: Draft, text: str, tags: list[str]) -> Note:
+    """A new file in the inbox; a quote that may not be stored is left out."""
+    meta = {
+        "uid": new_uid(),
+        "created": moment_told(draft.created) or planner.at,
+        "tags": tags,
+        "source": lifecycle.detect_source(tags),
+        **dict(draft.fields),
+        "quote": _storable(draft.quote),
+        "origin": _storable(draft.origin),
+    }
+    kept = {name: value for name, value in meta.items() if value not in (None, [], "", False)}
+    used = {edit.path for edit in planner.edits}
+    name = free_name(planner.book.store, slugify(text), [f"{INBOX}/{{}}.md"], used)
+    return planner.write(f"{INBOX}/{name}.md", None, render(kept, text))
+
+
+def _storable(text: str) -> str:
+    cut = text if len(text) <= MAX_QUOTE else text[: MAX_QUOTE - 1] + "…"
+    try:
+        return check_text(cut)
+    except RefusedText:
+        return ""
+
+
+def waiting(book: Notebook) -> list[Note]:
+    """Every draft that can be read, oldest first."""
+    book.store.settle()
+    return book.pages.drafts()[0]
+
+
+class Choice(TypedDict, total=False):
+    """What a person may choose when they accept: other words or tags, what becomes of a collision.
+
+    `similar` and `replaces` are those of `Notebook.remember`; `into` is another notebook.
+    """
+
+    text: str | None
+    tags: Sequence[str] | None
+    similar: Similar
+    replaces: str
+    into: Notebook
+
+
+def plan_accept(book: Notebook, draft: Note, *, actor: str, **choice: Unpack[Choice]) -> Plan:
+    """Decide what accepting a draft does: what saving its text would, and the draft is archived.
+
+    In another notebook only the first of these is part of the change.
+    """
+    _require_waiting(book, draft)
+    to, text, tags = choice.get("into", book), choice.get("text"), choice.get("tags")
+    text = check_text(draft.body if text is None else text)
+    tags = clean_tags(draft.tags if tags is None else tags)
+    look, around = to.around(text)
+    planner = to.planner(actor, look)
+    if to is book:
+        planner.edits.append(Edit(draft.file, draft.raw, None))
+    same, _ = lifecycle.judge(text, around, to.policy.threshold)
+    if same is not None:  # whose header stays as it is
+        saved = planner.consolidate(same, text, tags, {}).saved
+    else:
+        kept = [name for name in _KEPT if to is book or name not in ("scope", "language")]
+        fields = {name: draft.meta[name] for name in kept if name in draft.meta}
+        similar, replaces = choice.get("similar", "keep"), choice.get("replaces", "")
+        saved = planner.save(around, text, tags, similar, replaces, fields).saved
+    return Plan(planner.change("accept") if planner.edits else None, saved)
+
+
+def accept(
+    book: Notebook, draft: Note, *, actor: str, seen: str = "", **choice: Unpack[Choice]
+) -> Saved:
+    """Make a memory of a draft, as one change; in another notebook it is two.
+
+    `seen` is the `Plan.seen` that the person agreed to. MovedOn when saving would do anything else
+    now or the draft was changed, NotFound when it no longer waits.
+    """
+    to = choice.get("into", book)
+    plan = partial(plan_accept, book, draft, actor=actor, **choice)
+    saved = to.agree(lambda: plan().hold_to(seen), to.commit)
+    if to is not book:
+        _archive(book, draft, "accept", actor)
+    return saved
+
+
+def reject(book: Notebook, draft: Note, *, actor: str) -> Saved:
+    """Archive a draft; undo brings it back."""
+    return _archive(book, draft, "reject", actor)
+
+
+def _archive(book: Notebook, draft: Note, op: str, actor: str) -> Saved:
+    def plan(planner: Planner) -> Plan:
+        _require_waiting(book, draft)
+        planner.edits.append(Edit(draft.file, draft.raw, None))
+        return planner.plan(op, "rejected", draft)
+
+    return book.do(actor, plan)
+
+
+def _require_waiting(book: Notebook, draft: Note) -> None:
+    raw = book.store.read(draft.file)
+    if raw is None:
+        hint = "It was accepted or rejected meanwhile: co knowledge log"
+        raise NotFound(f"draft {book.ref(draft)} no longer waits", hint=hint)
+    if raw != draft.raw:
+        hint = "Nothing was done; look at it again: co inbox"
+        raise MovedOn(f"draft {book.ref(draft)} changed meanwhile", hint=hint)
