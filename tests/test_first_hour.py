@@ -295,6 +295,60 @@ def test_what_is_told_as_sure_is_right(half: str, right: int, wrong: int) -> Non
     assert (sure[True] >= right, sure[False] <= wrong) == (True, True), sure
 
 
+@pytest.mark.parametrize(
+    ("kept", "said", "becomes"),
+    [
+        ("The prod cluster is in eu-west-1 and staging is in eu-central-1",
+         "change staging to eu-north-1",
+         "The prod cluster is in eu-west-1 and staging is in eu-north-1"),
+        ("The logo is teal", "change the logo to dark blue", "The logo is dark blue"),
+        ("Marco joins on Monday", "it's Marko with a k", "Marko joins on Monday"),
+    ],
+)  # fmt: skip
+def test_a_change_finds_its_note_and_its_place_in_it(kept: str, said: str, becomes: str) -> None:
+    anna = Person()
+    anna.says(f"remember {kept}")
+    anna.says("remember the office closes at 7")
+    anna.says(said)
+    assert (anna.asked[-1].text, anna.asked[-1].replaces) == (becomes, "1")
+
+
+def test_a_change_of_what_is_no_note_is_none() -> None:
+    """Red when a task for an editor is taken for a change of some note."""
+    anna = Person()
+    anna.says("remember the office closes at 7")
+    assert "offline" in anna.says("change the colour of the button to red")
+    assert len(anna.asked) == 1
+
+
+def test_all_notes_about_something_are_counted_and_listed_and_no_others() -> None:
+    for text in ("The standup is at 9", "We skip the standup on Fridays", *UNRELATED):
+        Notebook(NOTES).remember(text)
+    anna = Person()
+    for said in ("how many notes about standup do I have?", "list the notes about the standup"):
+        head, _, *rows = anna.says(said).splitlines()
+        assert (head, len(rows)) == ("2 notes about standup:", 2)
+    assert anna.says("list my notes about zebras") == "I have no notes about zebras."
+
+
+def test_what_something_else_may_replace_is_still_told() -> None:
+    """Red when a note that only looks newer hides the one that answers."""
+    book = Notebook(NOTES)
+    book.remember("Our team lead is Sam")
+    book.remember("We moved from Slack to Teams last week")
+    answer = Person().says("who is our team lead?")
+    assert answer == f"You told me on {book.today()}: Our team lead is Sam [1]"
+
+
+def test_what_was_just_forgotten_is_kept_after_all() -> None:
+    anna = Person()
+    anna.says("remember rent is due on the 1st")
+    assert anna.session.command("actually no, keep that") == ""
+    anna.says("forget that")
+    assert anna.session.command("actually no, keep that") == "/restore last"
+    assert anna.says("no, leave it") == "All right."
+
+
 def test_what_is_asked_next_is_answered_from_the_note_just_told() -> None:
     book = Notebook(NOTES)
     book.remember("We squash because the history stays readable")

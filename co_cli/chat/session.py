@@ -70,9 +70,12 @@ class Session:
         if self.choice.provider != "offline":
             return ""
         wanted = conversation.command(said)
-        if wanted == "undo":  # where something changed last
-            last = [[entry.at for entry in book.store.entries()[-1:]] for book in self.deps.shelf()]
-            wanted = "undo -g" if last[1] and last[1] >= last[0] else "undo"
+        if wanted in ("undo", "stay"):  # where something changed last
+            last = [book.store.entries()[-1:] for book in self.deps.shelf()]
+            at = [(entry.at, place, entry.op) for place, one in enumerate(last) for entry in one]
+            _, own, done = max(at, default=("", 0, ""))
+            kept = "restore last" if done == "forget" else ""
+            wanted = kept if wanted == "stay" else "undo -g" if own else "undo"
         return f"/{wanted}" if wanted else ""
 
     def resume(self, kept: Conversation) -> None:

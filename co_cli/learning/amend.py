@@ -3,30 +3,43 @@
 import re
 
 from co_cli.knowledge.replacement import likeness
-from co_cli.knowledge.search.words import STOP
+from co_cli.knowledge.search.words import STOP, slip
 
 _NUMBERS, _NAMES, _LONGER = 0.5, 0.35, 0.05  # what counts for a place beside its meaning
 _ENOUGH, _SURE = 0.3, 0.6
 _ALIKE = 0.45
 _LOOKED_AT, _LONGEST = 150, 8  # words of a text in which a place is looked for, and of a value
-_USED_BEFORE = 0.65
+_USED_BEFORE, _BEFORE = 0.65, 0.4
 SWITCHED = (  # and to what
     r"(?i)\b(?:switched|moved|migrated|changed|relocated|gone) (?:over )?to ([^,.;!?]{1,40}?)"
     r"(?: now| instead| today| recently)?[.!]?$"
 )
-CHANGES = (  # what is to be changed, and to what
+_CHANGES = (  # what is to be changed, and to what
     r"(?i)(?:please |pls |can you |could you ){0,2}(?:update|change|move|set|switch|reschedule) "
     r"(?:the |my |our )?(?P<what>.{2,60}?) to (?P<value>.{1,60}?)[.!?]?$"
+)
+_SPELT = (  # a name, and a letter or two of it
+    r"(?i)(?:(?:no|sorry|oops|actually),? ){0,2}it'?s (?:spel(?:led|t) )?([\w-]{2,40}),? "
+    r"with(?:out)? (?:an? |no |one |two )?['\"]?\w{1,2}['\"s]{0,2}(?:,? not .{1,9})?[.!]?$"
 )
 _USES = (  # what stands before a value that one may switch from
     r"(?i)\b(?:use[sd]?|using|(?:runs?|hosted|based|are|is) (?:on|in|at)|written in"
     r"|built (?:with|in|on)|chose|picked|(?:moved|switched|migrated) to|went with) (?:the |an? )?$"
 )
+_IS_ALL = r"(?i)[^,;.]{0,30} (?:is|are) (?:in |on |at )?(\S{1,40}(?: \S{1,40})?)$"  # to its end
 _GONE = (  # what is said of a value that no longer holds
     r"\b(?:not|n't|instead of|no longer|rather than|from|never) (?:an? |the )?{0}\b"
     r"|\b{0} (?:(?:got|was|were|is|are|has been|have been) )?"
     r"(?:replaced|renamed|gone|dropped|wrong)\b"
 )
+
+
+def changed(said: str) -> tuple[str, str]:
+    """What a sentence names to be changed, and to what; both empty where it is none of that."""
+    if spelt := re.match(_SPELT, said):
+        return spelt[1], spelt[1]
+    changes = re.match(_CHANGES, said)
+    return (changes["what"], changes["value"]) if changes else ("", "")
 
 
 def amended(text: str, value: str, said: str, whole: str = "") -> str:
@@ -45,11 +58,15 @@ def placed(text: str, value: str, said: str, whole: str = "") -> tuple[float, st
     same = (re.search(r"\bI\b", said) is not None) == text.startswith("User")  # who moved
     moved = same and re.search(SWITCHED, said) is not None
     words = list(re.finditer(r"[\w'’./@:%€$£+-]*\w[%€]?", text))[:_LOOKED_AT]
+    changes = re.findall(r"\w{2,40}", changed(said)[0].lower())
+    named = max((text.lower().rfind(word) for word in changes), default=-1)
     best, place = _SURE if whole else _ENOUGH, (0, 0)
+    if named >= 0 and (is_all := re.match(_IS_ALL, text[named:])):
+        best, place = 1.0, (named + is_all.start(1), len(text))
     for first in range(len(words)):
         for last in range(first, min(first + len(value.split()) + 1, len(words))):
             start, end = words[first].start(), words[last].end()
-            score = _fits(text[start:end], value, said)
+            score = _fits(text[start:end], value, said) - _BEFORE * (start <= named)
             if moved and re.search(_USES, text[:start]) and not re.search(r"\d", text[start:end]):
                 score += _USED_BEFORE
             if score > best:
@@ -66,6 +83,11 @@ def names_another(said: str, value: str, text: str) -> bool:
     """Whether what was switched from is named, and the text does not speak of it."""
     named = set(re.findall(r"(?<=\w )[A-Z][\w.-]+", said.replace(value, "")))
     return bool(named) and not any(name.lower() in text.lower() for name in named)
+
+
+def slipped(value: str, text: str) -> bool:
+    """Whether a word of the text is the value but for a slip."""
+    return any(slip(value.lower(), word) for word in re.findall(r"[\w-]{3,40}", text.lower()))
 
 
 def alike(old: str, new: str) -> bool:

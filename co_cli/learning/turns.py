@@ -82,6 +82,10 @@ _WRONG = (  # what was told, and what it is instead
     r"(?i)(?:no,? )?(?:you (?:got|have|had) (?:that|it|this) wrong|that(?:'s| is| was) wrong)"
     r"[,;:.! -]{1,3}(?:it'?s |it is |make it )(.{1,60}?)[.!]?$"
 )
+_KEEPS_IT = (  # that it is to stay, just after it was to go
+    r"(?i)(?:(?:no|wait|actually|oh|sorry|hold on|on second thoughts?)[,.! ]{1,3}){1,4}"
+    r"(?:keep|leave|don'?t (?:forget|delete|remove)) (?:it|that|this)(?: one| note)?[.!]?"
+)
 _BRINGS_BACK = (
     r"(?i)(?:(?:please|can you|co),? ){0,2}(?:bring back|un-?(?:forget|delete)) (.{2,80})"
 )
@@ -174,6 +178,8 @@ def _phrase(sentence: str) -> Turn | None:
         return Turn("show", plain[1]) if plain.lastindex else Turn("forget", "that")
     if re.fullmatch(_ONLY_ASKED, sentence):
         return Turn("what")
+    if re.fullmatch(_KEEPS_IT, sentence):
+        return Turn("stay")
     wrong = re.match(_WRONG, sentence)
     return Turn("amend", wrong[1], ("correction",)) if wrong else None
 

@@ -7,12 +7,15 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from datetime import date, timedelta
 from typing import Any, NamedTuple
 
 from pydantic_ai.messages import ModelMessage, ToolCallPart, ToolReturnPart, UserPromptPart
 
 from co_cli.errors import EmbedderUnavailable
+from co_cli.knowledge.search.query import Query, Span
 from co_cli.knowledge.search.words import STOP
+from co_cli.learning.amend import changed
 from co_cli.learning.answers import about_asker, answers, misspelt, shares
 from co_cli.learning.pages import page_wanted
 from co_cli.learning.turns import Turn, understand
@@ -36,6 +39,12 @@ _BACK = (  # what was forgotten is wanted, whatever else was changed last
     r"(?i)\b(?:bring|get|give|want|need)\b.{0,40}\bback\b|\b(?:restore|un-?(?:delete|forget))"
 )
 _LISTS = r"(?i)\b(?:what|whats|which|show|list|any|anything|something|is there|did)\b"
+_ALL_ABOUT = (
+    r"(?i)(?:(?:please|pls|can you|co),? ){0,2}(?:how many|count|list|show(?: me)?)(?: all)?"
+    r"(?: of)?(?: the| my| your| our)? (?:notes?|memories|things|entries)"
+    r"(?: (?:are there|do (?:i|you) have))? (?:about|on|for|of|with|mentioning|tagged) (?:the )?"
+    r"(.{2,60}?)(?: (?:do (?:i|you|we) have|are there|have you got))?[.?! ]{0,3}$"
+)
 _A_NOTE = (
     r"(?i)^(?:the |that |my )?(?:note|memory|entry|number|no\.|bit|thing|part)s?(?: |$)"
     r"(?:(?:about|on|for|of|with) )?#?|(?<=\w) (?:one|note|thing|memory|entry|bit)s?$"
@@ -48,6 +57,10 @@ _NAMES_NOTHING = frozenset(
     "anything something made mistake far yesterday week used use using run previous previously "
     "earlier formerly old older former value version originally past changed change then".split()
 )
+
+_LATELY = 7  # days, where none are named
+_WEEKDAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
+_DAYS_BACK = rf"(?:(?:last|past) (\d{{1,3}}) days?|\b({_WEEKDAYS}))\b"
 
 
 class Surface(NamedTuple):
@@ -126,7 +139,9 @@ def as_command(turn: Turn, said: str) -> str:
             f"restore {what}" if what else "restore" if re.search(_LISTS, said) else "restore last"
         )
     return (
-        turn.want if turn.want == "undo" or (turn.want == "help" and is_plain(turn, said)) else ""
+        turn.want
+        if turn.want in ("undo", "stay") or (turn.want == "help" and is_plain(turn, said))
+        else ""
     )
 
 
@@ -142,6 +157,23 @@ def is_plain(turn: Turn, said: str) -> bool:
     return turn.want in ("help", "who") and re.search(_OF_CO, said) is not None
 
 
+def days_asked(said: str) -> tuple[str, str]:
+    """The first and the last day that a person asks about; without any, the last few."""
+    low, today = re.sub(r"\bthis (?:morning|afternoon|evening)|\btonight\b|\bjust now\b", "today",
+                        said.lower()), date.today()  # fmt: skip
+    named = Query(low, str(today)).days[:1]
+    first, last = today - timedelta(_LATELY), today
+    if back := re.search(_DAYS_BACK, low):
+        weekday = _WEEKDAYS.split("|").index(back[2]) if back[2] else 0
+        ago = (today.weekday() - weekday) % 7 if back[2] else int(back[1])
+        first = today - timedelta(ago)
+        last = first if back[2] else today
+    span = (str(first), str(last))
+    if named and isinstance(named[0], Span):
+        span = named[0].first, named[0].last
+    return span[0], str(today) if re.search(r"\bsince\b", low) else span[1]
+
+
 def hear(said: str, messages: Sequence[ModelMessage], start: int, surface: Surface) -> Conversation:
     """Understand what was said; where Co's weights cannot be read, nothing is.
 
@@ -151,6 +183,10 @@ def hear(said: str, messages: Sequence[ModelMessage], start: int, surface: Surfa
     turns = [page] if page else []
     with suppress(EmbedderUnavailable):
         turns = turns or understand(said)
+    if (about := re.match(_ALL_ABOUT, said)) and topic(about[1]):
+        turns = [Turn("about", about[1])]
+    if not turns and (value := changed(said)[1]):
+        turns = [Turn("amend", value, ("correction",), sure=False)]
     parts = [part for message in messages for part in message.parts]
     called = {one.tool_call_id: read(one.args) for one in parts if isinstance(one, ToolCallPart)}
     heard = Conversation(said, turns, None, surface, called)
@@ -180,8 +216,10 @@ def _spoken_of(part: ToolReturnPart, heard: Conversation) -> Note | None:
 
 def found(part: ToolReturnPart, heard: Conversation) -> tuple[list[Note], list[Note]]:
     """What surely answers, best first, notes before files; and what perhaps does."""
-    rows = [row for row in rows_of(part, "results") if not row.get("replaced_by")]
     query = str(heard.called.get(part.tool_call_id, {}).get("query") or "")
+    rows = rows_of(part, "results")
+    newer = {row.get("ref") for row in rows if answers(query, note_of(row).text)}
+    rows = [row for row in rows if row.get("replaced_by") not in newer]
     slips = [row for row in rows if row.get("weak") and misspelt(query, note_of(row).text)]
     own = [row for row in rows[:1] if about_asker(query, note_of(row).text)]
     near = [row for row in rows if not row.get("weak") or row in slips or row in own]

@@ -6,22 +6,21 @@ right, when they say so. Knows no notebook: the tools do the work.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, timedelta
 from typing import Any
 
 from pydantic_ai.messages import ToolCallPart, ToolReturnPart
 
 from co_cli.knowledge.meaning.turns import STATEMENTS
 from co_cli.knowledge.replacement import likeness
-from co_cli.knowledge.search.query import Query, Span
-from co_cli.learning.amend import CHANGES, SWITCHED, alike, amended, names_another, placed
-from co_cli.learning.answers import REASON
+from co_cli.learning.amend import SWITCHED, alike, amended, changed, names_another, placed, slipped
+from co_cli.learning.answers import REASON, answers, shares
 from co_cli.learning.turns import KEPT, PRIVATE, Turn, tagged
 from co_cli.learning.voice import second_person
 from co_cli.providers.conversation import (
     Conversation,
     Note,
     Surface,
+    days_asked,
     found,
     is_plain,
     note_of,
@@ -47,6 +46,7 @@ _PLAIN = {
     "who": "I am Co. I keep your notes as plain files on this machine and find them when you ask.",
     "undo": "`co knowledge undo` takes back the last change.",
     "restore": "`co knowledge restore` shows what was forgotten, and brings back what you name.",
+    "stay": "All right.",
     "what": "What should I remember? Say it after “remember”.",
     "show": "`co knowledge show` and its number shows a note.",
 }
@@ -61,7 +61,8 @@ _WHICH = "Which note do you mean? Ask for it first, or name its number."
 _OF_WHAT = "I do not know what that is about. Ask me about something first."
 _NONE_BEFORE = "I know of nothing before that."
 _NOT_THERE = "I have nothing about that, so there is nothing to forget."
-_RESULTS, _MORE = 5, 2
+_MORE, _RESULTS, _ALL = 2, 5, {"about": 50}
+_LOOKED_FOR = ("recall", "about", "help", "who")
 _EMPTY = "I have no notes yet."
 _ONE_BY_ONE = "I forget notes one by one: say which, or name its number."
 _PRIVATE = "All right, I keep no note of that."
@@ -82,9 +83,6 @@ _TAKEN_BACK = (  # what takes the note just spoken of back, whatever follows
     r"(?i)^(?:oh |uh |hm+,? |sorry,? |oops,? |ok,? |no,? |wait,? )?"
     r"(?:(?:scratch|scrap|strike) (?:that|this|it)\b|i meant\b|that(?:'s| is| was) (?:wrong|not))"
 )
-_LATELY = 7  # days, where none are named
-_WEEKDAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
-_BACK = rf"(?:(?:last|past) (\d{{1,3}}) days?|\b({_WEEKDAYS}))\b"
 _DONE = {
     "save_memory": "saved",
     "forget_memory": "forgotten",
@@ -110,19 +108,20 @@ def calls(heard: Conversation, returned: Sequence[ToolReturnPart]) -> list[ToolC
         elif turn.want == "forget":
             wanted += _forget(turn, heard)
         elif turn.want == "changes":
-            since, until = _days(heard.said)
+            since, until = days_asked(heard.said)
             wanted.append(ToolCallPart("list_memories", {"since": since, "until": until}))
         elif turn.want in ("list", "about_me", "count"):
             wanted.append(ToolCallPart("list_memories", {}))
         elif turn.want == "earlier" and (query := _before(turn, heard)):
             wanted.append(_recall(query))
-        elif turn.want in ("recall", "nothing", "help", "who") and not is_plain(turn, heard.said):
-            wanted.append(_recall(turn.text))
+        elif turn.want in (*_LOOKED_FOR, "nothing") and not is_plain(turn, heard.said):
+            wanted.append(_recall(turn.text, _ALL.get(turn.want, _RESULTS)))
     return wanted
 
 
-def _recall(query: str) -> ToolCallPart:
-    return ToolCallPart("recall_memory", {"query": query, "max_results": _RESULTS})
+def _recall(query: str, most: int = _RESULTS) -> ToolCallPart:
+    query = re.sub(r"(?i)^(?:the|my|our|an?) (?=\S)", "", query)
+    return ToolCallPart("recall_memory", {"query": query, "max_results": most})
 
 
 def _before(turn: Turn, heard: Conversation) -> str:
@@ -131,30 +130,13 @@ def _before(turn: Turn, heard: Conversation) -> str:
     return named or (heard.note.text if heard.note else "")
 
 
-def _days(said: str) -> tuple[str, str]:
-    """The first and the last day that a person asks about; without any, the last few."""
-    low, today = re.sub(r"\bthis (?:morning|afternoon|evening)|\btonight\b|\bjust now\b", "today",
-                        said.lower()), date.today()  # fmt: skip
-    named = Query(low, str(today)).days[:1]
-    first, last = today - timedelta(_LATELY), today
-    if back := re.search(_BACK, low):
-        weekday = _WEEKDAYS.split("|").index(back[2]) if back[2] else 0
-        ago = (today.weekday() - weekday) % 7 if back[2] else int(back[1])
-        first = today - timedelta(ago)
-        last = first if back[2] else today
-    span = (str(first), str(last))
-    if named and isinstance(named[0], Span):
-        span = named[0].first, named[0].last
-    return span[0], str(today) if re.search(r"\bsince\b", low) else span[1]
-
-
 def _save(turn: Turn, heard: Conversation) -> list[ToolCallPart]:
     """Keep what was said; what puts the note right that was spoken of takes its place."""
     text, old = turn.text, _put_right(turn, heard)
-    changes = re.match(CHANGES, heard.said) if turn.want == "amend" else None
-    if changes and not (old and changes["what"].lower() in old.text.lower()):
-        return [_recall(changes["what"])]
-    turn = turn._replace(text=changes["value"], whole="") if changes else turn
+    what, value = changed(heard.said) if turn.want == "amend" else ("", "")
+    if what and not (old and what.lower() in old.text.lower()):
+        return [_recall(what)]
+    turn = turn._replace(text=value, whole="") if value else turn
     known = (*STATEMENTS, "amend") if old else ()
     switched = re.search(SWITCHED, heard.said) if turn.want in known and old else None
     if switched and old and not names_another(heard.said, switched[1], old.text):
@@ -215,11 +197,15 @@ def _forget_found(heard: Conversation, returned: Sequence[ToolReturnPart]) -> li
 
 def _change_found(heard: Conversation, returned: Sequence[ToolReturnPart]) -> list[ToolCallPart]:
     """What puts another value into the note that was looked for by the words of a change."""
-    changes = re.match(CHANGES, heard.said)
-    if not changes or heard.wants != {"amend"} or returned[-1].tool_name != "recall_memory":
+    what, value = changed(heard.said)
+    if not value or heard.wants != {"amend"} or returned[-1].tool_name != "recall_memory":
         return []
-    for note in (note for some in found(returned[-1], heard) for note in some if note.ref):
-        if text := amended(note.text, changes["value"], heard.said):
+    notes = [note for some in found(returned[-1], heard) for note in some]
+    if what == value:  # as it is spelled
+        notes = [note_of(row) for row in rows_of(returned[-1], "results")]
+        notes = [note for note in notes if slipped(value, note.text)]
+    for note in (note for note in notes if note.ref):
+        if text := amended(note.text, value, heard.said):
             about = heard.turns[0]._replace(want="correct", text=text)
             return _save(about, heard._replace(note=note, saved=(), said="scratch that"))
     return []
@@ -303,7 +289,7 @@ def _told(part: ToolReturnPart, heard: Conversation) -> str:
     if part.tool_name in ("forget_memory", "save_knowledge"):
         return _done(*text.splitlines(), surface=heard.surface) or "Done."
     for tool, key, tell in (
-        ("recall_memory", "results", _recalled),
+        ("recall_memory", "results", _about if heard.wants == {"about"} else _recalled),
         ("list_memories", "memories", _listed),
     ):
         if part.tool_name == tool and isinstance(values.get(key), list):
@@ -337,7 +323,7 @@ def _recalled(part: ToolReturnPart, heard: Conversation) -> str:
         which = [str(note) for note in (*sure, *perhaps) if note.ref]
         return _bullets("Which one? Say “forget” and its number.", which) if which else _NOT_THERE
     if heard.wants == {"amend"}:
-        return _WHICH
+        return _WHICH if heard.turns[0].sure else ""
     if "earlier" in heard.wants:
         best = next(iter((*sure, *perhaps)), None)
         held = _earlier(part, best.ref) if best else []
@@ -345,12 +331,23 @@ def _recalled(part: ToolReturnPart, heard: Conversation) -> str:
     if not sure and perhaps:
         return _bullets("Perhaps:", map(str, perhaps[: _MORE + 1]))
     if not sure:
-        return "" if heard.wants.isdisjoint(("recall", "help", "who")) else _NOTHING
+        return "" if heard.wants.isdisjoint(_LOOKED_FOR) else _NOTHING
     best, *others = sure
     earlier = [re.sub(r"^[^:]+: ", "Earlier: ", one) for one in _earlier(part, best.ref)[:1]]
     told = [best.told, *earlier]
     more = [one.told if one.file else str(one) for one in others[:_MORE]]
     return "\n\n".join([*told, *([_bullets("Also:", more)] if more else [])])
+
+
+def _about(part: ToolReturnPart, heard: Conversation) -> str:
+    """All notes that speak of something, or what is told of it."""
+    about, notes = heard.turns[0].text, [note_of(row) for row in rows_of(part, "results")]
+    told = [note for note in notes if shares(about, note.text) and answers(about, note.text)]
+    many = f"{len(told) or 'no'} {'note' if len(told) == 1 else 'notes'} about {about}"
+    if told:
+        return _bullets(f"{many}:", map(str, told))
+    perhaps = [str(note) for some in found(part, heard) for note in some][: _MORE + 1]
+    return _bullets(f"I have {many}. Perhaps:", perhaps) if perhaps else f"I have {many}."
 
 
 def _earlier(part: ToolReturnPart, ref: str) -> list[str]:
@@ -385,7 +382,7 @@ def _listed(part: ToolReturnPart, heard: Conversation) -> str:
         mine = (row for row in rows if re.match(r"g\d|\S+ User", f"{row['ref']} {row['summary']}"))
         rows = [*mine] or rows
     elif "changes" in heard.wants:
-        first, last = _days(heard.said)
+        first, last = days_asked(heard.said)
         when = f"from {first} to {last}" if first != last else f"on {first}"
         title = f"Kept or changed {when}:"
         if not rows:
