@@ -20,6 +20,8 @@ _TEXTS: dict[type, str] = {  # what a variable may hold
     float: r"[-+]?(?:[0-9]{1,300}\.?[0-9]{0,300}|\.[0-9]{1,300})(?:[eE][-+]?[0-9]{1,3})?",
     str: r"(?s:.*)",
 }
+_LIMIT = r"(?:preference|correction|decision|context|pattern|other)=[1-9]\d{0,5}"
+_LIMITS = rf"(?:{_LIMIT}(?:, ?{_LIMIT}){{0,5}})?"
 OWN_EMBEDDER = ("", "co")
 
 
@@ -31,6 +33,8 @@ class Settings(NamedTuple):
     memory_dedup_threshold: int = 85
     memory_decay_strategy: str = "summarize"
     memory_decay_percentage: float = 0.2
+    memory_decay_order: str = "oldest"
+    memory_category_limits: str = ""
     search_backend: str = "auto"
     search_fusion: str = "blend"
     embedder: str = "co"
@@ -52,6 +56,7 @@ class Setting(NamedTuple):
     low: float = 0
     high: float = 0
     choices: tuple[str, ...] = ()
+    pattern: str = ""
     project_may_set: bool = True
 
     @property
@@ -65,6 +70,7 @@ class Setting(NamedTuple):
             if not isinstance(value, str):
                 return None
             fits = value in self.choices if self.choices else value.isprintable()
+            fits = fits and re.fullmatch(self.pattern or "(?s:.*)", value) is not None
             return value if fits and len(value) <= 200 else None
         if type(value) is int or (type(value) is float and self.kind is float):
             return self.kind(value) if self.low <= value <= self.high else None
@@ -84,6 +90,13 @@ TABLE = (
             choices=("summarize", "cut")),
     Setting("memory_decay_percentage", float, "a number from 0.0 to 1.0",
             "What share of the limit decays at once.", 0, 1),
+    Setting("memory_decay_order", str, '"oldest" or "unused"',
+            "Which memories decay: the oldest, or of the oldest those first that were never "
+            "recalled.", choices=("oldest", "unused")),
+    Setting("memory_category_limits", str, '"CATEGORY=COUNT, …" with preference, correction, '
+            "decision, context, pattern or other",
+            "How many memories of a category a notebook should hold, such as preference=50, "
+            "pattern=30; a save that reaches it says so.", pattern=_LIMITS),
     Setting("search_backend", str, '"auto", "hybrid", "fts5" or "grep"',
             "How recall searches: by words and meaning, by words alone, or by reading every note.",
             choices=("auto", "hybrid", "fts5", "grep")),

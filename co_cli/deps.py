@@ -35,6 +35,8 @@ class CoDeps:
     memory_dedup_threshold: int = None  # type: ignore[assignment]
     memory_decay_strategy: str = None  # type: ignore[assignment]
     memory_decay_percentage: float = None  # type: ignore[assignment]
+    memory_decay_order: str = None  # type: ignore[assignment]
+    memory_category_limits: str = None  # type: ignore[assignment]
     project: paths.AnyPath | None = None
     how: How | None = None
     workspace: Workspace | None = None

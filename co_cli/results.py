@@ -197,7 +197,21 @@ def saved_text(book: Notebook, saved: Saved) -> str:
         limit = book.policy.max_count
         lines.append(f"This notebook holds {saved.over} memories, over its limit of {limit}.")
         lines.append("`co knowledge decay` shortens it; memory_max_count raises the limit.")
-    return "\n".join(lines)
+    return "\n".join([*lines, *category_text(book, saved)])
+
+
+def category_text(book: Notebook, saved: Saved) -> list[str]:
+    """That a save reached its category's own limit, and what to do about it."""
+    category, new = saved.note.category, saved.action in ("created", "related")
+    limit = book.policy.limit(category) if new else 0
+    count = sum(note.category == category for note in book.notes()) if limit else 0
+    if not limit or count < limit:
+        return []
+    which = f"--category {category}{' -g' if book.scope == 'user' else ''}"
+    return [
+        f"This notebook holds {plural(count, f'{category} memory')}, with a limit of {limit}.",
+        f"`co knowledge decay {which}` shortens it; memory_category_limits raises the limit.",
+    ]
 
 
 def closeness(book: Notebook, score: float) -> str:

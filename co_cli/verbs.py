@@ -104,7 +104,7 @@ def labels(found: Found) -> dict[str, tuple[Notebook, Note]]:
 
 def counts(notes: Iterable[Note]) -> dict[str, int]:
     """How many notes there are of each category, most first; `other` have none."""
-    categories = Counter(str(note.meta.get("auto_category") or "other") for note in notes)
+    categories = Counter(note.category for note in notes)
     return dict(sorted(categories.items(), key=lambda one: (one[0] == "other", -one[1], one[0])))
 
 

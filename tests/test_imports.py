@@ -63,6 +63,7 @@ CORE_ORDER = [
     "search.vectors",
     "similarity",
     "store",
+    "use",
     "pages",
     "lifecycle",
     "search",

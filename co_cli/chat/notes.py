@@ -18,8 +18,10 @@ from co_cli.kept import kept_text
 from co_cli.knowledge import Note, Notebook, Shelf
 from co_cli.knowledge.format.note import now, timestamp
 from co_cli.knowledge.pages import ARTICLES
+from co_cli.knowledge.use import used
 from co_cli.results import (
     above_text,
+    category_text,
     hit_ref,
     marks,
     outside_text,
@@ -154,6 +156,7 @@ def recall(shelf: Shelf, argument: str) -> str:
         found = shelf.recall(argument, 5)
     finally:
         shelf.close()
+    used([hit.note for _, hit in found if not hit.weak], timestamp(now()))
     if not found:
         return recall_text(argument, found)
     rows = []
@@ -217,7 +220,7 @@ async def remember(chat: Chat, argument: str) -> str:
         problem = trust.claim(deps.folder(), timestamp(now())) if fresh else ""
     verb = "Updated" if saved.action == "consolidated" else "Saved"
     told = f"✓ {verb} memory {saved.ref}: {saved.note.summary} ({_undo(book)} takes it back)"
-    return "\n".join(filter(None, [told, saved.trouble, problem]))
+    return "\n".join(filter(None, [told, saved.trouble, *category_text(book, saved), problem]))
 
 
 def edit(chat: Chat, ref: str | Note) -> str | Awaitable[str]:

@@ -6,22 +6,31 @@ from co_cli.cli.list import note_table
 from co_cli.cli.options import as_json, assume_yes, in_user, open_here
 from co_cli.cli.output import confirm, no_yes, say, tell
 from co_cli.errors import CoError
+from co_cli.knowledge.lifecycle import SIGNALS
 from co_cli.results import decayed_text, numbers_text, plural
 
 
 @click.command("decay")
 @in_user
-@click.option("--force", is_flag=True, help="Even if the notebook is within its limit.")
+@click.option("--category", type=click.Choice([*SIGNALS, "other"]),
+              help="Only memories of this category.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Even if there are not too many.")
 @assume_yes
 @as_json
-def decay_command(in_user: bool, force: bool, yes: bool, as_json: bool) -> None:
+def decay_command(
+    in_user: bool, category: str | None, force: bool, yes: bool, as_json: bool
+) -> None:
     """Join the oldest unprotected memories into one, or archive them, after showing which."""
     book = open_here().book(in_user)
-    count, limit = len(book.notes()), book.policy.max_count
-    if count <= limit and not force:
-        raise CoError(f"{count} of {limit} memories: nothing needs to decay",
+    category = category or ""
+    count = sum(category in ("", note.category) for note in book.notes())
+    limit = book.policy.limit(category)
+    full = count >= limit > 0 if category else count > limit
+    if not (full or force):
+        of, kind = f"{count} of {limit}" if limit else count, f"{category} ".lstrip()
+        raise CoError(f"{of} {kind}memories: nothing needs to decay",
                       hint="Add --force to decay the oldest anyway.")  # fmt: skip
-    plan = book.plan_decay(actor="cli")
+    plan = book.plan_decay(actor="cli", category=category)
     if plan is None:
         raise CoError("no memory can decay",
                       hint="There are too few, or they are protected or decayed.")  # fmt: skip

@@ -23,7 +23,7 @@ from co_cli.cli.output import (
 )
 from co_cli.editing import drop_drafts
 from co_cli.errors import Ambiguous, CoError, DiskTrouble, NotFound
-from co_cli.knowledge import Notebook, Shelf
+from co_cli.knowledge import Notebook, Shelf, use
 from co_cli.knowledge import purge as purging
 from co_cli.knowledge.format.note import number_of
 from co_cli.knowledge.pages import Ref, kind_of
@@ -128,8 +128,9 @@ def _purge(book: Notebook, ref: Ref, yes: bool, with_earlier: bool) -> dict[str,
         for path in quoting:
             os.unlink(path)
         drop_drafts(book, copies.names)
-        articles = (note for one in copies.own for note in one.notes if note.kind == "article")
-        records.drop(book, articles)
+        notes = [note for one in copies.own for note in one.notes]
+        records.drop(book, (note for note in notes if note.kind == "article"))
+        use.drop(notes)
         transcripts.remove(talks)
 
     try:

@@ -1,11 +1,14 @@
 """co knowledge list: every memory or article on a line. Loads nothing that writes."""
 
+from typing import Any
+
 import click
 
 from co_cli.cli.options import as_json, complete_tag, in_user, open_here
 from co_cli.cli.output import notice, notice_plain, notice_unread, table, to_json
 from co_cli.knowledge import Note, Notebook
 from co_cli.knowledge.pages import ARTICLES
+from co_cli.knowledge.use import Use, last_used
 from co_cli.results import marks, note_json, plural, span
 from co_cli.verbs import counts
 from co_cli.workspace import Workspace
@@ -18,12 +21,15 @@ _Found = list[tuple[Notebook, Note]]
               shell_complete=complete_tag)  # fmt: skip
 @click.option("--kind", type=click.Choice(["memory", "article", "all"]), default="memory",
               show_default=True, help="Which notes.")  # fmt: skip
+@click.option("--by", type=click.Choice(["number", "use"]), default="number", show_default=True,
+              help="In which order; by use, what was recalled last comes first.")  # fmt: skip
 @click.option("-c", "--count", is_flag=True, help="Only how many there are of each category.")
 @in_user
 @as_json
 def list_command(
     tag: str = "",
     kind: str = "memory",
+    by: str = "number",
     count: bool = False,
     in_user: bool = False,
     as_json: bool = False,
@@ -39,14 +45,18 @@ def list_command(
         for note in notes
         if not tag or tag.lower() in (own.lower() for own in note.tags)
     ]
+    use = last_used() if by == "use" else None
+    if use:
+        found.sort(key=lambda pair: use.rank(pair[1]), reverse=True)
     if as_json:
-        _to_json(found, kind, count, books[0].policy.max_count)
+        told = _listed(found, kind, count, use)
+        to_json({"count": len(found), "limit": books[0].policy.max_count, **told})
     elif found:
         if count:
             rows = counts(note for _, note in found).items()
             table(("category", "memories"), [(one, str(many)) for one, many in rows])
         else:
-            note_table(found)
+            note_table(found, use)
         _notice_totals(read, kind)
         notice_plain([book.ref(note) for book, note in found if note.plain])
         _notice_foreign(workspace, in_user)
@@ -77,16 +87,16 @@ def _read(book: Notebook, kind: str) -> tuple[list[Note], int]:
     return notes, problems
 
 
-def _to_json(found: _Found, kind: str, count: bool, limit: int) -> None:
-    rows = [note_json(book, note) for book, note in found]
+def _listed(found: _Found, kind: str, count: bool, use: Use | None) -> dict[str, Any]:
+    if count:
+        return {"categories": counts(note for _, note in found)}
+    rows = [note_json(book, n) | ({"used": use.of(n)} if use else {}) for book, n in found]
     memories = [row for row in rows if row["kind"] == "memory"]
     articles = [row for row in rows if row["kind"] == "article"]
     for row in articles:
         del row["content"]  # it may be a book
     listed = {"memory": {"memories": memories}, "article": {"articles": articles}}
-    both = listed["memory"] | listed["article"]
-    told = {"categories": counts(note for _, note in found)} if count else listed.get(kind, both)
-    to_json({"count": len(rows), "limit": limit, **told})
+    return listed.get(kind) or listed["memory"] | listed["article"]
 
 
 def _notice_totals(read: list[tuple[Notebook, list[Note], int]], kind: str) -> None:
@@ -107,11 +117,13 @@ def _notice_foreign(workspace: Workspace, in_user: bool) -> None:
         notice(f"{len(new)} of these came with git, and no model sees them: co trust")
 
 
-def note_table(found: _Found) -> None:
-    """A line for each of these notes."""
+def note_table(found: _Found, use: Use | None = None) -> None:
+    """A line for each of these notes; with `use`, when each was recalled last."""
     rows = [
-        (book.ref(n), span(n), marks(n, book.today()), ", ".join(n.tags), n.summary)
+        (book.ref(n), span(n), *([use.of(n)[:10]] if use else []), marks(n, book.today()),
+         ", ".join(n.tags), n.summary)
         for book, n in found
-    ]
+    ]  # fmt: skip
     kinds = {note.kind for _, note in found}
-    table(("ref", "date", "", "tags", "note" if len(kinds) > 1 else kinds.pop()), rows)
+    last = "note" if len(kinds) > 1 else kinds.pop()
+    table(("ref", "date", *(["used"] if use else []), "", "tags", last), rows)

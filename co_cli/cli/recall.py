@@ -25,6 +25,7 @@ from co_cli.cli.output import (
 )
 from co_cli.knowledge import Filters, Hit, Notebook, Recall
 from co_cli.knowledge.format.note import now, timestamp
+from co_cli.knowledge.use import used
 from co_cli.results import (
     above_text,
     age,
@@ -84,6 +85,7 @@ def recall_command(query: tuple[str, ...], in_user: bool, as_json: bool, **optio
     limit = options["limit"] or _LIMIT
     found = workspace.shelf.recall(text, limit, filters, scope=scope)
     untrusted = workspace.untrusted(hit.note for book, hit in found if book.scope == "project")
+    used([hit.note for _, hit in found if not hit.weak], timestamp(now()))
     degraded = sorted(trouble.reason for trouble in found.degraded)
     if as_json:
         results = [

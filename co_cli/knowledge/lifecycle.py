@@ -1,7 +1,7 @@
 """What should happen to notes: collisions, merging, decay, expiry. Touches no file."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import suppress
 from datetime import date, timedelta
 from itertools import accumulate
@@ -77,20 +77,32 @@ def detect_category(tags: Iterable[str] | None) -> str | None:
     return next((tag for tag in tags or () if tag in SIGNALS), None)
 
 
-def pick_decay(notes: Iterable[Note], policy: Policy) -> list[Note]:
-    """The oldest notes that may decay, by their numbers.
+def pick_decay(
+    notes: Iterable[Note],
+    policy: Policy,
+    unused: Callable[[list[Note]], Container[str]],
+    category: str = "",
+) -> list[Note]:
+    """The oldest notes that may decay, or those of a category, by their numbers.
 
-    Numbers only grow, while a clock that jumps can make a new note look old.
+    Numbers only grow, while a clock that jumps can make a new note look old. Where the policy
+    prefers what is `unused`, that comes first among the oldest, twice as many as decay.
     """
     able = [
         note
         for note in notes  # not what a person set apart, decay made, or has a mark of its own
         if not (note.protected or note.pinned or note.consolidated or note.external or note.plain)
         and not note.meta.get("sensitive")
+        and category in ("", note.category)
     ]
     able.sort(key=lambda note: (note.id, note.name))
     least = 2 if policy.strategy == "summarize" else 1
-    count = max(least, int(policy.max_count * policy.percentage)) if policy.percentage else 0
+    share = int((policy.limit(category) or len(able)) * policy.percentage)
+    count = max(least, share) if policy.percentage else 0
+    if policy.order == "unused":
+        never = unused(able[: 2 * count])
+        able = sorted(able[: 2 * count], key=lambda note: note.path not in never)[:count]
+        able.sort(key=lambda note: (note.id, note.name))
     sizes = accumulate(len(note.raw) for note in able)
     picked = [note for note, size in zip(able[:count], sizes, strict=False) if size <= MAX_SUMMARY]
     return picked if len(picked) >= least else []

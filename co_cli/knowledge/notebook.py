@@ -374,10 +374,10 @@ class Notebook:
         saved.ref = self.ref(saved.note)
         return saved
 
-    def plan_decay(self, *, actor: str = "co") -> Plan | None:
-        """What decaying the oldest notes now would do; None when none may decay."""
+    def plan_decay(self, *, actor: str = "co", category: str = "") -> Plan | None:
+        """What decaying the oldest notes now, or of a category, does; None when none may decay."""
         with suppress(NotFound):
-            return self.planner(actor).decay()
+            return self.planner(actor).decay(category=category)
         return None
 
     def plan_import(

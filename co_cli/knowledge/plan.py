@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple, Protocol, Self
 
 from co_cli.errors import CoError, FormatError, MovedOn, NotFound, Protected, RefusedText
-from co_cli.knowledge import lifecycle, similarity
+from co_cli.knowledge import lifecycle, similarity, use
 from co_cli.knowledge.format.frontmatter import MAX_ID
 from co_cli.knowledge.format.note import Note, file_name, parse, timestamp
 from co_cli.knowledge.format.rewrite import render, rewrite, with_header
@@ -244,7 +244,7 @@ class Planner:
         count = around.total - (replaced is not None)
         if count == policy.max_count and replaced is None:  # this save crosses the limit
             notes = self.look.notes or book.look().notes
-            saved.decayed = lifecycle.pick_decay(book.own(notes), policy)
+            saved.decayed = lifecycle.pick_decay(book.own(notes), policy, use.unused)
         if count >= policy.max_count and not (saved.decayed or self.look.tail.over):
             saved.over = count + 1
         self.over = count >= policy.max_count
@@ -324,11 +324,11 @@ class Planner:
             self.remove(note)
         return self.plan("merge", "merged", merged)
 
-    def decay(self, below: int = MAX_ID) -> Plan:
-        """The oldest notes leave; with `summarize` one new note holds all their texts."""
+    def decay(self, below: int = MAX_ID, category: str = "") -> Plan:
+        """The oldest notes leave, or a category's; with `summarize` a new one has their texts."""
         policy, notes = self.book.policy, self.look.notes
         able = self.book.own([note for note in notes if note.id < below])
-        picked = lifecycle.pick_decay(able, policy)
+        picked = lifecycle.pick_decay(able, policy, use.unused, category)
         if not picked:
             raise NotFound("no memory may decay")
         summary = None

@@ -30,9 +30,20 @@ class Policy(NamedTuple):
     threshold: int = 85
     strategy: str = "summarize"
     percentage: float = 0.2
+    order: str = "oldest"
+    category_limits: str = ""  # such as preference=50, pattern=30
 
     @classmethod
     def of(cls, source: Any) -> Self:
-        """The rules that something with the five `memory_*` settings gives."""
-        names = "max_count dedup_window_days dedup_threshold decay_strategy decay_percentage"
+        """The rules that something with the `memory_*` settings gives."""
+        names = (
+            "max_count dedup_window_days dedup_threshold decay_strategy decay_percentage "
+            "decay_order category_limits"
+        )
         return cls(*(getattr(source, f"memory_{name}") for name in names.split()))
+
+    def limit(self, category: str = "") -> int:
+        """How many notes there may be, or of this category; 0 if it has no limit of its own."""
+        rows = (row.partition("=") for row in self.category_limits.split(","))
+        limits = {name.strip(): int(most) for name, _, most in rows if most}
+        return limits.get(category, 0) if category else self.max_count

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from co_cli import logs, paths, results, trust
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
-from co_cli.knowledge import Hit, Note, Notebook, Plan, Shelf, lifecycle
+from co_cli.knowledge import Hit, Note, Notebook, Plan, Shelf, lifecycle, use
 from co_cli.knowledge.format.note import marks, now, slugify, timestamp
 from co_cli.knowledge.pages import ARTICLES, MEMORIES
 from co_cli.knowledge.policy import Scope
@@ -220,6 +220,7 @@ async def recall_memory(ctx: Context, query: str, max_results: int = 5) -> dict[
         found = shelf.recall(query, most, scope=scope, own=ctx.deps.gated)
         for _, hit in found:
             logs.log_note("recalled", hit.note)
+        use.used([hit.note for _, hit in found if not hit.weak], timestamp(now()))
         _told(ctx.deps, [hit.note for _, hit in found])
         return {
             "display": results.recall_text(query, found),

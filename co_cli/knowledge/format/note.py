@@ -122,6 +122,11 @@ class Note:
         source = " ".join(str(self.meta.get("source") or "").split())
         return ("outside" if source in _PERSONAL else source) if self.external else ""
 
+    @property
+    def category(self) -> str:
+        """The signal that its tags name, or `other`."""
+        return str(self.meta.get("auto_category") or "other")
+
     def expired(self, today: str) -> bool:
         """Whether `expires` lies before today (both ISO dates)."""
         return bool(self.meta.get("expires")) and str(self.meta["expires"])[:10] < today
