@@ -124,7 +124,7 @@ class Turn(NamedTuple):
 def understand(said: str) -> list[Turn]:
     """What each sentence wants, in order; nothing where a text is no speech."""
     said = said.strip().replace("’", "'")
-    if not said or _pasted(said) or re.search(PRIVATE, said):
+    if not is_speech(said):
         return []
     tagged = re.search(_TAGGED, said)
     asked = re.split(r"[#, ]+(?:and )?", tagged[1].strip()) if tagged else []
@@ -148,6 +148,12 @@ def understand(said: str) -> list[Turn]:
     if said.endswith("?"):  # what leads up to a question
         found = [turn for turn in found if turn.want != "context"]
     return list({(turn.want, turn.text.casefold()): turn for turn in found}.values())[:_TURNS]
+
+
+def is_speech(said: str) -> bool:
+    """Whether somebody says this, and does not want it to be kept out."""
+    said = said.replace("’", "'")
+    return bool(said.strip()) and not _pasted(said) and not re.search(PRIVATE, said)
 
 
 def _pasted(said: str) -> bool:

@@ -1,0 +1,141 @@
+"""What of a conversation is worth a draft: lasting facts in what the person themselves said.
+
+Knows no model, no notebook and no file. What others said is never given to it.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from co_cli.errors import EmbedderUnavailable, RefusedText
+from co_cli.knowledge.meaning.turns import STATEMENTS
+from co_cli.knowledge.replacement import likeness, may_replace
+from co_cli.knowledge.safety.check import check_text
+from co_cli.knowledge.search.words import STOP
+from co_cli.learning.amend import placed
+from co_cli.learning.turns import PRIVATE, Turn, is_speech, understand
+
+MOST = 5  # drafts of one conversation, unless somebody says otherwise
+_ALIKE, _NEAR = 0.85, 0.5  # how like texts are that say the same; and that do in one turn
+_SHARED = 0.5  # of its words: what an earlier text must hold to be read again
+_SOON = 3  # turns within which "no, 90 days" is about what was said before
+_FEWEST = 3  # words of a fact
+_PASSING = (  # what is over tomorrow, or a joke
+    r"(?i)\b(?:today|tonight|tomorrow|yesterday|currently|at the moment|right now|for now"
+    r"|this (?:morning|afternoon|evening|week|weekend)|lol|lmao|haha|is going)\b"
+)
+_POINTS = (
+    r"(?i)(?:it|that|this(?= (?:is|was))|they|he|she|these|those|there)\b"  # at what is unknown
+)
+_WAS = r"(?i)\b(?:was|were)\b"
+_CHANGED = r"(?i)\b(?:now|instead|no longer|any ?more|renamed|from now on)\b"
+_AGAIN = r"(?i)\b(?:as|like) i (?:just )?(?:said|told)\b|\bi(?: already)? told you\b"
+
+
+class Fact(NamedTuple):
+    """Something to keep, the words of the person that it was drawn from, and their turn."""
+
+    text: str
+    tags: tuple[str, ...]
+    quote: str
+    turn: int
+    mine: bool = False  # it is about the person rather than their work
+
+
+def facts(
+    said: Sequence[str],
+    *,
+    settled: Iterable[tuple[str, str]] = (),
+    before: Iterable[str] = (),
+    most: int = MOST,
+    enough: Callable[[], bool] = lambda: False,
+) -> list[Fact]:
+    """The lasting facts in what the person said, turn by turn, a few at most.
+
+    Left out is what was `settled` in the conversation, saved or declined: a turn and what was
+    proposed in it. What was only half said counts where it was said `before`, in another
+    conversation. Reading stops when it is `enough`.
+    """
+    found: list[Fact] = []
+    half: list[Fact] = []
+    with suppress(EmbedderUnavailable):
+        for number, text in enumerate(said):
+            if enough():
+                break
+            if re.search(PRIVATE, text.replace("’", "'")):  # and what it may be said of
+                found = [fact for fact in found if fact.turn < number - 1]
+            for turn in understand(text) if may_be_kept(text) else ():
+                _add(found, half, turn, Fact(turn.text, turn.tags, text.strip(), number, turn.mine))
+        found += [fact for fact in half if not enough() and _repeated(fact, before)]
+    kept = [fact for fact in new_facts(found, settled) if may_be_kept(fact.text)]
+    return sorted(kept[:most], key=lambda fact: fact.turn)
+
+
+def may_be_kept(text: str) -> bool:
+    """Whether a text is speech that nobody wants left out, and holds no secret."""
+    with suppress(RefusedText):
+        return is_speech(check_text(text))
+    return False
+
+
+def new_facts(found: Iterable[Fact], settled: Iterable[tuple[str, str]]) -> list[Fact]:
+    """Each fact once, and none that was settled."""
+    old, kept = list(settled), list[Fact]()
+    for fact in found:
+        told = [(one.quote, one.text) for one in kept]
+        known = (likeness(text, fact.text) >= _ALIKE for _, text in [*told, *old])
+        there = (text for quote, text in old if quote.strip() == fact.quote)
+        if not any(known) and not any(likeness(text, fact.text) >= _NEAR for text in there):
+            kept.append(fact)
+    return kept
+
+
+def _add(found: list[Fact], half: list[Fact], turn: Turn, fact: Fact) -> None:
+    """Take in what one sentence said; a correction takes the place of what it corrects."""
+    if turn.want == "amend":
+        recent = [at for at, one in enumerate(found) if fact.turn - one.turn <= _SOON or turn.whole]
+        for at in reversed(recent):
+            _, text = placed(found[at].text, turn.text, fact.quote, turn.whole)
+            if text:
+                found[at] = found[at]._replace(text=text, quote=fact.quote, turn=fact.turn)
+                return
+    elif turn.want == "forget" and turn.text == "that":
+        del found[-1:]
+    elif re.search(_AGAIN, fact.quote) and found:
+        return
+    elif turn.want in ("keep", "correct", *STATEMENTS) and _lasts(turn):
+        if turn.want == "correct" or re.search(_CHANGED, fact.quote):
+            gone = may_replace([one.text for one in found], fact.text)
+            found[:] = [one for one, replaced in zip(found, gone, strict=True) if not replaced]
+        (found if turn.sure else half).append(fact)
+
+
+def _lasts(turn: Turn) -> bool:
+    """Whether a sentence makes sense alone and holds tomorrow."""
+    if turn.want == "keep":
+        return True
+    past = turn.want == "correct" and re.search(_WAS, turn.text)
+    return not (
+        past
+        or len(turn.text.split()) < _FEWEST
+        or re.match(_POINTS, turn.text)
+        or re.search(_PASSING, turn.text)
+    )
+
+
+def _repeated(fact: Fact, before: Iterable[str]) -> bool:
+    """Whether the person said this in an earlier conversation too."""
+    words = _words(fact.text)
+    near = (one for one in before if len(words & _words(one)) >= _SHARED * len(words))
+    return any(
+        likeness(turn.text, fact.text) >= _ALIKE
+        for one in near
+        if may_be_kept(one)
+        for turn in understand(one)
+        if turn.want in ("keep", "correct", *STATEMENTS)
+    )
+
+
+def _words(text: str) -> set[str]:
+    return {*re.findall(r"\w+", text.lower())} - STOP - {"user"}
