@@ -28,6 +28,7 @@ from co_cli.knowledge import purge as purging
 from co_cli.knowledge.format.note import number_of
 from co_cli.knowledge.pages import Ref, kind_of
 from co_cli.knowledge.safety.escape import escape
+from co_cli.learning.rejected import forget_rejections
 from co_cli.results import forgotten_json, plural
 from co_cli.verbs import Found, candidates, is_ref, labels
 
@@ -132,6 +133,7 @@ def _purge(book: Notebook, ref: Ref, yes: bool, with_earlier: bool) -> dict[str,
         records.drop(book, (note for note in notes if note.kind == "article"))
         use.drop(notes)
         transcripts.remove(talks)
+        forget_rejections(copies.texts)
 
     try:
         purging.purge(book, copies, first=first)
