@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from co_cli.knowledge import Hit, Note, Notebook, Recall
 from co_cli.knowledge.safety.escape import escape
+from co_cli.knowledge.verify import checks, freshness
 
 if TYPE_CHECKING:  # what only read something never loads what writes
     from co_cli.knowledge.plan import Saved
@@ -43,8 +44,8 @@ def age(created: str, today: str) -> str:
     return {0: "today", 1: "yesterday"}.get(days, "")
 
 
-def marks(note: Note, today: str) -> str:
-    """What a person should know at a glance: protected, pinned, sensitive, plain, expired."""
+def marks(book: Notebook, note: Note) -> str:
+    """What a person should know at a glance: protected, pinned, sensitive, plain, outdated."""
     signs = {
         "🔒": note.protected,
         "📌": note.pinned,
@@ -52,9 +53,19 @@ def marks(note: Note, today: str) -> str:
         "plain file": note.plain,
     }
     found = [mark for mark, there in signs.items() if there]
-    if expires := note.meta.get("expires"):
-        found.append("expired" if note.expired(today) else f"until {str(expires)[:10]}")
-    return " ".join(found)
+    expires = str(note.meta.get("expires") or "")[:10]
+    found += [f"until {expires}"] if expires and not note.expired(book.today()) else []
+    return " ".join([*found, *outdated(book, note)])
+
+
+def outdated(book: Notebook, note: Note) -> list[str]:
+    """Why a note may no longer hold, in words: that it expired, or what its `check` found."""
+    return ["expired"] * note.expired(book.today()) + [*filter(None, [freshness(book, note).mark])]
+
+
+def outdated_json(book: Notebook, note: Note) -> dict[str, str]:
+    """The same for a program and for a model; nothing where nothing speaks against the note."""
+    return {"outdated": "; ".join(old)} if (old := outdated(book, note)) else {}
 
 
 def counted(notes: Iterable[Note]) -> str:
@@ -95,10 +106,19 @@ def note_json(book: Notebook, note: Note) -> dict[str, Any]:
         "pinned": note.pinned,
         "expires": note.meta.get("expires"),
         "expired": note.expired(book.today()),
+        **_checked_json(book, note),
         **({"sensitive": True} if note.meta.get("sensitive") is True else {}),
         **({"plain": True} if note.plain else {}),
         **(_article_json(book, note) if note.kind == "article" else {}),
     }
+
+
+def _checked_json(book: Notebook, note: Note) -> dict[str, Any]:
+    """A note's checks and what came of them, for a program; nothing where it has none."""
+    if not (wanted := checks(note)):
+        return {}
+    told = {"check": wanted, "verified": note.meta.get("verified")}
+    return told | {"stale": freshness(book, note).stale or None}
 
 
 def _article_json(book: Notebook, note: Note) -> dict[str, Any]:
@@ -130,6 +150,7 @@ def hit_json(book: Notebook, hit: Hit) -> dict[str, Any]:
         "weak": hit.weak,
         "passage": hit.passage or hit.note.body,
         "replaced_by": book.ref(hit.replaced_by) if hit.replaced_by else None,
+        **outdated_json(book, hit.note),
         **(article if hit.note.kind == "article" else {}),
     }
 
@@ -266,7 +287,9 @@ def recall_text(query: str, found: Recall[tuple[Notebook, Hit]]) -> str:
         note = hit.note
         weak, replaced = "weak match" if hit.weak else "", replaced_text(book, hit)
         outside = escape(outside_text(note), keep="")
-        told = ", ".join(filter(None, [f"created {note.created[:10]}", outside, weak, replaced]))
+        old = escape("; ".join(outdated(book, note)), keep="")
+        said = [f"created {note.created[:10]}", outside, old, weak, replaced]
+        told = ", ".join(filter(None, said))
         lines.append(f"**{note.kind.capitalize()} {hit_ref(book, hit)}** ({told})")
         if note.tags:
             lines.append(f"Tags: {', '.join(note.tags)}")
@@ -283,7 +306,7 @@ def list_text(book: Notebook, notes: list[Note]) -> str:
         category = note.meta.get("auto_category")
         shown = [tag for tag in note.tags if tag != category]
         ref = f"{book.prefix}{note.id:03d}" if note.id else book.ref(note)
-        parts = [f"**{ref}** ({span(note)})", marks(note, book.today())]
+        parts = [f"**{ref}** ({span(note)})", marks(book, note)]
         parts += [f"[{category}]" if category else "", f"[{', '.join(shown)}]" if shown else ""]
         lines.append(" ".join(part for part in parts if part) + f": {note.summary}")
     return "\n".join(lines)

@@ -73,6 +73,7 @@ CORE_ORDER = [
     "undo",
     "notebook",
     "inbox",
+    "verify",
     "folder",
     "shelf",
     "doctor",

@@ -172,7 +172,7 @@ def recall(shelf: Shelf, argument: str) -> str:
 
 def row(book: Notebook, note: Note, why: str = "", name: str = "") -> str:
     """A note in a line: its reference, date, marks and tags, and what it says or why it is here."""
-    parts = [f"{name or book.ref(note):>4}", span(note), marks(note, book.today())]
+    parts = [f"{name or book.ref(note):>4}", span(note), marks(book, note)]
     parts += [f"({why})" if why else note.summary]
     parts += [f"[{', '.join(note.tags)}]" if note.tags else ""]
     return "  ".join(filter(None, parts))

@@ -68,7 +68,7 @@ def import_command(
 def _preview(book: Notebook, plan: ImportPlan, told: dict[str, list[Problem]]) -> None:
     for note in plan.added:
         tags = f" [{', '.join(note.tags)}]" if note.tags else ""
-        seen = f" {found}" if (found := marks(note, book.today())) else ""
+        seen = f" {found}" if (found := marks(book, note)) else ""
         say_line(f"new      {book.ref(note)}{tags}{seen}  {note.summary}")
     for item in plan.known:
         say_line(f"known    {item.text.strip().splitlines()[0][:80]}")

@@ -22,6 +22,7 @@ TABLE = {
     "undo": ("undo", "Undo a change."),
     "log": ("log", "Show what changed."),
     "refresh": ("refresh", "Bring articles up to date with their sources."),
+    "verify": ("verify", "Test whether memories still hold, by their checks."),
     "doctor": ("doctor", "List the files that cannot be read, and why."),
     "reindex": ("reindex", "Rebuild the search index."),
     "add-folder": ("folders", "Search a folder of markdown where it lies."),

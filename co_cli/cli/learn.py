@@ -14,9 +14,10 @@ from co_cli.errors import CoError, MovedOn, RefusedText
 from co_cli.knowledge import Notebook, Saved
 from co_cli.knowledge.lifecycle import parse_expiry
 from co_cli.knowledge.policy import Similar
-from co_cli.knowledge.safety.check import without_secret
+from co_cli.knowledge.safety.check import check_text, without_secret
 from co_cli.knowledge.safety.escape import difference
 from co_cli.knowledge.safety.secrets import LEFT_OUT
+from co_cli.knowledge.verify import project_of, why_not
 from co_cli.results import closeness, saved_json, saved_text
 from co_cli.verbs import labels
 
@@ -31,6 +32,9 @@ _MAX_INPUT = 1024 * 1024
 @in_user
 @click.option("--protect", is_flag=True, help="Protect it from being forgotten or decayed.")
 @click.option("--expires", metavar="WHEN", help="A date (2026-12-31) or a time from now (30d, 2w).")
+@click.option("--check", "checked", multiple=True, metavar="PATH[: TEXT]",
+              help="It holds while this file of the project is there, or holds TEXT; repeatable.",
+              )  # fmt: skip
 @click.option("--update", "choice", flag_value="update", help="Replace a similar memory, if any.")
 @click.option("--keep", "choice", flag_value="keep", help="Keep both, if a similar memory exists.")
 @click.option("--allow-secret", is_flag=True, help="Save it even if it looks like a secret.")
@@ -41,6 +45,7 @@ def learn_command(
     in_user: bool,
     protect: bool,
     expires: str | None,
+    checked: tuple[str, ...],
     choice: Similar | None,
     **flags: bool,
 ) -> None:
@@ -54,6 +59,7 @@ def learn_command(
     fields: dict[str, Any] = {"decay_protected": True} if protect else {}
     if expires is not None:
         fields["expires"] = parse_expiry(expires, date.fromisoformat(book.today()))
+    fields |= _check_fields(book, checked)
     options = {"tags": tags, "allow_secret": flags["allow_secret"], "fields": fields}
     there = on_terminal() and not flags["as_json"]
     with claiming(workspace.project, book):
@@ -83,6 +89,18 @@ def _read_text(words: tuple[str, ...]) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise CoError("standard input is not UTF-8 text") from error
+
+
+def _check_fields(book: Notebook, checks: tuple[str, ...]) -> dict[str, Any]:
+    """The header fields of a note with these checks; CoError for one that does not hold now."""
+    if checks and not project_of(book):
+        raise CoError("a check is about a file of a project, and your own notebook is in none")
+    for check in checks:
+        if why := why_not(project_of(book), check_text(check)):
+            hint = "Nothing was saved. Correct --check, or leave it out."
+            raise CoError(why.replace("no longer holds", "does not hold"), hint=hint)
+    told = {"check": checks[0] if len(checks) == 1 else list(checks), "verified": book.today()}
+    return told if checks else {}
 
 
 def _remember(

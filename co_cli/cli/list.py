@@ -120,7 +120,7 @@ def _notice_foreign(workspace: Workspace, in_user: bool) -> None:
 def note_table(found: _Found, use: Use | None = None) -> None:
     """A line for each of these notes; with `use`, when each was recalled last."""
     rows = [
-        (book.ref(n), span(n), *([use.of(n)[:10]] if use else []), marks(n, book.today()),
+        (book.ref(n), span(n), *([use.of(n)[:10]] if use else []), marks(book, n),
          ", ".join(n.tags), n.summary)
         for book, n in found
     ]  # fmt: skip

@@ -117,13 +117,13 @@ def _not_faint(found: _Found) -> _Found:
 
 
 def _say_hit(book: Notebook, hit: Hit, untrusted: str, explain: bool) -> None:
-    note, today = hit.note, book.today()
-    old = age(note.created, today)
+    note = hit.note
+    old = age(note.created, book.today())
     head = [
         styled(hit_ref(book, hit), "ref"),
         styled(span(note) + (f" ({old})" if old else "")),
         styled(f"[{', '.join(note.tags)}]" if note.tags else ""),
-        styled(marks(note, today)),
+        styled(marks(book, note)),
         "yours" if book.label == "user" else "",
         untrusted,
         styled(outside_text(note)),

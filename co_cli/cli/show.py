@@ -7,7 +7,7 @@ from co_cli.cli.output import notice, say, to_json
 from co_cli.errors import NotFound
 from co_cli.knowledge.pages import as_number
 from co_cli.knowledge.safety.escape import escape
-from co_cli.results import note_json, outside_text
+from co_cli.results import note_json, outdated, outside_text
 
 
 @click.command("show")
@@ -28,8 +28,8 @@ def show_command(ref: str, in_user: bool, as_json: bool) -> None:
     if as_json:
         to_json(note_json(book, note) | ({} if section is None else {"section": section}))
         return
-    if outside := outside_text(note):
-        notice(escape(outside, keep=""))
+    for told in filter(None, (outside_text(note), *outdated(book, note))):
+        notice(escape(told, keep=""))
     if section is not None:
         notice(f"Memory {book.prefix}{name} is now part of memory {book.ref(note)}:\n")
         say(section)

@@ -80,12 +80,13 @@ class Note(NamedTuple):
     file: str = ""
     kept: bool = True
     mine: bool = False
+    outdated: str = ""  # why it may no longer hold
 
     def __str__(self) -> str:
         text = self.text if len(self.text) <= _QUOTED else f"{self.text[:_QUOTED]}…"
         if self.file or not self.kept:
             return text
-        return f"{second_person(text)} [{self.ref}]"
+        return f"{second_person(text)} [{self.ref}]{self.outdated and f' ({self.outdated})'}"
 
     @property
     def told(self) -> str:
@@ -265,8 +266,9 @@ def note_of(row: Mapping[str, Any]) -> Note:
     article = row.get("kind") == "article"
     text = str((row.get("passage") if article else None) or row.get("content") or "").strip()
     day, source = str(row.get("created") or "")[:10], str(row.get("source") or "")
-    ref = str(row.get("ref"))
-    return Note(ref, text, f"on {day}" if day else "", source, mine=ref.startswith("g"))
+    ref, old = str(row.get("ref")), str(row.get("outdated") or "")
+    when, mine = f"on {day}" if day else "", ref.startswith("g")
+    return Note(ref, text, when, source, mine=mine, outdated=old)
 
 
 def read(content: object) -> Mapping[str, Any]:

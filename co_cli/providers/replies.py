@@ -389,7 +389,7 @@ def _listed(part: ToolReturnPart, heard: Conversation) -> str:
             return f"Nothing was kept or changed {when}."
         if re.search(r"\b(?:last|latest|newest) (?:thing|note|memory|one)\b", heard.said.lower()):
             title, rows = "The latest is:", rows[-1:]
-    lines = [f"{second_person(str(row.get('summary')))} [{row.get('ref')}]" for row in rows]
+    lines = [str(note_of({**row, "content": row.get("summary")})) for row in rows]
     return _bullets(title, lines) if lines else _EMPTY
 
 

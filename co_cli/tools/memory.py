@@ -286,12 +286,16 @@ async def list_memories(
         listed = [(book, note) for book, notes in shown for note in notes]
         if since:
             listed.sort(key=lambda pair: _changed(pair[1]))
-        rows = [results.note_json(book, note) for book, note in listed]
+        rows = [
+            {name: row[name] for name in names} | results.outdated_json(book, note)
+            for book, note in listed
+            if (row := results.note_json(book, note))
+        ]
         _told(ctx.deps, [note for _, note in listed[-MOST_LISTED:]], whole=False)
         return {
             "display": "\n\n".join(results.list_text(book, notes) for book, notes in shown),
             "count": len(rows),
-            "memories": [{name: row[name] for name in names} for row in rows],
+            "memories": rows,
         }
 
     return await work(ctx, listing)

@@ -18,7 +18,7 @@ MAX_ID: Final = 999_999_999
 
 # Always text, whatever they look like; only an empty value, `~` and `null` mean nothing.
 _TEXT_KEYS = frozenset(
-    "tags created updated fetched expires verified uid supersedes related language".split()
+    "tags created updated fetched expires verified uid supersedes related language check".split()
 )
 _WORDS = {
     spelled: value
@@ -192,7 +192,7 @@ def _node_value(node: Any, key: str = "") -> Any:
             raise _invalid("merge keys are not allowed", line)
         if name.value in found:
             raise _invalid(f"'{name.value}' appears twice", line)
-        found[name.value] = _node_value(value, name.value)
+        found[name.value] = _node_value(value, key if key in _TEXT_KEYS else name.value)
     return found
 
 
