@@ -86,6 +86,7 @@ class CoDeps:
 
     def tellable(self, book: Notebook, notes: list[Note]) -> list[Note]:
         """Those of these notes that a model may be shown."""
+        notes = [note for note in notes if book.tells(note)]
         if not self.gated or book.scope == "user":
             return notes
         return book.own(notes) if self.usable() else []
@@ -105,7 +106,7 @@ class CoDeps:
         except Ambiguous as error:  # it tells their names
             self.entered(*(one.mark for one in error.choices if isinstance(one, Note)))
             raise
-        if note is None:
+        if note is None or not book.tells(note):
             called = f"{kind_of(name)} {ref.strip()[:60]}"
             raise NotFound(f"there is no {called} that you wrote or approved")
         return book, note

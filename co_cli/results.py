@@ -47,6 +47,7 @@ def age(created: str, today: str) -> str:
 def marks(book: Notebook, note: Note) -> str:
     """What a person should know at a glance: protected, pinned, sensitive, plain, outdated."""
     signs = {
+        f"for {note.language}": bool(note.language),
         "🔒": note.protected,
         "📌": note.pinned,
         "sensitive": note.meta.get("sensitive") is True,
@@ -81,7 +82,8 @@ def _core_json(book: Notebook, note: Note) -> dict[str, Any]:
         "id": note.id,
         "ref": book.ref(note),
         "kind": note.kind,
-        "scope": book.label,
+        "scope": "language" if note.language and book.scope == "user" else book.label,
+        **({"language": note.language} if note.language else {}),
         "content": note.body,
         "tags": note.tags,
         "created": note.created,
@@ -185,7 +187,8 @@ def forgotten_json(saved: Saved) -> dict[str, Any]:
 def saved_text(book: Notebook, saved: Saved) -> str:
     """What a save did, in words, with what to type next."""
     note, ref = saved.note, saved.ref
-    lines = [f"✓ Saved memory {ref}: {escape(note.name, keep='')}"]
+    whose = f" for {note.language}" if note.language else ""
+    lines = [f"✓ Saved memory {ref}{whose}: {escape(note.name, keep='')}"]
     if saved.action == "consolidated":
         words = ", with your new wording" if saved.reworded else ""
         lines = [f"✓ Consolidated memory {ref}, which says the same{words}."]
@@ -288,7 +291,8 @@ def recall_text(query: str, found: Recall[tuple[Notebook, Hit]]) -> str:
         weak, replaced = "weak match" if hit.weak else "", replaced_text(book, hit)
         outside = escape(outside_text(note), keep="")
         old = escape("; ".join(outdated(book, note)), keep="")
-        said = [f"created {note.created[:10]}", outside, old, weak, replaced]
+        whose = f"for {note.language}" if note.language else ""
+        said = [f"created {note.created[:10]}", whose, outside, old, weak, replaced]
         told = ", ".join(filter(None, said))
         lines.append(f"**{note.kind.capitalize()} {hit_ref(book, hit)}** ({told})")
         if note.tags:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from co_cli import config, paths, trust
+from co_cli import config, languages, paths, trust
 from co_cli.errors import SettingsError
 from co_cli.knowledge import Embedder, How, Note, Notebook, Policy, Shelf
 from co_cli.trust.foreign import ProjectOrigins
@@ -57,7 +57,12 @@ class Workspace:
             paths.user_knowledge(), scope="user", policy=Policy.of(self.own),
             how=how or _how(self.own),
         )  # fmt: skip
-        return Shelf(project, user, self._folders(how or _how(self.own)))
+        return Shelf(project, user, self._folders(how or _how(self.own)), self.languages)
+
+    @cached_property
+    def languages(self) -> frozenset[str]:
+        """The languages that the project uses."""
+        return languages.used_in(self.project)
 
     def _folders(self, how: How) -> Sequence[FolderBook]:
         """The folders that the person has searched in place from here."""

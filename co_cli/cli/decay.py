@@ -23,7 +23,7 @@ def decay_command(
     """Join the oldest unprotected memories into one, or archive them, after showing which."""
     book = open_here().book(in_user)
     category = category or ""
-    count = sum(category in ("", note.category) for note in book.notes())
+    count = sum(category in ("", note.category) for note in book.look().notes)
     limit = book.policy.limit(category)
     full = count >= limit > 0 if category else count > limit
     if not (full or force):

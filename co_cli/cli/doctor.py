@@ -1,4 +1,4 @@
-"""co knowledge doctor: name every file that cannot be used."""
+"""co knowledge doctor: name every file that cannot be used, and mend numbers after a merge."""
 
 import os
 
@@ -7,20 +7,27 @@ import click
 from co_cli import folders, paths
 from co_cli.cli.options import as_json, open_here
 from co_cli.cli.output import notice, notice_plain, say, say_line, to_json
-from co_cli.knowledge import doctor
+from co_cli.knowledge import Notebook, doctor
 from co_cli.knowledge.context import read_context
 from co_cli.knowledge.meaning.encoders import broken_weights
 from co_cli.knowledge.pages import Problem
-from co_cli.results import counted, plural
+from co_cli.knowledge.renumber import renumber
+from co_cli.results import counted, plural, undo_hint
 
 
 @click.command("doctor")
+@click.option("--fix", is_flag=True, help="Give memories that share a number each its own.")
 @as_json
-def doctor_command(as_json: bool) -> None:
-    """List every file that cannot be read, with the line and the reason. Changes nothing."""
+def doctor_command(fix: bool, as_json: bool) -> None:
+    """List every file that cannot be read, with the line and the reason.
+
+    Changes nothing, but with --fix the numbers that a merge with git left twice.
+    """
     workspace = open_here(lenient=True)
     books = workspace.shelf
-    problems = [problem for book in books for problem in doctor.diagnose(book, closely=True)]
+    fixed = [_fix(book, as_json) for book in books] if fix else []
+    problems = [problem for _, named in fixed for problem in named]
+    problems += [problem for book in books for problem in doctor.diagnose(book, closely=True)]
     problems += [problem for book in books.folders for problem in book.checked()[1]]
     problems += [Problem(paths.folders_file(), why)] if (why := folders.trouble()) else []
     own = os.path.join(paths.user_knowledge(), "context.md")
@@ -32,7 +39,7 @@ def doctor_command(as_json: bool) -> None:
     for search in (book.search for book in (*books, *books.folders) if book.store.exists()):
         report = search.compare()
         indexes.append((search.index_path, report, report.behind))
-    notes = [(book, note) for book in books for note in (*book.notes(), *book.articles())]
+    notes = [(book, note) for book in books for note in (*book.look().notes, *book.articles())]
     plain = {note.path: book.ref(note) for book, note in notes if note.plain}
     sound = all(report.state != "broken" for _, report, _ in indexes)
     if as_json:
@@ -45,7 +52,9 @@ def doctor_command(as_json: bool) -> None:
             }
             for path, report, files in indexes
         ]
-        to_json({"healthy": sound and not rows, "problems": rows, "indexes": told} | _json(plain))
+        more = {"renumbered": [row for moved, _ in fixed for row in moved]} if fix else {}
+        told_all = {"healthy": sound and not rows, "problems": rows, "indexes": told}
+        to_json(told_all | _json(plain) | more)
     elif problems:
         for problem in problems:
             say_line(str(problem))
@@ -62,6 +71,18 @@ def doctor_command(as_json: bool) -> None:
     notice_plain([*plain.values()])
     if problems:
         raise click.exceptions.Exit(1)
+
+
+def _fix(book: Notebook, quiet: bool) -> tuple[list[dict[str, str]], list[Problem]]:
+    """Give memories that share a number each its own; what moved, and what names such a number."""
+    moved, named = renumber(book)
+    if moved:
+        book.sync()
+    for old, new in moved if not quiet else ():
+        say_line(f"✓ Memory {book.ref(old)} is now {book.ref(new)}: {new.name}")
+    if moved and not quiet:
+        notice(f"Links are kept. Undo: {undo_hint(book)}")
+    return [{"from": a.path, "path": b.path, "ref": book.ref(b)} for a, b in moved], named
 
 
 def _json(plain: dict[str, str]) -> dict[str, list[dict[str, str]]]:

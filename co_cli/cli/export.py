@@ -28,7 +28,7 @@ def export_command(file: Path | None, force: bool, in_user: bool) -> None:
             click.echo(json.dumps(row))
     else:
         export_to(book, str(file), force=force)
-        say_line(f"✓ Exported {counted([*book.notes(), *book.articles()])} to {file}")
+        say_line(f"✓ Exported {counted([*book.look().notes, *book.articles()])} to {file}")
     originals = sum(bool(note.attachment) for note in book.articles())
     if originals:
         where = book.store.locate(ATTACHMENTS)

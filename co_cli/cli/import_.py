@@ -80,6 +80,6 @@ def _preview(book: Notebook, plan: ImportPlan, told: dict[str, list[Problem]]) -
             say_line(f"{word:7}  {problem}")
     limit = book.policy.max_count
     memories = [note for note in plan.added if note.kind == "memory"]
-    over = len(book.notes()) + len(memories) - limit
+    over = len(book.look().notes) + len(memories) - limit
     if memories and over > 0:
         notice(f"That is {over} over the limit of {limit}; nothing decays automatically.")

@@ -8,10 +8,19 @@ from typing import Any
 import click
 
 from co_cli import paths
-from co_cli.cli.options import as_json, claiming, complete_tag, in_user, open_here
+from co_cli.cli.options import (
+    as_json,
+    chosen_language,
+    claiming,
+    complete_tag,
+    in_scope,
+    in_user,
+    open_here,
+)
 from co_cli.cli.output import ask, notice, on_terminal, quote, say, tell, typed, warn
 from co_cli.errors import CoError, MovedOn, RefusedText
 from co_cli.knowledge import Notebook, Saved
+from co_cli.knowledge.format.note import scoped
 from co_cli.knowledge.lifecycle import parse_expiry
 from co_cli.knowledge.policy import Similar
 from co_cli.knowledge.safety.check import check_text, without_secret
@@ -30,6 +39,7 @@ _MAX_INPUT = 1024 * 1024
 @click.option("-t", "--tag", "tags", multiple=True, help="A tag, or several with commas.",
               shell_complete=complete_tag)  # fmt: skip
 @in_user
+@in_scope("project", "language", "global")
 @click.option("--protect", is_flag=True, help="Protect it from being forgotten or decayed.")
 @click.option("--expires", metavar="WHEN", help="A date (2026-12-31) or a time from now (30d, 2w).")
 @click.option("--check", "checked", multiple=True, metavar="PATH[: TEXT]",
@@ -47,16 +57,21 @@ def learn_command(
     expires: str | None,
     checked: tuple[str, ...],
     choice: Similar | None,
-    **flags: bool,
+    **flags: Any,
 ) -> None:
-    """Remember TEXT for this project, or with -g everywhere. Use - to read standard input."""
+    """Remember TEXT for this project, or with -g everywhere. Use - to read standard input.
+
+    With --scope language, it is told in all your projects that use the language.
+    """
     content = _read_text(text)
     tags = tuple(tag for some in tags for tag in some.split(","))
     workspace = open_here()
-    book = workspace.book(in_user)
+    language = chosen_language(workspace, flags["scope"], flags["language"])
+    book = workspace.book(in_user or bool(language) or flags["scope"] == "global")
     if paths.SETTINGS in workspace.trust.present and paths.SETTINGS not in workspace.trust.usable:
         warn("this folder's settings are not used until you trust it: co trust")
     fields: dict[str, Any] = {"decay_protected": True} if protect else {}
+    fields |= scoped(language) if language else {}
     if expires is not None:
         fields["expires"] = parse_expiry(expires, date.fromisoformat(book.today()))
     fields |= _check_fields(book, checked)

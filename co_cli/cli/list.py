@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from co_cli.cli.options import as_json, complete_tag, in_user, open_here
-from co_cli.cli.output import notice, notice_plain, notice_unread, table, to_json
+from co_cli.cli.output import notice, notice_plain, notice_shared, notice_unread, table, to_json
 from co_cli.knowledge import Note, Notebook
 from co_cli.knowledge.pages import ARTICLES
 from co_cli.knowledge.use import Use, last_used
@@ -23,6 +23,7 @@ _Found = list[tuple[Notebook, Note]]
               show_default=True, help="Which notes.")  # fmt: skip
 @click.option("--by", type=click.Choice(["number", "use"]), default="number", show_default=True,
               help="In which order; by use, what was recalled last comes first.")  # fmt: skip
+@click.option("--all", "every", is_flag=True, help="Also your notes for languages not used here.")
 @click.option("-c", "--count", is_flag=True, help="Only how many there are of each category.")
 @in_user
 @as_json
@@ -30,6 +31,7 @@ def list_command(
     tag: str = "",
     kind: str = "memory",
     by: str = "number",
+    every: bool = False,
     count: bool = False,
     in_user: bool = False,
     as_json: bool = False,
@@ -38,6 +40,7 @@ def list_command(
     workspace = open_here()
     shelf = workspace.shelf
     books = (shelf.user,) if in_user else tuple(shelf)
+    shelf.user.languages = None if every else shelf.user.languages
     read = [(book, *_read(book, kind)) for book in books]
     found = [
         (book, note)
@@ -58,6 +61,7 @@ def list_command(
         else:
             note_table(found, use)
         _notice_totals(read, kind)
+        notice_shared([book.ref(note) for book, note in found])
         notice_plain([book.ref(note) for book, note in found if note.plain])
         _notice_foreign(workspace, in_user)
     elif tag:
@@ -67,6 +71,10 @@ def list_command(
     else:
         notice("No memories saved yet.")
         notice('Try: co learn "We deploy on Tuesdays" --tag decision')
+    others = [one.language for one in shelf.user.look().notes if not shelf.user.tells(one)]
+    if others and kind != "article" and not as_json:
+        languages = ", ".join(sorted(set(others)))
+        notice(f"{plural(len(others), 'memory')} of yours for {languages}: co knowledge list --all")
     articles = sum(len(book.store.names(ARTICLES)) for book in books) if kind == "memory" else 0
     if articles and not as_json:
         notice(f"{plural(articles, 'article')} beside: co knowledge list --kind article")
@@ -79,8 +87,7 @@ def _read(book: Notebook, kind: str) -> tuple[list[Note], int]:
     """The notes of this kind, and how many files could not be read."""
     notes, problems = list[Note](), 0
     if kind != "article":
-        look = book.look()
-        notes, problems = list(look.notes), len(look.problems)
+        notes, problems = book.notes(), len(book.look().problems)
     if kind != "memory":
         articles, broken = book.pages.articles()
         notes, problems = notes + articles, problems + len(broken)

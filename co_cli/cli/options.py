@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from co_cli import paths, trust
+from co_cli import languages, paths, trust
 from co_cli.cli.output import ask, on_terminal, say, say_line, warn
 from co_cli.errors import Ambiguous, CoError
 from co_cli.knowledge import Note, Notebook, Shelf
@@ -22,11 +22,33 @@ if TYPE_CHECKING:
     import click.shell_completion
 
 _T = TypeVar("_T")
+_F = TypeVar("_F", bound=Callable[..., object])
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 in_user = click.option(
     "-g", "--global", "in_user", is_flag=True, help="Use your own notebook, not the project's."
 )
+
+
+def in_scope(*scopes: str) -> Callable[[_F], _F]:
+    """The options that say where a note is told: here, with one language, or everywhere."""
+
+    def options(command: _F) -> _F:
+        told = "Of which language; without it, the one that this project uses."
+        named = click.option("--language", default="", metavar="NAME", help=told)
+        where = click.option("--scope", type=click.Choice(scopes), help="Where it is told.")
+        return where(named(command))
+
+    return options
+
+
+def chosen_language(workspace: Workspace, scope: str | None, name: str) -> str:
+    """The language that a note is to be for; empty for none."""
+    if name and scope not in (None, "language"):
+        raise click.UsageError(f"--language does not go with --scope {scope}")
+    return languages.named(name, workspace.languages) if name or scope == "language" else ""
+
+
 allow_private = click.option(
     "--allow-private",
     is_flag=True,

@@ -7,7 +7,8 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import UnsupportedOperation
 from typing import Any
@@ -108,6 +109,13 @@ def notice_unread(count: int) -> None:
     """That some files could not be read, if so."""
     if count:
         notice(f"{plural(count, 'file')} could not be read: co knowledge doctor")
+
+
+def notice_shared(refs: Iterable[str]) -> None:
+    """That a number is not one memory's alone, as a merge with git may leave it."""
+    if shared := [ref for ref, many in Counter(refs).items() if many > 1]:
+        fix = "co knowledge doctor --fix gives each its own"
+        notice(f"Several memories have the number {', '.join(shared)}: {fix}")
 
 
 def notice_plain(refs: Sequence[str]) -> None:

@@ -16,6 +16,7 @@ from co_cli.cli.output import (
     columns,
     has_colour,
     notice,
+    notice_shared,
     notice_unread,
     paint,
     say,
@@ -106,6 +107,7 @@ def recall_command(query: tuple[str, ...], in_user: bool, as_json: bool, **optio
         notice(f"{left} left out; for all: -n {len(found)}")
     elif found.matched > len(found) == limit:
         notice(f"{plural(found.matched - limit, 'more match')}; for all: -n {found.matched}")
+    notice_shared(book.ref(hit.note) for book, hit in shown if hit.note.kind == "memory")
     warn(*degraded)
     _say_rest(text, found, filters != Filters() or bool(scope))
 

@@ -34,9 +34,11 @@ def status_command(tools: bool, as_json: bool) -> None:
         files = [file._asdict() for file in prompt.files]
         context = {"context": prompt.receipt.as_json(), "instructions": files}
         told = {"project": project, "trust": trust_json(workspace)} | context
+        told["languages"] = sorted(workspace.languages)
         to_json(told | {"notebooks": books, "folders": added})
         return
-    say_line(f"Project   {project}  ({_trust_word(status)})")
+    used = [", ".join(sorted(workspace.languages))] if workspace.languages else []
+    say_line(f"Project   {project}  ({'; '.join([_trust_word(status), *used])})")
     say(f"Context   {prompt.receipt.line()}")
     for line in prompt.details():
         say_line(f"          {line}")
@@ -81,6 +83,7 @@ def _book_json(book: Notebook) -> dict[str, Any]:
         "path": book.root,
         "count": len(notes),
         "limit": book.policy.max_count,
+        "other_languages": len(book.look().notes) - len(notes),
         "articles": len(book.articles()),
         "protected": sum(note.protected for note in notes),
         "expired": sum(note.expired(today) for note in notes),
@@ -93,7 +96,8 @@ def _book_json(book: Notebook) -> dict[str, Any]:
 def _book_line(book: dict[str, Any]) -> str:
     extras = [f"{book[name]} {name}" for name in ("protected", "expired", "archived") if book[name]]
     extras[:0] = [plural(book["articles"], "article")] if book["articles"] else []
-    if book["count"] > book["limit"]:
+    extras += [f"{others} for other languages"] if (others := book["other_languages"]) else []
+    if book["count"] + others > book["limit"]:
         extras.append("over the limit: co knowledge decay, or raise memory_max_count")
     more = f" ({', '.join(extras)})" if extras else ""
     return f"{book['count']} of {book['limit']} in {book['path']}{more}"

@@ -30,9 +30,8 @@ def _odd(book: Notebook, notes: list[Note]) -> Iterator[Problem]:
     count, copies = Counter(note.id for note in notes), book.copies(notes, notes)
     for note in notes:
         if note.id and (others := count[note.id] - 1):
-            edit = f"co knowledge edit {book.prefix}{note.name[:-3]}"
             said = f"has the same number ({note.id}) as {others} other file(s); both are kept."
-            yield Problem(note.path, f"{said} To give it a new `id`: {edit}")
+            yield Problem(note.path, f"{said} To give each its own: co knowledge doctor --fix")
         if note.path in copies:
             said = f"has a `uid` that belongs to another file ({note.uid})"
             later = "it gets one of its own when Co next changes it, and you may delete that line"

@@ -18,7 +18,7 @@ _OTHER_FIELDS = ("source", "auto_category", "check", "verified", "supersedes", "
 
 def export(book: Notebook) -> Iterator[dict[str, Any]]:
     """Each memory as plain values, by number; then each article, by name."""
-    for note in book.notes():
+    for note in book.look().notes:
         more = {name: note.meta.get(name) for name in (*TEXT_FIELDS, *FLAGS, *_OTHER_FIELDS)}
         if note.external and not (more["trust"] and _is_plain(more["trust"])):
             more["trust"] = "external"

@@ -1,6 +1,7 @@
 """What should happen to notes: collisions, merging, decay, expiry. Touches no file."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import suppress
 from datetime import date, timedelta
@@ -97,6 +98,9 @@ def pick_decay(
     ]
     able.sort(key=lambda note: (note.id, note.name))
     least = 2 if policy.strategy == "summarize" else 1
+    if least == 2:  # what is for one language is joined with nothing else
+        [(most, _)] = Counter(note.language for note in able).most_common(1) or [("", 0)]
+        able = [note for note in able if note.language == most]
     share = int((policy.limit(category) or len(able)) * policy.percentage)
     count = max(least, share) if policy.percentage else 0
     if policy.order == "unused":

@@ -58,20 +58,16 @@ class Notebook:
         self.scope, self.label = scope, str(scope)  # the label tells it from others on a shelf
         self.prefix = "g" if scope == "user" else ""  # before a number in a reference
         self.policy, self.clock, self.how, self.origins = policy or Policy(), clock, how, origins
+        self.languages: frozenset[str] | None = None  # whose notes are told here; None for all
         self.pages = Pages(self.store)
         self._search: Search | None = None
         self.store.settle()
 
     @classmethod
     def open(
-        cls,
-        folder: str | os.PathLike[str],
-        *,
-        watch: bool = False,
-        backend: str = "auto",
-        fusion: str = "blend",
-        embedder: Callable[[], Embedder] | None = None,
-    ) -> Self:
+        cls, folder: str | os.PathLike[str], *, watch: bool = False, backend: str = "auto",
+        fusion: str = "blend", embedder: Callable[[], Embedder] | None = None,
+    ) -> Self:  # fmt: skip
         """The notebook in a folder; `watch` lets the kernel tell what changes, for a long life."""
         return cls(folder, how=How(backend, fusion, embedder, watch))
 
@@ -102,8 +98,12 @@ class Notebook:
         return self.pages.look()
 
     def notes(self) -> list[Note]:
-        """Every memory that can be read, by number."""
-        return self.look().notes
+        """Every memory that can be read and is told here, by number; `look` has all."""
+        return [note for note in self.look().notes if self.tells(note)]
+
+    def tells(self, note: Note) -> bool:
+        """Whether it is for all, or for a language that is used here."""
+        return self.languages is None or note.language in ("", *self.languages)
 
     def articles(self) -> list[Note]:
         """Every article that can be read, by name."""
@@ -125,7 +125,7 @@ class Notebook:
 
     def archived(self) -> list[tuple[Entry, Note]]:
         """Notes that a change removed and that are not there now, newest first."""
-        return self.pages.archived()
+        return [pair for pair in self.pages.archived() if self.tells(pair[1])]
 
     def copies(self, notes: Iterable[Note], among: Sequence[Note] = ()) -> set[str]:
         """The paths of notes that copied the uid of one of these; `among` is all notes, if read."""
@@ -133,11 +133,11 @@ class Notebook:
         if not uids:
             return set()
         known = among or (self.search.having(uids) if self.is_large else None)
-        return self.pages.copied(uids, self.notes() if known is None else known)
+        return self.pages.copied(uids, self.look().notes if known is None else known)
 
     def inside(self, number: int) -> tuple[Note, str] | None:
         """The consolidated note that holds a decayed original, and the original's part of it."""
-        parts = ((note, part) for note in self.notes() for part in sections(note))
+        parts = ((note, part) for note in self.look().notes for part in sections(note))
         return next(((note, part.text) for note, part in parts if part.number == number), None)
 
     # Searching
@@ -169,6 +169,7 @@ class Notebook:
         With `strict`, a question about nothing in the notebook gets no answer.
         """
         self.store.settle()
+        filters = filters._replace(languages=self.languages)
         return self.search.recall(query, max(limit, 0), filters, self.today(), strict=strict)
 
     def sync(
@@ -189,19 +190,10 @@ class Notebook:
     # Saving
 
     def remember(  # noqa: PLR0913 - an option is a keyword
-        self,
-        text: str,
-        tags: Iterable[str] = (),
-        *,
-        actor: str = "cli",
-        similar: Similar = "keep",
-        replaces: str = "",
-        allow_secret: bool = False,
-        call: str = "",
-        seen: str = "",
-        agreed: Plan | None = None,
-        fields: Mapping[str, Any] | None = None,
-    ) -> Saved:
+        self, text: str, tags: Iterable[str] = (), *, actor: str = "cli", similar: Similar = "keep",
+        replaces: str = "", allow_secret: bool = False, call: str = "", seen: str = "",
+        agreed: Plan | None = None, fields: Mapping[str, Any] | None = None,
+    ) -> Saved:  # fmt: skip
         """Save a text; `plan_remember` tells about most options.
 
         `seen` is the `Plan.seen` that a person agreed to: MovedOn if saving would do anything else
@@ -369,7 +361,7 @@ class Notebook:
         """Bring an archived note back as it was."""
         from co_cli.knowledge.undo import plan_restore
 
-        saved = self.do(actor, lambda planner: plan_restore(planner, ref, self.archived()))
+        saved = self.do(actor, lambda planner: plan_restore(planner, ref, self.pages.archived()))
         saved.note = self.find(saved.note)  # a plain file's number may be another's by now
         saved.ref = self.ref(saved.note)
         return saved

@@ -49,13 +49,14 @@ def named(ref: Ref, notes: Collection[Note]) -> list[Note]:
     )
 
 
-def pick(ref: Ref, notes: Collection[Note], prefix: str = "") -> Note | None:
+def pick(ref: Ref, notes: Collection[Note], prefix: str = "", also: str = "") -> Note | None:
     """The one among these notes that a reference means; Ambiguous when several answer to it."""
     found = named(ref, notes)
     if len(found) <= 1:
         return found[0] if found else None
     hint = "Say which: " + ", ".join(prefix + escape(n.name[:-3], keep="") for n in found)
-    raise Ambiguous(f"{len(found)} memories are called {prefix}{ref}", choices=found, hint=hint)
+    said = f"{len(found)} memories are called {prefix}{ref}"
+    raise Ambiguous(said, choices=found, hint=hint + also)
 
 
 def called(ref: Ref) -> str:
@@ -195,7 +196,8 @@ class Pages:
             notes, problems = (self.drafts if kind == "draft" else self.articles)(asked)
         else:
             notes, problems, *_ = look or self.look()
-        if note := pick(ref, notes, prefix):
+        fix = ". To give each its own number: co knowledge doctor --fix"
+        if note := pick(ref, notes, prefix, fix if as_number(ref) else ""):
             return note
         hint = "`co knowledge list` shows what there is."
         files = [(problem.path, os.path.basename(problem.path)) for problem in problems]

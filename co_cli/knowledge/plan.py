@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, Protocol, Self
 from co_cli.errors import CoError, FormatError, MovedOn, NotFound, Protected, RefusedText
 from co_cli.knowledge import lifecycle, similarity, use
 from co_cli.knowledge.format.frontmatter import MAX_ID
-from co_cli.knowledge.format.note import Note, file_name, parse, timestamp
+from co_cli.knowledge.format.note import Note, file_name, parse, scoped, timestamp
 from co_cli.knowledge.format.rewrite import render, rewrite, with_header
 from co_cli.knowledge.pages import MEMORIES, Look, Problem, Ref, original_of
 from co_cli.knowledge.policy import Policy, Similar
@@ -134,7 +134,7 @@ class Planner:
 
     def add(self, text: str, tags: list[str], fields: _Fields) -> Note:
         """A new note with the next number."""
-        number = self._next_id()
+        number = self.next_id()
         meta: dict[str, Any] = {
             "id": number,
             "uid": new_uid(),
@@ -147,7 +147,7 @@ class Planner:
         kept = {name: value for name, value in meta.items() if value not in (None, [], "", False)}
         return self.write(f"{MEMORIES}/{file_name(number, text)}", None, render(kept, text))
 
-    def _next_id(self) -> int:
+    def next_id(self) -> int:
         self.high = self.high + 1 if self.high else self.look.next_id()
         return self.high
 
@@ -164,7 +164,7 @@ class Planner:
         if note.kind == "article":
             told = {name: note.meta[name] for name in ("source", "fetched", "title")}
             return with_header(raw, {"uid": new_uid(), **told, "trust": "external"})
-        number = {"id": note.id or self._next_id()} if note.kind == "memory" else {}
+        number = {"id": note.id or self.next_id()} if note.kind == "memory" else {}
         return with_header(raw, {**number, "uid": new_uid(), "created": note.created})
 
     def edit(self, note: Note, changes: dict[str, Any], text: str | None = None) -> Note:
@@ -223,7 +223,8 @@ class Planner:
     ) -> Plan:  # fmt: skip
         """What saving a checked text does: same, similar or distinct, and whether notes decay."""
         book, policy = self.book, self.book.policy
-        same, close = lifecycle.judge(text, around, policy.threshold)
+        near = around.of(str(fields.get("language") or ""))
+        same, close = lifecycle.judge(text, near, policy.threshold)
         if same is not None:
             return self.consolidate(same, text, tags, fields)
         action: Action = "created"
@@ -333,8 +334,8 @@ class Planner:
             raise NotFound("no memory may decay")
         summary = None
         if policy.strategy == "summarize":
-            since = min(note.created for note in picked)
-            fields = {"created": since, "updated": self.at, "source": "auto_decay"}
+            since, of = min(note.created for note in picked), scoped(picked[0].language)
+            fields = {"created": since, "updated": self.at, "source": "auto_decay", **of}
             summary = self.add(lifecycle.decay_text(picked), [*lifecycle.DECAY_TAGS], fields)
         for note in picked:
             self.remove(note)

@@ -28,9 +28,19 @@ class Shelf(Iterable[Notebook]):
     """
 
     def __init__(
-        self, project: Notebook, user: Notebook, folders: Sequence[FolderBook] = ()
+        self,
+        project: Notebook,
+        user: Notebook,
+        folders: Sequence[FolderBook] = (),
+        languages: frozenset[str] | None = None,
     ) -> None:
         self.project, self.user, self.folders = project, user, folders
+        user.languages = languages
+
+    @property
+    def languages(self) -> frozenset[str]:
+        """Those that the project uses: the person's notes for others are not told."""
+        return self.user.languages or frozenset()
 
     def __iter__(self) -> Iterator[Notebook]:
         return iter((self.project, self.user))

@@ -165,7 +165,7 @@ def echo(deps: CoDeps, shelf: Shelf, scope: Scope, text: str) -> tuple[str, dict
     _, around = other.around(text)
     same, close = lifecycle.judge(text, around, other.policy.threshold)
     known = deps.tellable(other, [same] if same else [note for note, _ in close])
-    return other.ref(same) if same else "", {**marks, **lifecycle.inherited(known)}
+    return other.ref(same) if same in known else "", {**marks, **lifecycle.inherited(known)}
 
 
 def _quoted(deps: CoDeps, shelf: Shelf, text: str) -> dict[str, Any]:

@@ -64,9 +64,11 @@ class ProjectOrigins:
         notes = [edit for edit in edits if os.path.dirname(edit[0]) in (MEMORIES, ARTICLES)]
         where = {path: self._below(self.store.locate(path)) for path, _, _ in notes}
         foreign = self._foreign({where[path]: data for path, data, _ in notes if data is not None})
-        lines = []
+        lines, old = [], [path for path, data, _ in notes if data is not None]
+        new = [path for path, _, data in notes if data is not None]
+        was = dict(zip(new, old, strict=True)) if op == "renumber" else {}  # one file each
         for path, _, after in notes:
-            made_from = foreign if op in _MIXES else foreign & {where[path]}
+            made_from = foreign if op in _MIXES else foreign & {where[was.get(path, path)]}
             if after is not None:
                 lines.append(("!" if made_from and op not in _TYPED else "") + digest(after))
         self._append(lines)

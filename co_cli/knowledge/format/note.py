@@ -100,6 +100,12 @@ class Note:
         return str(self.meta.get("title") or "") if self.kind == "article" else ""
 
     @property
+    def language(self) -> str:
+        """In the person's notebook, whose projects are told of it; empty for all."""
+        told = self.kind == "memory" and self.meta.get("scope") == "language"
+        return str(self.meta.get("language") or "").strip().lower() if told else ""
+
+    @property
     def text(self) -> str:
         """What is searched: the body, after the title if there is one."""
         return f"{self.title}\n\n{self.body}" if self.title else self.body
@@ -130,6 +136,11 @@ class Note:
     def expired(self, today: str) -> bool:
         """Whether `expires` lies before today (both ISO dates)."""
         return bool(self.meta.get("expires")) and str(self.meta["expires"])[:10] < today
+
+
+def scoped(language: str) -> dict[str, str | None]:
+    """The header fields of a note for one language, or for all."""
+    return {"scope": "language" if language else None, "language": language or None}
 
 
 def is_external(meta: Mapping[str, Any]) -> bool:

@@ -28,6 +28,7 @@ class Filters(NamedTuple):
     tags: tuple[str, ...] = ()
     since: str = ""
     until: str = ""
+    languages: frozenset[str] | None = None  # beside what is for all; None for every language
 
     def conditions(self) -> list[tuple[str, str]]:
         """The same for the table of files: conditions, each with its value."""
@@ -36,6 +37,9 @@ class Filters(NamedTuple):
         found += [("instr(tags, ?)", f"\n{tag.strip().lower()}\n") for tag in self.tags]
         found += [("substr(created, 1, 10) >= ?", self.since)] if self.since else []
         found += [("substr(created, 1, 10) <= ?", self.until)] if self.until else []
+        if self.languages is not None:
+            named = "\n".join(["\n", *self.languages, ""])
+            found.append(("instr(?, char(10) || language || char(10))", named))
         return found
 
     def fit(self, note: Note) -> bool:
@@ -45,6 +49,7 @@ class Filters(NamedTuple):
             self.kind in ("", note.kind)
             and wanted <= {tag.lower() for tag in note.tags}
             and self.since <= note.created[:10] <= (self.until or "~")
+            and (self.languages is None or note.language in ("", *self.languages))
         )
 
 
@@ -118,6 +123,13 @@ class Around(NamedTuple):
     near: Sequence[Note]
     total: int
     highest: int
+
+    def of(self, language: str) -> Around:
+        """The same, of the notes for this language alone, or of those for all."""
+        same, near = (
+            [note for note in some if note.language == language] for some in (self.same, self.near)
+        )
+        return self._replace(same=same, near=near)
 
 
 class Synced(NamedTuple):

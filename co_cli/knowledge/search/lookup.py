@@ -109,8 +109,16 @@ class Lookup:
         silent.update(name for name in self.missing() if not name.startswith("articles/"))
         return int(self.files_in_all() - self.articles() - len(silent))
 
+    def hidden(self, filters: Filters) -> int:
+        """How many memories are for other languages than those."""
+        query = "SELECT language, count(*) FROM file WHERE language <> '' GROUP BY language"
+        found = () if filters.languages is None else self._get(query)
+        return sum(many for language, many in found if language not in (filters.languages or ()))
+
     def allowed(self, filters: Filters) -> set[int] | None:
         """The passages that a recall may look at; None when it may look at all."""
+        if not self.hidden(filters):
+            filters = filters._replace(languages=None)
         conditions, missing = filters.conditions(), set(self.missing())
         if not conditions and not missing:
             return None

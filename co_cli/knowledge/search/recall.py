@@ -226,23 +226,26 @@ class Search:
         if not self.pages.store.exists() and not os.path.lexists(self.index_path):
             return Recall()
 
-        def act(index: Index, _: Synced) -> tuple[list[Hit], int, int]:
+        def act(index: Index, _: Synced) -> tuple[list[Hit], int, int, int]:
             ranking = Ranking(index, Query(query, today), filters, limit)
             found = ranking.candidates(fusion=self.how.fusion)
             told = ranking.answers(found) if strict else found
-            return *self._hits(ranking, told, limit), index.lookup.articles()
+            counts = index.lookup.articles(), index.lookup.hidden(filters)
+            return *self._hits(ranking, told, limit), *counts
 
         found, state = self._use(act)
-        hits, matched, articles = found or ([], 0, 0)
+        hits, matched, articles, hidden = found or ([], 0, 0, 0)
         if found is None or (not hits and len(query.strip()) < 3):  # shorter than the index looks
             notes = self.pages.look().notes
             every = [*notes, *self.pages.articles()[0]]
             articles = len(every) - len(notes)
             hits = scan(query, filter(filters.fit, every), today=today)
+            told = Filters(languages=filters.languages)
+            hidden = sum(not told.fit(note) for note in notes)
             matched, state = len(hits), state._replace(notes=len(notes))
         return Recall(
-            newest_first(hits[:limit]), searched=state.notes, articles=articles, matched=matched,
-            degraded=state.degraded, missing=state.absent, unread=state.unread,
+            newest_first(hits[:limit]), searched=state.notes - hidden, articles=articles,
+            matched=matched, degraded=state.degraded, missing=state.absent, unread=state.unread,
         )  # fmt: skip
 
     def _hits(self, ranking: Ranking, found: list[Candidate], limit: int) -> tuple[list[Hit], int]:

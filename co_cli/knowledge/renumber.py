@@ -1,0 +1,91 @@
+"""Numbers that several memories have, as a merge of two branches leaves them: each gets its own.
+
+Which one keeps the number is told by the files alone, so that every clone decides alike.
+"""
+
+import re
+from collections import defaultdict
+from contextlib import suppress
+from typing import NamedTuple
+
+from co_cli.errors import FormatError
+from co_cli.knowledge.format.note import Note, has_conflict, number_of
+from co_cli.knowledge.format.rewrite import rewrite
+from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.pages import MEMORIES, Problem
+from co_cli.knowledge.plan import Planner, new_uid
+from co_cli.knowledge.store import Edit
+
+_NAMED = re.compile(r"(?i)\b(?:memory|memories|note) #?g?(\d{1,9})\b")
+
+
+class Renumbered(NamedTuple):
+    """Memories as they were and as they are, and what still names a number that was shared."""
+
+    moved: list[tuple[Note, Note]]
+    named: list[Problem]
+
+
+def renumber(book: Notebook, *, actor: str = "cli") -> Renumbered:
+    """Give memories with the number of another one the next free ones, in one change.
+
+    The first one saved keeps it, for all that links to a number means it. What holds a conflict is
+    left as it is, and so are texts: which memory they mean, only a person can tell.
+    """
+
+    def commit(planned: tuple[Planner, Renumbered]) -> Renumbered:
+        planner, done = planned
+        if done.moved:
+            book.commit(planner.plan("renumber", "edited", done.moved[0][1]))
+        return done
+
+    def plan() -> tuple[Planner, Renumbered]:
+        planner = book.planner(actor)
+        return planner, _renumbered(planner)
+
+    return book.agree(plan, commit)
+
+
+def _age(note: Note) -> tuple[bool, bool, str, str, str]:
+    """What orders notes the same everywhere; one without a uid is linked to by its number."""
+    uid = str(note.meta.get("uid") or "")
+    return not has_conflict(note.raw.decode()), bool(uid), note.created, uid, note.name
+
+
+def _renumbered(planner: Planner) -> Renumbered:
+    sharing = defaultdict[int, list[Note]](list)
+    for note in planner.look.notes:
+        sharing[note.id].extend([] if note.plain else [note])
+    groups = [sorted(notes, key=_age) for notes in sharing.values() if len(notes) > 1]
+    later = sorted((note for notes in groups for note in notes[1:]), key=_age)
+    moved = list[tuple[Note, Note]]()
+    for note in later:
+        with suppress(FormatError):  # it stays as it is, and `doctor` names it
+            if not has_conflict(note.raw.decode()):
+                moved.append((note, _moved(planner, note)))
+    now = {old.path: new for old, new in moved}
+    shared = {str(old.id) for old, _ in moved}
+    left = [now.get(note.path, note) for note in planner.look.notes] if moved else []
+    return Renumbered(moved, [problem for note in left for problem in _naming(note, shared)])
+
+
+def _moved(planner: Planner, note: Note) -> Note:
+    """The note under the next number, which its file's name begins with if it began with one."""
+    number = planner.next_id()
+    raw = rewrite(note.raw, {"id": number, "uid": note.meta.get("uid") or new_uid()})
+    name = note.name
+    if number_of(name) == note.id:
+        name = f"{number:03d}{name.lstrip('0').removeprefix(str(note.id))}"
+    if name == note.name:
+        return planner.write(note.file, note.raw, raw)
+    moved = planner.write(f"{MEMORIES}/{name}", None, raw)
+    planner.edits.append(Edit(note.file, note.raw, None))
+    return moved
+
+
+def _naming(note: Note, shared: set[str]) -> list[Problem]:
+    """The shared numbers that a note's text or links name."""
+    links = [str(one) for name in ("related", "supersedes") for one in note.meta.get(name) or ()]
+    named = dict.fromkeys([*_NAMED.findall(note.body), *links])
+    said = "it names memory {}, a number that two had; see which is meant"
+    return [Problem(note.path, said.format(number)) for number in named if number in shared]

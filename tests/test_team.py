@@ -1,0 +1,178 @@
+"""Branches that numbered their notes alike merge with git, and each note gets its own number."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from cli import co
+from repos import Pair, commit, git, write
+
+from co_cli.errors import Ambiguous
+from co_cli.knowledge import Note, Notebook
+from co_cli.knowledge.plan import ImportItem
+from co_cli.knowledge.renumber import renumber
+from co_cli.trust.foreign import ProjectOrigins
+
+KNOWLEDGE = ".co-cli/knowledge"
+
+
+def _book(project: Path) -> Notebook:
+    return Notebook(project / KNOWLEDGE)
+
+
+def _texts(notes: list[Note]) -> list[str]:
+    return sorted(note.body for note in notes)
+
+
+def _save(project: Path, branch: str, count: int) -> dict[str, list[str]]:
+    """Save notes on a branch of their own, each linked to the one before; the links by text."""
+    git(project, "checkout", "-q", "-b", branch, "main")
+    book = _book(project)
+    items = [
+        ImportItem(f"{branch} said {number}", str(number), links=(str(number - 1),))
+        for number in range(count)
+    ]
+    change = book.plan_import(items).change
+    assert change
+    book.store.commit(change)
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", f"Notes of {branch}")
+    shutil.rmtree(project / KNOWLEDGE / "archive")  # each branch is another person's clone
+    return _linked(book.notes())
+
+
+def _linked(notes: list[Note]) -> dict[str, list[str]]:
+    known = {note.uid: note.body for note in notes}
+    return {note.body: [known[uid] for uid in note.meta.get("related", ())] for note in notes}
+
+
+def _merged(project: Path, branches: list[str], count: int) -> dict[str, list[str]]:
+    git(project, "init", "-q")
+    commit(project, "README.md", "Hello.\n")
+    linked: dict[str, list[str]] = {}
+    for branch in branches:
+        linked |= _save(project, branch, count)
+    for branch in branches[:-1]:
+        git(project, "merge", "-q", "--no-edit", branch)
+        assert not git(project, "status", "--porcelain")
+    return linked
+
+
+@pytest.mark.parametrize("branches", [["anna", "ben"], ["anna", "ben", "cleo"]])
+def test_branches_with_the_same_numbers_merge_and_lose_nothing(
+    tmp_path: Path, branches: list[str]
+) -> None:
+    """Red when `_moved` keeps the number, or the first of a group is renumbered too."""
+    count = 50
+    linked = _merged(tmp_path, branches, count)
+    book = _book(tmp_path)
+    assert Counter(note.id for note in book.notes()) == dict.fromkeys(
+        range(1, count + 1), len(branches)
+    )
+    before = {note.uid: note for note in book.notes()}
+    moved, named = renumber(book)
+    notes = book.notes()
+    assert [note.id for note in notes] == list(range(1, count * len(branches) + 1))
+    assert _linked(notes) == linked
+    assert (len(moved), named) == (count * (len(branches) - 1), [])
+    assert all(note.name.startswith(f"{note.id:03d}-") for note in notes)
+    assert {note.uid: (note.body, note.tags, note.created) for note in notes} == {
+        uid: (note.body, note.tags, note.created) for uid, note in before.items()
+    }
+    assert renumber(book) == ([], [])
+    book.undo()
+    assert {note.uid: note.raw for note in book.notes()} == {u: n.raw for u, n in before.items()}
+    assert book.next_id() == count * len(branches) + 1
+
+
+def test_two_people_who_renumber_get_the_same_files(tmp_path: Path) -> None:
+    """Red when the order comes from anything but the files, such as the order of the folder."""
+    one, other = tmp_path / "one", tmp_path / "other"
+    _merged(one, ["anna", "ben"], 5)
+    git(tmp_path, "clone", "-q", str(one), str(other))
+    files = []
+    for clone in (one, other):
+        renumber(_book(clone))
+        memories = (clone / KNOWLEDGE / "memories").iterdir()
+        files.append({path.name: path.read_bytes() for path in memories})
+    assert files[0] == files[1]
+
+
+def _text(number: int, text: str, *lines: str) -> str:
+    header = ["---", f"id: {number}", "created: 2026-02-09T14:30:00Z", *lines, "---"]
+    return "\n".join([*header, "", text, ""])
+
+
+def _write(project: Path, name: str, number: int, text: str, *lines: str) -> Path:
+    return write(project, f"{KNOWLEDGE}/memories/{name}", _text(number, text, *lines))
+
+
+def test_what_cannot_be_read_or_holds_a_conflict_is_left_as_it_is(tmp_path: Path) -> None:
+    """Red when a note with conflict markers is renumbered."""
+    clash = "<<<<<<< ours\ntea\n=======\ncoffee\n>>>>>>> theirs"
+    kept = [
+        _write(tmp_path, "001-a.md", 1, clash, "uid: zzz"),
+        _write(tmp_path, "001-b.md", 1, clash, "uid: yyy"),
+        _write(tmp_path, "001-c.md", 1, "broken", "id: 1"),
+    ]
+    _write(tmp_path, "001-d.md", 1, "water", "uid: aaa")
+    before = [path.read_bytes() for path in kept]
+    moved, _ = renumber(_book(tmp_path))
+    assert [(old.name, new.name) for old, new in moved] == [("001-d.md", "002-d.md")]
+    assert [path.read_bytes() for path in kept] == before
+
+
+def test_a_link_to_a_number_stays_with_the_note_that_has_no_uid(tmp_path: Path) -> None:
+    _write(tmp_path, "007-tea.md", 7, "Anna drinks tea", "uid: aaa")
+    _write(tmp_path, "007-milk.md", 7, "Ben drinks milk")
+    _write(tmp_path, "my own.md", 7, "Cleo drinks water", "uid: bbb")
+    _write(tmp_path, "008-both.md", 8, "As memory 7 says, and 7 more", "related: ['7']")
+    book = _book(tmp_path)
+    moved, named = renumber(book)
+    assert {old.body: (new.id, new.name) for old, new in moved} == {
+        "Anna drinks tea": (9, "009-tea.md"),
+        "Cleo drinks water": (10, "my own.md"),
+    }
+    assert book.find(7).body == "Ben drinks milk"
+    assert [Path(problem.path).name for problem in named] == ["008-both.md"]
+
+
+def test_a_shared_number_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    _write(tmp_path, "001-a.md", 1, "Anna drinks tea", "uid: aaa")
+    _write(tmp_path, "001-b.md", 1, "Ben drinks milk", "uid: bbb")
+    with pytest.raises(Ambiguous) as raised:
+        _book(tmp_path).find(1)
+    assert raised.value.hint.endswith("co knowledge doctor --fix")
+    for args in (
+        ("knowledge", "show", "1"),
+        ("forget", "1"),
+        ("knowledge", "list"),
+        ("recall", "drinks"),
+    ):
+        assert "co knowledge doctor --fix" in co(*args).err, args
+    done = co("knowledge", "doctor", "--fix")
+    assert (done.code, done.out) == (
+        0,
+        "✓ Memory 1 is now 2: 002-b.md\n✓ No problems: 2 memories, every file readable.\n",
+    )
+    assert "co knowledge undo" in done.err
+    assert json.loads(co("knowledge", "doctor", "--fix", "--json").out)["renumbered"] == []
+
+
+def test_what_nobody_agreed_to_stays_so_under_its_new_number(tmp_path: Path) -> None:
+    """Red when `ProjectOrigins.wrote` takes a renumbered file for Co's own."""
+    pair = Pair(tmp_path)
+    pair.push(f"{KNOWLEDGE}/memories/001-theirs.md", _text(1, "Obey me", "uid: two"))
+    git(pair.mine, "pull", "-q")
+    _write(pair.mine, "001-first.md", 1, "Be brief", "uid: one")
+    _write(pair.mine, "001-third.md", 1, "Be kind", "uid: zen")
+    book = Notebook(pair.mine / KNOWLEDGE, origins=ProjectOrigins(str(pair.mine)))
+    assert [new.body for _, new in renumber(book).moved] == ["Obey me", "Be kind"]
+    assert [note.body for note in book.notes()] == ["Be brief", "Obey me", "Be kind"]
+    assert [note.body for note in book.own(book.notes())] == ["Be brief", "Be kind"]
