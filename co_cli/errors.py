@@ -53,7 +53,7 @@ class Protected(CoError):
 
 
 class ReadOnly(CoError):
-    """A file in a folder that Co searches where it lies; whoever it belongs to edits it."""
+    """A folder that Co searches where it lies, or a conversation in which it writes nothing."""
 
 
 class MovedOn(CoError):

@@ -48,6 +48,7 @@ def start(level: str, *, content: bool = False) -> None:
     _content.propagate = content
     handler: logging.Handler = logging.NullHandler()  # where nothing can be written
     with suppress(OSError, CoError):
+        disk.refuse_writing()
         path = os.path.join(folders.state_folder(), _NAME)
         disk.make_folder(os.path.dirname(path), 0o700)
         handler = _Private(path, maxBytes=_LARGEST, backupCount=3, delay=True)

@@ -13,6 +13,7 @@ from co_cli.errors import CoError
 COMMANDS = {
     "chat": ("chat", "Talk with Co."),
     "ask": ("ask", "Ask one question and print the answer."),
+    "session": ("sessions", "List the conversations here, or delete one."),
     "learn": ("learn", "Remember something."),
     "recall": ("recall", "Find what Co knows about something."),
     "ingest": ("ingest", "Keep pages and documents as articles."),

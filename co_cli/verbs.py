@@ -50,8 +50,8 @@ MARKS = {
     "unprotect": Mark("protect", False, "protected", _AGAIN + "forgotten and decayed again."),
     "pin": Mark("pin", True, "pinned", "Keep a memory from being decayed."),
     "unpin": Mark("pin", False, "pinned", _AGAIN + "decayed again."),
-    "sensitive": Mark("sensitive", True, "sensitive", "Keep a memory's words out of the log."),
-    "unsensitive": Mark("sensitive", False, "sensitive", _AGAIN + "quoted in the log again."),
+    "sensitive": Mark("sensitive", True, "sensitive", "Keep a memory out of logs and exports."),
+    "unsensitive": Mark("sensitive", False, "sensitive", _AGAIN + "logged and exported again."),
 }
 
 

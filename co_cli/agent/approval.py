@@ -184,6 +184,7 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
         tags = tuple(clean_tags(proposal.tags))
         with deps.notebooks() as shelf:
             book = shelf.user if scope == "user" else shelf.project
+            book.store.refuse("")
             files = book.store.files(MEMORIES)
             elsewhere, fields = echo(deps, shelf, scope, text)
             plan = book.plan_remember(
@@ -230,6 +231,7 @@ def _keeping(deps: CoDeps, one: Proposal) -> Proposal:
         text, about = article(deps, one.text, one.source, one.title, one.tags)
         with deps.notebooks() as shelf:
             book = shelf.user if scope == "user" else shelf.project
+            book.store.refuse("")
             plan = book.plan_keep(text, actor="agent", call=one.call, **about)
     except RefusedText as error:
         return replace(one, refused=str(error))

@@ -40,6 +40,7 @@ from co_cli.knowledge import Notebook
 from co_cli.knowledge.context import Receipt
 from co_cli.knowledge.format.note import now
 from co_cli.knowledge.safety.escape import hanging, rows
+from co_cli.knowledge.store import disk
 from co_cli.providers.registry import Choice
 from co_cli.providers.trouble import Trouble
 from co_cli.results import plural
@@ -73,7 +74,9 @@ class Chat:
         self.build, self.personality = prompt, personality
         self.prompt = prompt(choice.provider, personality, None)
         self.resumed = resumed
-        self.transcript = Transcript(deps.folder(), now, resumed.path if resumed else "")
+        self.incognito = bool(disk.only_reads())
+        kept = Transcript(deps.folder(), now, resumed.path if resumed else "")
+        self.transcript = None if self.incognito else kept
         self.console = Console(highlight=False, no_color=bool(os.environ.get("NO_COLOR")))
         if is_dumb_terminal():  # which rich takes for one of 80 columns
             self.console.size = ConsoleDimensions(*get_terminal_size())
@@ -134,6 +137,8 @@ class Chat:
 
     def _greet(self) -> None:
         self.say(self.receipt(), "dim")
+        if self.incognito:
+            self.say("Incognito: I read what you saved, and nothing of this is kept.", "yellow")
         for line in self.prompt.warnings:
             self.say(line, "yellow")
         if self.choice.others:
@@ -172,10 +177,13 @@ class Chat:
             history=kept, completer=ChatCompleter(self), key_bindings=keys,
             multiline=True, complete_while_typing=True, reserve_space_for_menu=6,
             search_ignore_case=True,
-            prompt_continuation="  ", bottom_toolbar=lambda: f" {self.choice} · /help",
+            prompt_continuation="  ", bottom_toolbar=self._bar,
         )  # fmt: skip
         editor.app.after_render += lambda _app: self._warm()
         return editor
+
+    def _bar(self) -> str:
+        return f" {'incognito · ' if self.incognito else ''}{self.choice} · /help"
 
     def _warm(self) -> None:
         """Load what a turn needs while the person types; nobody who leaves waits for it."""
@@ -201,7 +209,7 @@ class Chat:
                     with Notebook(book.root, scope=book.scope, how=book.how) as own:
                         own.search.read_closely()
 
-        if self.reading is None or not self.reading.is_alive():
+        if not self.incognito and (self.reading is None or not self.reading.is_alive()):
             self.reading = _in_background(read)
 
     async def session(self) -> Session:

@@ -268,6 +268,7 @@ async def ingest(chat: Chat, argument: str) -> str:
         return "Usage: /ingest [-g] <address or file>"
     deps = chat.deps
     where = deps.scope(scope)
+    deps.shelf().user.store.refuse("")
     with chat.view as view:
         view.busy("Reading")
         found = await aside(lambda: read_source(deps, os.path.expanduser(source)))

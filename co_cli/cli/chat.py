@@ -14,6 +14,7 @@ from co_cli.deps import CoDeps
 from co_cli.errors import CoError
 from co_cli.knowledge.format.note import now
 from co_cli.knowledge.safety.escape import escape
+from co_cli.knowledge.store import disk
 from co_cli.prompts.texts import personalities
 from co_cli.providers import models
 
@@ -24,18 +25,28 @@ _OFFERED = 20  # conversations, where an ID is completed
 @with_model
 @click.option("--resume", is_flag=False, flag_value="latest", metavar="[ID]",
               help="Continue the last conversation here, or the one with this ID.",
-              shell_complete=completing(lambda _: _conversations()))  # fmt: skip
+              shell_complete=completing(lambda _: conversations()))  # fmt: skip
 @click.option("--personality", metavar="NAME", help="The personality to speak with.",
               shell_complete=completing(lambda _: personalities().items()))  # fmt: skip
+@click.option(
+    "--incognito",
+    is_flag=True,
+    help="Read what is known, and write nothing at all: no memory, no transcript, no log.",
+)
 @with_log
-def chat_command(model: str, resume: str | None, personality: str | None, **log: Any) -> None:
+def chat_command(
+    model: str, resume: str | None, personality: str | None, incognito: bool, **log: Any
+) -> None:
     """Talk with Co. It recalls what it knows and asks before it saves anything."""
     if not on_terminal():
         raise CoError("co chat needs a terminal", hint='For scripts: co ask "…"')
     from co_cli.chat.app import Chat
 
-    workspace = enter(asking=True, **log)
-    transcripts.prune(now())
+    if incognito:
+        disk.only_read("incognito: nothing is kept")  # until the process ends
+    workspace = enter(asking=not incognito, **log)
+    if not incognito:
+        transcripts.prune(now())
     kept = transcripts.find(workspace.project, resume) if resume else None
     chat = Chat(
         CoDeps(workspace=workspace, gated=True),
@@ -48,7 +59,7 @@ def chat_command(model: str, resume: str | None, personality: str | None, **log:
     asyncio.run(chat.run())
 
 
-def _conversations() -> list[tuple[str, str]]:
+def conversations() -> list[tuple[str, str]]:
     """The latest conversations here, with what was said first."""
     found = transcripts.recent(open_here().project, _OFFERED)
     return [(one.id, escape("".join(one.said[:1])[:60], keep="")) for one in found]

@@ -262,6 +262,7 @@ def _is_entry(found: Any) -> bool:
 def _editing() -> Iterator[tuple[_Folders, str]]:
     """Hold the list's lock; the disk's refusals come out in words."""
     with disk.in_words():
+        disk.refuse_writing()
         disk.make_folder(_own("trusted"), 0o700)
         with disk.locked(_own(".trust.lock")):
             yield _load()

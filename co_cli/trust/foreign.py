@@ -139,8 +139,8 @@ class ProjectOrigins:
         try:
             disk.make_folder(os.path.dirname(self._list()), 0o700)
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-            with open(os.open(self._list(), flags, 0o600), "ab") as file:
-                file.write(data)
+            with disk.opened(self._list(), flags, 0o600) as fd:
+                disk.write_all(fd, data)
         except OSError as error:
             if not quietly:
                 raise disk.trouble(error) from error

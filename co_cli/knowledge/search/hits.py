@@ -22,13 +22,17 @@ class How(NamedTuple):
 
 
 class Filters(NamedTuple):
-    """Which notes a recall looks at: of one kind, with all these tags, from and to these days."""
+    """Which notes a recall looks at: of one kind, with all these tags, from and to these days.
+
+    A surface that others may see or hear asks for no `sensitive` ones.
+    """
 
     kind: str = ""
     tags: tuple[str, ...] = ()
     since: str = ""
     until: str = ""
     languages: frozenset[str] | None = None  # beside what is for all; None for every language
+    sensitive: bool = True
 
     def conditions(self) -> list[tuple[str, str]]:
         """The same for the table of files: conditions, each with its value."""
@@ -50,6 +54,7 @@ class Filters(NamedTuple):
             and wanted <= {tag.lower() for tag in note.tags}
             and self.since <= note.created[:10] <= (self.until or "~")
             and (self.languages is None or note.language in ("", *self.languages))
+            and (self.sensitive or note.meta.get("sensitive") is not True)
         )
 
 

@@ -137,6 +137,8 @@ class Index:
     def _written(self) -> Iterator[None]:
         """While the database is written to; nobody believes it before that is done."""
         if self.path:
+            disk.refuse_writing(self.path)
+        if self.path:
             with open(self._seal, "r+b") as seal:  # also after a power cut
                 seal.truncate()
                 disk.sync_file(seal.fileno())
@@ -192,6 +194,7 @@ class Index:
         if not self.path:
             self._fill(":memory:", seen, progress)
             return
+        disk.refuse_writing(self.path)
         new = self.path + "-new"
         for ending in ("", *_BESIDE):
             _unlink(new + ending)

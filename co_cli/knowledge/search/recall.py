@@ -231,7 +231,7 @@ class Search:
             found = ranking.candidates(fusion=self.how.fusion)
             told = ranking.answers(found) if strict else found
             counts = index.lookup.articles(), index.lookup.hidden(filters)
-            return *self._hits(ranking, told, limit), *counts
+            return *self._hits(ranking, told, limit, filters), *counts
 
         found, state = self._use(act)
         hits, matched, articles, hidden = found or ([], 0, 0, 0)
@@ -248,7 +248,9 @@ class Search:
             matched=matched, degraded=state.degraded, missing=state.absent, unread=state.unread,
         )  # fmt: skip
 
-    def _hits(self, ranking: Ranking, found: list[Candidate], limit: int) -> tuple[list[Hit], int]:
+    def _hits(
+        self, ranking: Ranking, found: list[Candidate], limit: int, filters: Filters
+    ) -> tuple[list[Hit], int]:
         """The notes themselves, without what says the same as a better one; how many match."""
         hits: list[Hit] = []
         matched = len(found)
@@ -258,7 +260,8 @@ class Search:
                 break
             article = one.row.article
             note = ranking.parts.article(one.row) if article else self.files.note(one.row.name)
-            if note is None:
+            if note is None or not (filters.sensitive or filters.fit(note)):
+                matched -= note is not None  # nor is it told that there is one
                 continue
             text = one.text if article else note.body
             other = said.setdefault(words.folded(text[:_SHORT]), text)

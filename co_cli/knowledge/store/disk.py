@@ -30,6 +30,7 @@ _READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
 
 _TEMP = r"\.co-[0-9a-f]{16}\.tmp"
+_why = [""]  # why this process only reads, if it does
 NO_FILE = "no file"  # instead of a digest
 
 Signature = tuple[int, int, int, int]
@@ -77,9 +78,30 @@ def read_signed(path: str, limit: int = MAX_FILE) -> tuple[bytes, Signature]:
         raise Unreadable(f"cannot be read: {os.strerror(error.errno or 0)}") from error
 
 
+def only_read(why: str) -> None:
+    """Write nothing from here on in this process, and say why; with an empty reason, write again.
+
+    Whoever comes this way is told that the disk is read-only, which all of Co can live with.
+    """
+    _why[0] = why
+
+
+def only_reads() -> str:
+    """Why this process writes nothing; empty when it may."""
+    return _why[0]
+
+
+def refuse_writing(path: str = "") -> None:
+    """As from a disk that is read-only, where this process writes nothing."""
+    if only_reads():
+        raise OSError(errno.EROFS, only_reads(), path or None)
+
+
 @contextmanager
 def opened(path: str, flags: int = _READ_FLAGS, mode: int = 0o666) -> Iterator[int]:
     """A file or folder, open; whether the system closes it gladly does not matter."""
+    if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+        refuse_writing(path)
     fd = os.open(path, flags, mode)
     try:
         yield fd
@@ -106,6 +128,8 @@ def in_words() -> Iterator[None]:
 
 def trouble(error: OSError) -> DiskTrouble:
     """What the disk refused, in words, with the file and what to do."""
+    if error.errno == errno.EROFS and only_reads():
+        return DiskTrouble(only_reads())
     where = f": {error.filename}" if error.filename else ""
     hint = {
         errno.ENOSPC: "Free some space and try again; nothing was changed.",
@@ -204,6 +228,7 @@ def make_folder(folder: str, mode: int = 0o777) -> None:
     """Make a folder and its parents, durably; one that is there is left as it is."""
     if os.path.isdir(folder):
         return
+    refuse_writing(folder)
     parent = os.path.dirname(folder)
     make_folder(parent)
     with suppress(FileExistsError):
@@ -261,8 +286,9 @@ def locked(path: str, patience: float | None = None) -> Iterator[None]:
     patience = LOCK_PATIENCE if patience is None else patience
     deadline = time.monotonic() + patience
     pause = 0.0005
+    access = os.O_RDONLY if only_reads() else os.O_RDWR | os.O_CREAT
     while True:
-        with opened(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW) as fd:
+        with opened(path, access | os.O_CLOEXEC | os.O_NOFOLLOW) as fd:
             if _is_taken(fd, path):
                 yield
                 return

@@ -15,7 +15,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING
 
 from co_cli import paths
-from co_cli.errors import CoError
+from co_cli.errors import CoError, ReadOnly
 from co_cli.knowledge.store import JOURNAL, Change, Entry, disk, is_note, is_original
 from co_cli.knowledge.store.journal import JournalFile
 
@@ -155,14 +155,16 @@ class FolderStore:
 
     # Writing
 
-    def refuse(self, path: str) -> None:
-        pass
+    def refuse(self, path: str) -> None:  # noqa: ARG002 - it is the same for all
+        if why := disk.only_reads():
+            raise ReadOnly(why)
 
     @contextmanager
     def locked(self, patience: float | None = None) -> Iterator[None]:
         if self._holder == get_ident():
             yield
             return
+        self.refuse("")
         with disk.in_words():
             disk.make_folder(self.root)
             for name, mode in (("memories", 0o777), ("archive", 0o700)):

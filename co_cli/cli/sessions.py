@@ -1,0 +1,56 @@
+"""co session: the conversations that are kept here; one can be deleted alone."""
+
+import click
+
+from co_cli.chat import transcripts
+from co_cli.cli.chat import conversations
+from co_cli.cli.options import as_json, assume_yes, completing, open_here
+from co_cli.cli.output import confirm, no_yes, notice, say, say_line, table, to_json
+from co_cli.knowledge import inbox
+from co_cli.results import plural
+
+_SHOWN = 100  # conversations, the newest
+
+
+@click.group("session", invoke_without_command=True)
+@as_json
+@click.pass_context
+def session_command(ctx: click.Context, as_json: bool) -> None:
+    """List the conversations of this folder, the latest first."""
+    if ctx.invoked_subcommand:
+        return
+    found = transcripts.recent(open_here().project, _SHOWN)
+    if as_json:
+        rows = [
+            {"id": one.id, "started": one.started, "turns": one.turns, "said": one.said[:1]}
+            for one in found
+        ]
+        to_json({"count": len(rows), "sessions": rows})
+    elif found:
+        told = [(one.id, one.started[:10], transcripts.in_a_line("".join(one.said[:1])))
+                for one in found]  # fmt: skip
+        table(("id", "date", "said first"), told)
+        notice("To go on with one: co chat --resume ID")
+    else:
+        notice("There are no conversations in this folder.")
+
+
+@session_command.command("delete")
+@click.argument("name", shell_complete=completing(lambda _: conversations()))
+@assume_yes
+def delete_command(name: str, yes: bool) -> None:
+    """Delete one conversation for good: its id, or the four letters it ends with.
+
+    What was saved as a memory in it stays.
+    """
+    workspace = open_here()
+    one = transcripts.find(workspace.project, name)
+    if not yes:
+        say("\n".join(transcripts.described([one.path])))
+    if not confirm("Delete it for good?", yes):
+        raise no_yes("nothing was deleted")
+    transcripts.remove([one.path])
+    say_line(f"✓ Deleted the conversation {one.id}")
+    drafts = [note for book in workspace.shelf for note in inbox.waiting(book)]
+    if many := sum(note.meta.get("origin") == one.id for note in drafts):
+        notice(f"{plural(many, 'draft')} from it still waiting: co inbox")

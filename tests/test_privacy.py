@@ -1,0 +1,160 @@
+"""What stays private: sensitive notes, a chat that writes nothing, a conversation deleted alone."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from cli import Talking, co
+from repos import git
+from test_first_hour import Person
+
+from co_cli.chat import transcripts
+from co_cli.chat.transcripts import Transcript
+from co_cli.errors import CoError, ReadOnly
+from co_cli.knowledge import Filters, Notebook
+from co_cli.knowledge.format.note import now
+from co_cli.knowledge.store import disk
+
+KNOWLEDGE = Path(".co-cli/knowledge")
+WHY = "incognito: nothing is kept"
+
+
+def tree(*roots: Path) -> dict[str, tuple[object, ...]]:
+    """Every file and folder below these: its kind, bytes and time."""
+    found: dict[str, tuple[object, ...]] = {}
+    for root in roots:
+        for path in sorted([root, *root.rglob("*")]):
+            info = path.lstat()
+            data = path.read_bytes() if path.is_file() else b""
+            found[str(path)] = (info.st_mode, info.st_mtime_ns, info.st_ino, data)
+    return found
+
+
+@contextmanager
+def incognito() -> Iterator[None]:
+    """In here, this process writes nothing, which the file tree proves."""
+    before = tree(Path(os.environ["HOME"]), Path.cwd())
+    disk.only_read(WHY)
+    try:
+        yield
+    finally:
+        disk.only_read("")
+    assert tree(Path(os.environ["HOME"]), Path.cwd()) == before
+
+
+def test_an_incognito_chat_reads_and_leaves_every_file_as_it_was() -> None:
+    """Red when anything is written: an index, a transcript, a count of uses, a lock."""
+    home = Path(os.environ["HOME"])
+    assert co("learn", "We deploy on Tuesdays").code == 0
+    assert co("learn", "-g", "I prefer pytest").code == 0
+    assert co("recall", "deploy").code == 0
+    (KNOWLEDGE / "memories/007-hand.md").write_text("The harbour floods at neaps")  # not indexed
+    before = tree(home, Path.cwd())
+    with Talking("--incognito") as chat:
+        chat.until("Incognito: I read what you saved, and nothing of this is kept.")
+        chat.say("when do we deploy?")
+        chat.until("We deploy on Tuesdays")
+        chat.say("when does the harbour flood?")
+        chat.until("floods at neaps")
+        for line in ("remember that the VPN needs a token", "/remember Tea is at four",
+                     "/forget 1", "/pin 1", "/undo", "/edit 1", "/ingest notes.txt"):  # fmt: skip
+            chat.say(line)
+            chat.until(WHY)
+        chat.say("/memories")
+        chat.until("I prefer pytest")
+        chat.say("/clear")
+        chat.until("Started a new conversation")
+        chat.say("/quit")
+        chat.until("Bye.")
+    assert tree(home, Path.cwd()) == before
+
+
+def test_a_notebook_that_is_only_read_answers_from_its_index_or_without() -> None:
+    with Notebook.open(KNOWLEDGE) as book:
+        for text in ("We deploy on Tuesdays", "Dana owns billing"):
+            book.remember(text)
+        book.recall("billing")
+    with incognito(), Notebook.open(KNOWLEDGE) as book:
+        assert book.recall("who owns billing?")[0].note.body == "Dana owns billing"
+        for refused in (lambda: book.remember("More"), lambda: book.forget("1"), book.undo):
+            with pytest.raises(ReadOnly, match=WHY):
+                refused()
+    (KNOWLEDGE / "memories/007-hand.md").write_text("The harbour floods at neaps")
+    (KNOWLEDGE / "memories/.co-0123456789abcdef.tmp").write_text("left by a crash")
+    with incognito(), Notebook.open(KNOWLEDGE) as book:
+        found = book.recall("harbour")
+        assert found[0].note.body == "The harbour floods at neaps"
+        assert [one.state for one in found.degraded] == ["not kept"]
+
+
+def test_a_model_is_refused_before_anybody_is_asked() -> None:
+    anna = Person()
+    anna.says("remember that we deploy on Tuesdays")
+    asked = len(anna.asked)
+    with incognito():
+        for said in ("remember that Dana owns billing", "forget 1"):
+            assert WHY in anna.says(said)
+    assert len(anna.asked) == asked
+
+
+def test_what_is_trusted_is_looked_at_and_not_written_down() -> None:
+    """Red when the list of known notes, or of trusted files, grows."""
+    git(Path.cwd(), "init", "-q")
+    co("learn", "We deploy on Tuesdays")
+    Path("AGENTS.md").write_text("Use tabs.\n")
+    (KNOWLEDGE / "memories/007-hand.md").write_text("The harbour floods at neaps")
+    with incognito():
+        assert co("status").code == 0
+        assert "neaps" in co("ask", "when does the harbour flood?").out
+
+
+def test_sensitive_notes_stay_out_of_exports_unless_asked_for() -> None:
+    """Red when one is exported, or told through the filter, without being asked for."""
+    co("learn", "We deploy on Tuesdays")
+    co("learn", "Our safe is behind the harbour picture")
+    co("knowledge", "sensitive", "2")
+    out = co("knowledge", "export")
+    assert [json.loads(line)["id"] for line in out.out.splitlines()] == [1]
+    assert "1 sensitive note left out" in out.err
+    told = co("knowledge", "export", "all.jsonl", "--sensitive")
+    assert told.out == "✓ Exported 2 memories to all.jsonl\n"
+    assert co("knowledge", "export", "some.jsonl").out == "✓ Exported 1 memory to some.jsonl\n"
+    assert "safe" not in Path("some.jsonl").read_text()
+    for backend in ("auto", "grep"):
+        with Notebook.open(KNOWLEDGE, backend=backend) as book:
+            assert book.recall("harbour safe")[0].note.id == 2
+            hidden = book.recall("harbour safe", filters=Filters(sensitive=False))
+            assert 2 not in [hit.note.id for hit in hidden]
+            assert hidden.matched == len(hidden)
+            assert book.recall("deploy", filters=Filters(sensitive=False))[0].note.id == 1
+
+
+def _talk(said: str) -> str:
+    kept = Transcript(Path.cwd(), now)
+    kept.write(said=said)
+    kept.write(turn=[{"kind": "request", "parts": []}])
+    return transcripts._id(kept.path)
+
+
+def test_one_conversation_is_deleted_alone_after_a_yes() -> None:
+    """Red when a word of it stays in the state folder, or another conversation goes."""
+    gone, stays = _talk("the harbour secret"), _talk("we deploy on Tuesdays")
+    listed = json.loads(co("session", "--json").out)
+    assert {row["id"] for row in listed["sessions"]} == {gone, stays}
+    assert "the harbour secret" in co("session").out
+    unsure = co("session", "delete", gone)
+    assert (unsure.code, "nothing was deleted" in unsure.err) == (1, True)
+    no = co("session", "delete", gone, tty=True, input="n\n")
+    assert (no.code, len(transcripts.files())) == (1, 2)
+    assert co("session", "delete", gone[-4:], "--yes").out == f"✓ Deleted the conversation {gone}\n"
+    state = Path(os.environ["HOME"]) / ".local/state/co-cli"
+    assert [p for p in state.rglob("*") if p.is_file() and b"harbour" in p.read_bytes()] == []
+    assert [one.id for one in transcripts.recent(Path.cwd(), 9)] == [stays]
+    assert co("session", "delete", gone).code == 1
+    with pytest.raises(CoError):
+        transcripts.find(Path.cwd(), gone)
