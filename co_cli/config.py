@@ -35,6 +35,7 @@ class Settings(NamedTuple):
     memory_decay_percentage: float = 0.2
     memory_decay_order: str = "oldest"
     memory_category_limits: str = ""
+    context_budget: int = 32
     search_backend: str = "auto"
     search_fusion: str = "blend"
     embedder: str = "co"
@@ -97,6 +98,9 @@ TABLE = (
             "decision, context, pattern or other",
             "How many memories of a category a notebook should hold, such as preference=50, "
             "pattern=30; a save that reaches it says so.", pattern=_LIMITS),
+    Setting("context_budget", int, "a whole number of KiB from 1 to 1024",
+            "How much context and how many pinned memories a session starts with, at most; a model "
+            "with a small window gets less.", 1, 1024, project_may_set=False),
     Setting("search_backend", str, '"auto", "hybrid", "fts5" or "grep"',
             "How recall searches: by words and meaning, by words alone, or by reading every note.",
             choices=("auto", "hybrid", "fts5", "grep")),

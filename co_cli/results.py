@@ -226,10 +226,10 @@ def saved_text(book: Notebook, saved: Saved) -> str:
 
 def category_text(book: Notebook, saved: Saved) -> list[str]:
     """That a save reached its category's own limit, and what to do about it."""
-    category, new = saved.note.category, saved.action in ("created", "related")
-    limit = book.policy.limit(category) if new else 0
-    count = sum(note.category == category for note in book.notes()) if limit else 0
-    if not limit or count < limit:
+    category = saved.note.category
+    limit = book.policy.limit(category) if saved.action in ("created", "related") else 0
+    count = sum(note.category == category for note in book.notes()) if limit else -1
+    if count < limit:
         return []
     which = f"--category {category}{' -g' if book.scope == 'user' else ''}"
     return [

@@ -48,8 +48,8 @@ _PROTECT, _AGAIN = "Keep a memory from being forgotten or decayed.", "Let a memo
 MARKS = {
     "protect": Mark("protect", True, "protected", _PROTECT),
     "unprotect": Mark("protect", False, "protected", _AGAIN + "forgotten and decayed again."),
-    "pin": Mark("pin", True, "pinned", "Keep a memory from being decayed."),
-    "unpin": Mark("pin", False, "pinned", _AGAIN + "decayed again."),
+    "pin": Mark("pin", True, "pinned", "Load a memory in every session, and never decay it."),
+    "unpin": Mark("pin", False, "pinned", _AGAIN + "decayed again, and load it no more."),
     "sensitive": Mark("sensitive", True, "sensitive", "Keep a memory out of logs and exports."),
     "unsensitive": Mark("sensitive", False, "sensitive", _AGAIN + "logged and exported again."),
 }

@@ -496,4 +496,5 @@ def test_a_receipt_is_plain_values_as_json() -> None:
             {"path": "/y/context.md", "line": 3, "reason": "Unsupported version: 2 (expected 1)"}
         ],
         "size": 51,
+        "pinned": [],
     }

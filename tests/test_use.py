@@ -227,7 +227,7 @@ def test_one_category_can_decay_alone(monkeypatch: pytest.MonkeyPatch) -> None:
         1, "co: 3 of 4 preference memories: nothing needs to decay",
     )  # fmt: skip
     done = co("knowledge", "decay", "--category", "other", "--yes")
-    assert done.err.startswith("co: 1 other memories: nothing needs to decay")
+    assert done.err.startswith("co: 1 other memory: nothing needs to decay")
     preferring("odd numbers")()
     assert co("knowledge", "decay", "--category", "preference", "--yes").code == 0
     bodies = [one.body for one in Notebook(".co-cli/knowledge").notes()]

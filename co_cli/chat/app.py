@@ -66,13 +66,13 @@ class Chat:
         deps: CoDeps,
         choice: Choice,
         choose: Callable[[str], Choice],
-        prompt: Callable[[str, str, Receipt | None], prompts.SystemPrompt],
+        prompt: Callable[[Choice, str, Receipt | None], prompts.SystemPrompt],
         personality: str,
         resumed: transcripts.Conversation | None = None,
     ) -> None:
         self.deps, self.choice, self.choose = deps, choice, choose
         self.build, self.personality = prompt, personality
-        self.prompt = prompt(choice.provider, personality, None)
+        self.prompt = prompt(choice, personality, None)
         self.resumed = resumed
         self.incognito = bool(disk.only_reads())
         kept = Transcript(deps.folder(), now, resumed.path if resumed else "")
@@ -331,7 +331,7 @@ class Chat:
 
     async def use(self, choice: Choice, personality: str) -> Sequence[str]:
         """Go on with this model and this personality; what to warn of."""
-        prompt = self.build(choice.provider, personality, self.prompt.receipt)
+        prompt = self.build(choice, personality, self.prompt.receipt)
         if self._session is not None:
             await asyncio.to_thread(self._session.use, choice, prompt)
         self.choice, self.prompt, self.personality = choice, prompt, personality

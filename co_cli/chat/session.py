@@ -33,7 +33,6 @@ from co_cli.results import plural
 log = logging.getLogger("co_cli.chat.app.session")
 _plain = partial(ModelMessagesTypeAdapter.dump_python, mode="json")
 UserInput = str | list[str | TextContent] | None
-_SMALL = 6_000  # tokens: what a local server keeps when nobody told it more
 _FULL = 0.75  # of the budget: time to summarise
 
 
@@ -59,7 +58,8 @@ class Session:
 
     def use(self, choice: Choice, prompt: prompts.SystemPrompt) -> None:
         """Go on with this model and prompt; CoError when the model cannot be had."""
-        budget = _SMALL if choice.provider == "ollama" else history.BUDGET
+        budget = min(history.BUDGET, choice.window)
+        self.deps.entered(*prompt.receipt.marks)
         model = model_for(choice, prompt.known, self.reword)
         self.agent = get_agent(model, prompt=prompt.text, ask=self.approvals, budget=budget)
         self.choice, self.prompt, self.budget = choice, prompt, budget
@@ -94,7 +94,7 @@ class Session:
         self.approvals.always.clear()
         self.deps.external.clear()
         self.deps.pages.clear()
-        self.deps.notes.clear()
+        self.deps.notes[:] = self.prompt.receipt.marks
         if self.transcript is not None:
             self.transcript = Transcript(self.deps.folder(), now)
 

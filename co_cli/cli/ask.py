@@ -65,7 +65,7 @@ def ask_command(
         deps.came_from("standard input")
     if not text:  # the question itself was piped
         text, piped = piped, ""
-    prompt = build_prompt(workspace, choice.provider, workspace.own.personality)
+    prompt = build_prompt(workspace, choice, workspace.own.personality)
     for line in prompt.warnings:
         notice(line)
     from co_cli.chat.session import Session

@@ -52,7 +52,7 @@ def chat_command(
         CoDeps(workspace=workspace, gated=True),
         models.choose(model, workspace.own, os.environ)._replace(switch="/model"),
         lambda name: models.choose(name, workspace.own, os.environ, switch="/model"),
-        lambda provider, name, known: build_prompt(workspace, provider, name, known),
+        lambda choice, name, known: build_prompt(workspace, choice, name, known),
         personality or workspace.own.personality,
         kept,
     )

@@ -27,8 +27,9 @@ def decay_command(
     limit = book.policy.limit(category)
     full = count >= limit > 0 if category else count > limit
     if not (full or force):
-        of, kind = f"{count} of {limit}" if limit else count, f"{category} ".lstrip()
-        raise CoError(f"{of} {kind}memories: nothing needs to decay",
+        noun = f"{category} memory".lstrip()
+        of = f"{count} of {plural(limit, noun)}" if limit else plural(count, noun)
+        raise CoError(f"{of}: nothing needs to decay",
                       hint="Add --force to decay the oldest anyway.")  # fmt: skip
     plan = book.plan_decay(actor="cli", category=category)
     if plan is None:

@@ -13,7 +13,7 @@ from co_cli.cli.output import say, warn
 from co_cli.cli.trust import ask_trust, brought_text
 from co_cli.errors import CoError
 from co_cli.knowledge.context import Receipt
-from co_cli.providers.registry import model_names
+from co_cli.providers.registry import Choice, model_names
 from co_cli.workspace import Workspace
 
 _MOST_READ = 1000  # memories that are looked through before a session starts
@@ -64,11 +64,13 @@ def _news(workspace: Workspace, notes: int) -> str:
 
 
 def build_prompt(
-    workspace: Workspace, provider: str, personality: str, known: Receipt | None = None
+    workspace: Workspace, choice: Choice, personality: str, known: Receipt | None = None
 ) -> prompts.SystemPrompt:
     """A session's system prompt, with warnings about what it goes without."""
-    prompt = prompts.session_prompt(provider, personality, workspace.project, known)
-    if known is not None:  # told when the session began
+    prompt = prompts.session_prompt(
+        choice.provider, personality, known=known, workspace=workspace, window=choice.window
+    )
+    if known is prompt.receipt:  # told when the session began
         return prompt
     return prompt._replace(warnings=(*prompt.warnings, *_left_out(workspace, prompt)))
 

@@ -1,6 +1,7 @@
 """co status: what Co loads here, how much it holds, and how it is."""
 
 import os
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -10,8 +11,11 @@ from co_cli.cli.folders import folder_json
 from co_cli.cli.options import as_json, open_here
 from co_cli.cli.output import notice, say, say_line, table, to_json, warn
 from co_cli.cli.trust import brought_text, trust_json
+from co_cli.errors import SettingsError
 from co_cli.knowledge import doctor
 from co_cli.knowledge.notebook import Notebook
+from co_cli.providers import models
+from co_cli.providers.registry import WINDOW
 from co_cli.results import plural
 
 
@@ -27,7 +31,10 @@ def status_command(tools: bool, as_json: bool) -> None:
         return
     workspace = open_here()
     project, status = workspace.project, workspace.trust
-    prompt = prompts.session_prompt("", None, project)
+    window = WINDOW
+    with suppress(SettingsError):  # a session will say so
+        window = models.choose(None, workspace.own, os.environ).window
+    prompt = prompts.session_prompt("", None, workspace=workspace, window=window)
     books = [_book_json(book) for book in workspace.shelf]
     added = [folder_json(book) for book in workspace.shelf.folders]
     if as_json:

@@ -6,7 +6,7 @@ Knows nothing of trust or of the prompt's envelope; the text is what the files h
 import os
 import sys
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from co_cli import paths
 from co_cli.errors import CoError, MovedOn
@@ -55,10 +55,25 @@ class ContextFile(NamedTuple):
         return f"{self.title}: {_amount(self.bytes_loaded)}{cut}{over}, from {self.path}"
 
 
+class Pinned(NamedTuple):
+    """A pinned memory: how many bytes of it are in the prompt, or why it was left out."""
+
+    ref: str
+    path: str
+    bytes_loaded: int
+    left_out: str = ""
+    marks: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        told = f", left out: {self.ref} ({self.left_out})" if self.left_out else f": {self.ref}"
+        return f"Pinned{told}, {_amount(self.bytes_loaded)}, from {self.path}"
+
+
 class Receipt(NamedTuple):
     """What was loaded, cut and skipped; `size` is the combined text's before anything was cut.
 
-    `text` is for the prompt, None when there is none; `texts` are its parts by their titles.
+    `text` is for the prompt, None when there is none; `texts` are its parts by their titles. No
+    more than `limit` bytes of the files are loaded.
     """
 
     files: tuple[ContextFile, ...] = ()
@@ -66,6 +81,18 @@ class Receipt(NamedTuple):
     size: int = 0
     text: str | None = None
     texts: tuple[tuple[str, str], ...] = ()
+    limit: int = SIZE_LIMIT
+    pinned: tuple[Pinned, ...] = ()
+
+    @property
+    def marks(self) -> list[str]:
+        """What tells the memories in it in the record of a conversation."""
+        return [mark for one in self.pinned for mark in one.marks]
+
+    def adding(self, title: str, text: str) -> Self:
+        """The same with one more part."""
+        texts = (*self.texts, (title, text))
+        return self._replace(texts=texts, text=_join([*texts]))
 
     def line(self) -> str:
         """The whole receipt in a few words."""
@@ -82,15 +109,20 @@ class Receipt(NamedTuple):
         ]
         if self.skipped:
             words.append(f"{len(self.skipped)} skipped")
+        if pinned := sum(not one.left_out for one in self.pinned):
+            words.append(f"{pinned} pinned memor{'y' if pinned == 1 else 'ies'}")
+        if left := [one.ref for one in self.pinned if one.left_out]:
+            words.append(f"pinned but left out: {' '.join(left)}")
         return ", ".join(words)
 
     def warnings(self) -> list[str]:
         """What a person should be told, a line each; nothing when all is well."""
         lines = [f"WARNING: context file skipped: {skip}" for skip in self.skipped]
         what = f"context of {self.size} bytes exceeds"
-        if self.size > SIZE_LIMIT:
+        if self.size > self.limit:
             cut = sum(file.bytes_cut for file in self.files)
-            lines.append(f"ERROR: {what} {SIZE_LIMIT}; {cut} were left out. Shorten context.md.")
+            what += f" {self.limit}" + (", all this model has room for" * (self.limit < SIZE_LIMIT))
+            lines.append(f"ERROR: {what}; {cut} were left out. Shorten context.md.")
         elif self.size > SIZE_TARGET:
             lines.append(f"WARNING: {what} {SIZE_TARGET}. Consider shortening context.md.")
         return [escape(line, keep="") for line in lines]
@@ -98,6 +130,7 @@ class Receipt(NamedTuple):
     def details(self) -> list[str]:
         """The receipt file by file."""
         lines = [*map(str, self.files), *(f"skipped: {skip}" for skip in self.skipped)]
+        lines += map(str, self.pinned)
         return [escape(line, keep="") for line in lines]
 
     def as_json(self) -> dict[str, Any]:
@@ -106,13 +139,15 @@ class Receipt(NamedTuple):
             "files": [{**file._asdict(), "path": str(file.path)} for file in self.files],
             "skipped": [skip._asdict() for skip in self.skipped],
             "size": self.size,
+            "pinned": [dict(zip(Pinned._fields[:-1], one, strict=False)) for one in self.pinned],
         }
 
 
 def read_context(
-    user_file: AnyPath | None, project_file: AnyPath | None, project_data: bytes | None = None
-) -> Receipt:
-    """Read the context files into one text of at most SIZE_LIMIT bytes; silent, never raises.
+    user_file: AnyPath | None, project_file: AnyPath | None, project_data: bytes | None = None,
+    limit: int = SIZE_LIMIT,
+) -> Receipt:  # fmt: skip
+    """Read the context files into one text of at most `limit` bytes; silent, never raises.
 
     `project_data` is what the project's file holds, for a caller who has looked at it. Room is
     given to that file first, and once some of it must go, nothing of the person's own stays.
@@ -135,7 +170,7 @@ def read_context(
         except CoError as error:
             skipped.insert(0, Problem(str(path), str(error), getattr(error, "line", 0)))
             continue
-        size, room = _size(body), SIZE_LIMIT - _size(_join([(title, ""), *texts]))
+        size, room = _size(body), limit - _size(_join([(title, ""), *texts]))
         starved = any(file.bytes_cut for file in files)
         text, loaded = _fit(body, room, escape(str(path), keep=""), starved)
         whole[:0] = [(title, body)] if body else []
@@ -143,7 +178,7 @@ def read_context(
         over = size > budget
         files.insert(0, ContextFile(title, path, len(raw), loaded, size - loaded, budget, over))
     joined = _join(texts) or None
-    return Receipt(tuple(files), tuple(skipped), _size(_join(whole)), joined, tuple(texts))
+    return Receipt(tuple(files), tuple(skipped), _size(_join(whole)), joined, tuple(texts), limit)
 
 
 def load_internal_knowledge() -> str | None:

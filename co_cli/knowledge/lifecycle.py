@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import date, timedelta
 from itertools import accumulate
@@ -14,6 +14,7 @@ from co_cli.knowledge.policy import Policy
 from co_cli.knowledge.replacement import replaced
 from co_cli.knowledge.search.hits import Around
 from co_cli.knowledge.similarity import key, longest_word
+from co_cli.knowledge.use import Use
 
 SIGNALS = ("preference", "correction", "decision", "context", "pattern")
 DECAY_TAGS = ["_consolidated", "_auto_decay"]
@@ -79,15 +80,12 @@ def detect_category(tags: Iterable[str] | None) -> str | None:
 
 
 def pick_decay(
-    notes: Iterable[Note],
-    policy: Policy,
-    unused: Callable[[list[Note]], Container[str]],
-    category: str = "",
+    notes: Iterable[Note], policy: Policy, last_used: Callable[[], Use], category: str = ""
 ) -> list[Note]:
     """The oldest notes that may decay, or those of a category, by their numbers.
 
     Numbers only grow, while a clock that jumps can make a new note look old. Where the policy
-    prefers what is `unused`, that comes first among the oldest, twice as many as decay.
+    prefers the unused, they come first, but only among the oldest, twice as many as decay.
     """
     able = [
         note
@@ -104,8 +102,8 @@ def pick_decay(
     share = int((policy.limit(category) or len(able)) * policy.percentage)
     count = max(least, share) if policy.percentage else 0
     if policy.order == "unused":
-        never = unused(able[: 2 * count])
-        able = sorted(able[: 2 * count], key=lambda note: note.path not in never)[:count]
+        able, use = able[: 2 * count], last_used()
+        able = sorted(able, key=lambda note: use.of(note) != "never")[:count]
         able.sort(key=lambda note: (note.id, note.name))
     sizes = accumulate(len(note.raw) for note in able)
     picked = [note for note, size in zip(able[:count], sizes, strict=False) if size <= MAX_SUMMARY]

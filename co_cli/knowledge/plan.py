@@ -245,7 +245,7 @@ class Planner:
         count = around.total - (replaced is not None)
         if count == policy.max_count and replaced is None:  # this save crosses the limit
             notes = self.look.notes or book.look().notes
-            saved.decayed = lifecycle.pick_decay(book.own(notes), policy, use.unused)
+            saved.decayed = lifecycle.pick_decay(book.own(notes), policy, use.last_used)
         if count >= policy.max_count and not (saved.decayed or self.look.tail.over):
             saved.over = count + 1
         self.over = count >= policy.max_count
@@ -329,7 +329,7 @@ class Planner:
         """The oldest notes leave, or a category's; with `summarize` a new one has their texts."""
         policy, notes = self.book.policy, self.look.notes
         able = self.book.own([note for note in notes if note.id < below])
-        picked = lifecycle.pick_decay(able, policy, use.unused, category)
+        picked = lifecycle.pick_decay(able, policy, use.last_used, category)
         if not picked:
             raise NotFound("no memory may decay")
         summary = None

@@ -36,10 +36,8 @@ class Policy(NamedTuple):
     @classmethod
     def of(cls, source: Any) -> Self:
         """The rules that something with the `memory_*` settings gives."""
-        names = (
-            "max_count dedup_window_days dedup_threshold decay_strategy decay_percentage "
-            "decay_order category_limits"
-        )
+        names = "max_count dedup_window_days dedup_threshold decay_strategy decay_percentage"
+        names += " decay_order category_limits"
         return cls(*(getattr(source, f"memory_{name}") for name in names.split()))
 
     def limit(self, category: str = "") -> int:

@@ -69,12 +69,6 @@ def last_used() -> Use:
     return Use(since, when)
 
 
-def unused(notes: Iterable[Note]) -> set[str]:
-    """The paths of those that were never used, as far as uses were counted."""
-    use = last_used()
-    return {note.path for note in notes if use.of(note) == "never"}
-
-
 def drop(notes: Iterable[Note]) -> None:
     """Forget the use of notes that are purged."""
     gone = set(map(_key, notes))

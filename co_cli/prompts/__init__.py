@@ -11,14 +11,18 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from co_cli import paths, trust
+from co_cli.deps import CoDeps
 from co_cli.errors import CoError, FormatError
-from co_cli.knowledge.context import Receipt, cut, read_context
+from co_cli.knowledge.context import SIZE_LIMIT, Receipt, cut, read_context
 from co_cli.knowledge.format.note import decode
 from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.store import disk
+from co_cli.prompts import pinned
 from co_cli.prompts.envelope import defang, wrap
 from co_cli.prompts.texts import shipped, voice
+from co_cli.providers.registry import WINDOW
+from co_cli.workspace import Workspace
 
 MAX_INSTRUCTIONS = 32 * 1024  # bytes of one file
 
@@ -87,9 +91,19 @@ def session_prompt(
     personality: str | None,
     project: paths.AnyPath = "",
     known: Receipt | None = None,
+    *,
+    workspace: Workspace | None = None,
+    window: int = WINDOW,
 ) -> SystemPrompt:
-    """The prompt of a session in this project, or here, with what is trusted at this moment."""
-    status = trust.status(project or paths.project_folder())
+    """The prompt of a session in this project, or here, with what is trusted at this moment.
+
+    What is `known` stays, unless it is too long for a model whose `window` is smaller.
+    """
+    here = workspace or Workspace(project, lenient=True)
+    status = trust.status(here.project)
+    room = pinned.room(window, here.own.context_budget)
+    if known is None or len((known.text or "").encode()) > room:
+        known = _known(here, status, room)
     return build(
         provider, personality, project=status.project, usable=status.usable,
         trusted=status.present, known=known,
@@ -122,15 +136,15 @@ def build(
         parts += ["## Project-Specific Instructions", *instructions.values()]
     parts.append(shipped("closing.md", provider))
     told = (*known.warnings(), *warnings)
-    texts = {_CONTEXTS[title]: defang(text) for title, text in known.texts}
+    texts = {_CONTEXTS[one]: defang(text) for one, text in known.texts if one in _CONTEXTS}
     texts |= {one.relpath: text.partition("\n\n")[2] for one, text in instructions.items()}
     return SystemPrompt("\n\n".join(parts) + "\n", known, tuple(instructions), told, texts)
 
 
 def knowledge(project: paths.AnyPath) -> str:
     """Only what is known and trusted, in its envelope, for another's prompt; empty without any."""
-    status = trust.status(project)
-    text = _context(_Project(project, status.usable, status.present)).text
+    here = Workspace(project, lenient=True)
+    text = _known(here, here.trust, pinned.room(WINDOW, here.own.context_budget)).text
     return wrap(f"{_DATA}\n\n{text}") if text else ""
 
 
@@ -161,7 +175,14 @@ class _Project(NamedTuple):
         return data
 
 
-def _context(files: _Project) -> Receipt:
+def _known(here: Workspace, status: trust.TrustStatus, room: int) -> Receipt:
+    """What is known and trusted here: the context, and what is pinned, within so many bytes."""
+    files = _Project(status.project, status.usable, status.present)
+    context = _context(files, min(SIZE_LIMIT, room))
+    return pinned.load(context, CoDeps(workspace=here, gated=True), room)
+
+
+def _context(files: _Project, limit: int = SIZE_LIMIT) -> Receipt:
     """What is known; of the project, the very bytes that were agreed to."""
     mine, problems = None, list[Problem]()
     try:
@@ -170,7 +191,7 @@ def _context(files: _Project) -> Receipt:
         problems.append(Problem("context.md", str(error)))
     data = files.read(paths.CONTEXT, problems)
     theirs = files.path(paths.CONTEXT) if data is not None else None
-    loaded = read_context(mine, theirs, data)
+    loaded = read_context(mine, theirs, data, limit)
     return loaded._replace(skipped=(*loaded.skipped, *problems))
 
 

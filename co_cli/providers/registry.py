@@ -18,6 +18,7 @@ from co_cli.knowledge.safety.secrets import find_secret
 if TYPE_CHECKING:
     from pydantic_ai.providers import Provider as Connected
 
+WINDOW = 60_000  # tokens that nearly every hosted model takes, with room to answer
 LONGEST = 200  # characters of a model's name, and of a provider's own words
 
 Kind = Literal["model", "embedder"]
@@ -34,6 +35,7 @@ class Provider(NamedTuple):
     keyless: bool = False
     package: str = "co-cli[models]"
     known_as: str = ""  # to the agent framework
+    window: int = WINDOW
 
 
 # In the order in which they are chosen when nobody chooses and several are set up.
@@ -56,6 +58,7 @@ PROVIDERS = {
     "ollama": Provider(
         ("OLLAMA_API_KEY",),
         "http://localhost:11434/v1", ("OLLAMA_BASE_URL", "OLLAMA_HOST"), "qwen3", keyless=True,
+        window=6_000,  # what a local server keeps when nobody told it more
     ),
     "sentence-transformers": Provider(package="co-cli[sentence-transformers]", keyless=True),
     "cohere": Provider(("CO_API_KEY",), package="pydantic-ai-slim[cohere]"),
@@ -68,6 +71,7 @@ _MAKERS = {
     "gemini-": "gemini", "claude": "anthropic", "gpt": "openai", "text-embedding": "openai",
     "llama": "ollama", "qwen": "ollama", "nomic": "ollama",
 }  # fmt: skip
+_WINDOWS = {"gpt-4": 8_000, "gpt-4-0613": 8_000, "gpt-3.5-turbo": 16_000}
 CHOICES: dict[Kind, str] = {
     "model": "Use offline, or PROVIDER:MODEL with gemini, anthropic, openai, ollama or compatible.",
     "embedder": "Use co, or PROVIDER:MODEL with gemini, openai, ollama or sentence-transformers.",
@@ -101,6 +105,11 @@ class Choice(NamedTuple):
     def known(self) -> Provider:
         """What is known of its provider."""
         return PROVIDERS.get(self.provider, Provider())
+
+    @property
+    def window(self) -> int:
+        """How many tokens it is sent at most."""
+        return min(self.known.window, _WINDOWS.get(self.name, WINDOW))
 
     @property
     def host(self) -> str:
