@@ -7,7 +7,8 @@ not seen, and measured on others (tests/test_replacement.py).
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence, Set
 from functools import lru_cache
 from itertools import compress
 from operator import mul
@@ -27,6 +28,10 @@ _LATELY = 0.84  # or that something holds now,
 _LEAVES = -2.1  # that it asks, plans or adds,
 _RIVAL = 1.6  # that it tells of a change and names a rival of what the old one names
 _COSINE, _LEAST = 0.4, 0.2  # below which two texts are not judged; where a change is told
+_COMMON, _CLOSE = (
+    3,
+    0.65,
+)  # notes that share a word, as the project's name; the cosine it takes then
 _LONG = 300  # characters; a page is not one fact
 _STEM = 5  # letters by which the forms of a word agree
 _TRIED = 4  # pairs that are judged for one save or recall: each takes as long as a question
@@ -66,8 +71,10 @@ _KINDS = {name: at for at, kind in enumerate(_RIVALS.split("|")) for name in kin
 
 def replaced(text: str, notes: Iterable[Note]) -> list[Note]:
     """The few notes that a new text may replace, the nearest in meaning first."""
-    near = sorted(notes, key=lambda note: -_worth_judging(note.body, text))[:_TRIED]
-    return [*compress(near, may_replace([note.body for note in near], text))][:_MOST]
+    there = [note for note in notes if len(note.body) <= _LONG]
+    common = _common(there)
+    near = sorted(there, key=lambda note: -_worth_judging(note.body, text, common))[:_TRIED]
+    return [*compress(near, may_replace([note.body for note in near], text, common))][:_MOST]
 
 
 def newest_first(hits: Sequence[Hit]) -> list[Hit]:
@@ -101,12 +108,12 @@ def in_time(items: Iterable[_Some], hit: Callable[[_Some], Hit]) -> list[_Some]:
 def _replacements(notes: Sequence[Note]) -> dict[str, Note]:
     """What may replace each of these notes, by its path: the newest that does."""
     found: dict[str, Note] = {}
-    left = _TRIED
+    left, common = _TRIED, _common(notes)
     for new in sorted(notes, key=_told_at, reverse=True):
         older = (n for n in notes if _told_at(n) < _told_at(new) and n.path not in found)
-        near = [note for note in older if _worth_judging(note.body, new.body)][:left]
+        near = [note for note in older if _worth_judging(note.body, new.body, common)][:left]
         left -= len(near)
-        judged = may_replace([note.body for note in near], new.body)
+        judged = may_replace([note.body for note in near], new.body, common)
         found |= {note.path: new for note in compress(near, judged)}
     return found
 
@@ -115,9 +122,12 @@ def _told_at(note: Note) -> tuple[str, int]:
     return str(note.meta.get("updated") or note.created)[:19], note.id
 
 
-def may_replace(olds: Sequence[str], new: str) -> list[bool]:
-    """Whether a new text speaks of what each old one does, and says something else of it."""
-    near = {old: cosine for old in olds if (cosine := _worth_judging(old, new))}
+def may_replace(olds: Sequence[str], new: str, common: Set[str] = frozenset()) -> list[bool]:
+    """Whether a new text speaks of what each old one does, and says something else of it.
+
+    Words that are `common` to many notes hardly make two of them speak of the same.
+    """
+    near = {old: cosine for old in olds if (cosine := _worth_judging(old, new, common))}
     try:
         judged = _judged(new, *near) if near else []
     except EmbedderUnavailable:  # as in `_skimmed`
@@ -136,18 +146,26 @@ def _judged(new: str, *olds: str) -> list[float]:
     return built_in().replaces(olds, new)
 
 
-def _worth_judging(old: str, new: str) -> float:
+def _worth_judging(old: str, new: str, common: Set[str]) -> float:
     """The cosine of two texts, as they are skimmed; 0 where they cannot be of one matter."""
     if max(len(old), len(new)) > _LONG:
         return 0.0
     changed = _hint(new) > 0
     rivals = changed and _rivals(old, new)
-    if not rivals and _stems(old).isdisjoint(_stems(new)):
+    shared = _stems(old) & _stems(new)
+    if not rivals and not shared:
         return 0.0
     cosine = likeness(old, new)
     if rivals:
         return max(cosine, _LEAST)
-    return cosine if cosine >= (_LEAST if changed else _COSINE) else 0.0
+    least = _LEAST if changed else _CLOSE if shared <= common else _COSINE
+    return cosine if cosine >= least else 0.0
+
+
+def _common(notes: Sequence[Note]) -> Set[str]:
+    """The words that several of these notes share."""
+    counts = Counter(stem for note in notes for stem in _stems(note.body))
+    return {stem for stem, many in counts.items() if many >= _COMMON}
 
 
 def _rivals(old: str, new: str) -> bool:
