@@ -205,6 +205,7 @@ def test_numbers_start_at_one_and_follow_the_highest() -> None:
         ("A" * 100, "a" * 50),
         ("  -- ", "note"),
         ("日本語", "note"),
+        ("Käse, Straße, Ørsted – déjà vu: don’t", "kase-strasse-orsted-deja-vu-don-t"),
         ("x" * 49 + "! and more", "x" * 49),
     ],
 )

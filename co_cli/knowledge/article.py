@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, count
 from typing import Any, NamedTuple, Required, TypedDict, Unpack
-from unicodedata import normalize
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from co_cli.errors import FormatError, RefusedText
@@ -22,9 +21,6 @@ from co_cli.knowledge.safety.check import check_text, clean_tags
 from co_cli.knowledge.store import Edit, Store, disk
 
 _MAX_SOURCE = 2000  # characters
-_LATIN = str.maketrans(  # letters that are not made of another and a mark
-    dict(zip("ßæÆøØđĐłŁœŒþÞðÐı", "ss ae Ae o O d D l L oe Oe th Th d D i".split(), strict=True))
-)
 _PORTS = {"http": 80, "https": 443}
 _NOT_TAKEN = ("tags", "pinned", "decay_protected")  # of a header from elsewhere, as it stands
 
@@ -233,9 +229,7 @@ def _attach(planner: Planner, page: _Page, path: str) -> dict[str, Any]:
 def _slug(page: _Page) -> str:
     """The title as part of a file name, else the source's last part, where these are Latin."""
     for text in (page.title, _last_part(page.source)):
-        slug = slugify(
-            normalize("NFKD", text.translate(_LATIN)).encode("ascii", "ignore").decode(), ""
-        )
+        slug = slugify(text, "")
         if 2 * len(slug) > sum(map(str.isalnum, text[:50])):
             return slug
     return str(disk.digest(page.source.encode()))[:8]

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
+from unicodedata import normalize
 
 from co_cli.errors import FormatError
 from co_cli.knowledge.format.frontmatter import (
@@ -30,6 +31,9 @@ _PERSONAL = (
 )  # of a text from outside, no place
 _KINDS = {"articles": "article", "inbox": "draft"}  # by the folder; all else is a memory
 _HEADING = r"(?m)^## Memory (\d{1,9}) \(\d{4}-\d{2}-\d{2}(?:, ([\w-]{1,64}))?[^)\n]*\)\n"
+_LATIN = str.maketrans(  # letters that are not made of another and a mark
+    dict(zip("ßæÆøØđĐłŁœŒþÞðÐı", "ss ae Ae o O d D l L oe Oe th Th d D i".split(), strict=True))
+)
 
 
 class Note:
@@ -290,8 +294,9 @@ def has_conflict(text: str) -> int:
 
 
 def slugify(text: str, otherwise: str = "note") -> str:
-    """The part of a file name that comes from the text."""
-    return re.sub(r"[^a-z0-9]+", "-", text[:50].lower()).strip("-") or otherwise
+    """The part of a file name that comes from the text; letters lose their accents."""
+    bare = re.sub("[\u0300-\u036f]", "", normalize("NFKD", text[:50].translate(_LATIN)))
+    return re.sub(r"[^a-z0-9]+", "-", bare.lower()).strip("-") or otherwise
 
 
 def file_name(note_id: int, text: str) -> str:
