@@ -295,6 +295,30 @@ def test_a_line_that_only_speaks_of_a_password_is_no_secret(text: str) -> None:
     assert find_secret(text) is None
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["The wifi password is {}", "my password is {}.", "Das Passwort ist {}",
+     "le mot de passe est {}", "La contraseña es {}, no lo olvides",
+     "The password for the staging box is '{}'", "Password of the router is {}"],
+)  # fmt: skip
+def test_a_sentence_that_tells_a_short_password_is_refused(text: str) -> None:
+    """Red when a password of few plain letters is stored because it looks like a word."""
+    for value in ("hun" + "ter", "Hase"):
+        assert find_secret(text.format(value)) == "assigned-secret"
+        assert without_secrets(text.format(value)).rstrip(".") == text.format(LEFT_OUT).rstrip(".")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["the password is in 1Password", "password rotates monthly", "The password is wrong",
+     "the password is required", "passwords are hashed", "The password is shared, sadly",
+     "the password is stored in the vault", "the password manager is Bitwarden",
+     "the password check is slow", "Das Passwort ist falsch", "password reset is broken"],
+)  # fmt: skip
+def test_a_sentence_that_only_speaks_of_a_password_is_no_secret(text: str) -> None:
+    assert find_secret(text) is None
+
+
 def labelled(half: str, label: str) -> list[str]:
     """The texts of one half of the labelled data; they are kept in parts."""
     lines = (DATA / f"secrets_{half}.jsonl").read_text("utf-8").splitlines()

@@ -33,6 +33,14 @@ _FUNCTION_WORDS = frozenset(
     "the and for are was were has had not but from have which their our its his her than does did"
     " been via per your how who why a an at in is of on or to least with must be characters".split()
 )
+_SAID_OF_ONE = frozenset(
+    "wrong weak strong stale missing empty same different long short fine safe here there good bad"
+    " known easy hard blank null none correct invalid valid gone lost public shared temporary"
+    " sensitive okay back mine ours yours theirs below above elsewhere obvious random unique secure"
+    " simple complex encrypted optional numeric alphanumeric case next important mandatory online"
+    " falsch leer gleich sicher schwach stark lang kurz richtig faible vide correcta incorrecta"
+    " this that these those what also only still just never always local remote common".split()
+)
 _TEST_CARDS = frozenset("4111111111111111 5555555555554444 378282246310005".split())
 _CARD_WORDS = r"(?i)card|visa|master|amex|american express|karte|carte|tarjeta|cv[cv]|exp"
 
@@ -93,6 +101,14 @@ def _plain(match: Match) -> bool:
     if not (value.islower() or "=" in match.before(2)):  # Bitwarden, Alexander
         return False
     return not any(found.search(value) for found in (_PLACEHOLDER, _ORDINARY, _REMARK))
+
+
+def _told(match: Match) -> bool:
+    """A password of letters alone that ends what is said, and is no word on it: wrong, the same."""
+    value = match.value.lower()
+    return value not in _SAID_OF_ONE and not any(
+        found.search(value) for found in (_PLACEHOLDER, _ORDINARY, _REMARK)
+    )
 
 
 def _beside(match: Match) -> bool:
@@ -189,6 +205,6 @@ def _encoded(match: Match) -> bool:
 
 JUDGES: dict[str, Callable[[Match], bool]] = {
     "any": _any, "sure": lambda _: True, "loose": _loose, "plain": _plain, "beside": _beside,
-    "named": _named, "strict": _strict, "random": _random, "codes": _codes, "seed": _seed,
-    "card": _card, "pin": _pin, "encoded": _encoded,
+    "told": _told, "named": _named, "strict": _strict, "random": _random, "codes": _codes,
+    "seed": _seed, "card": _card, "pin": _pin, "encoded": _encoded,
 }  # fmt: skip

@@ -176,6 +176,8 @@ assigned-secret: a password or key
         |PASS(?<![A-Z]PASS)|PWD)=["']?(?P<value>[A-Za-z]{8,40})["']?(?![^\r\n])
     plain pass|pwd /(?<!.)[ \t>*-]{0,8}(?:[\w.-]{0,40}[_.-])?(?:pass(?:word|wd|phrase)|pwd)
         (?:=|[ \t]{0,2}:[ \t]{0,3})["']?(?P<value>[a-z]{8,40})["']?(?![^\r\n])/
+    told - /(?:<PASSWORD_NAME>)\d{0,2}["'`*]{0,2}(?:<GAP>)?,?<IS>:?[ \t]{1,3}["'`*]{0,2}
+        (?P<value>[a-z]{4,40})["'`*]{0,2}(?:(?=[.,;!] )|[.!]{0,2}[ \t]{0,3}(?![^\r\n]))/
     named secret|token|cred|key /(?:secret(?<!:secret)|token|credentials?
         |(?:api|access|auth|secret|private|signing|encryption|master|license)[ _-]?key(?:_base)?)
         <LINK><VALUE>/
