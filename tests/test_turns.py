@@ -15,7 +15,7 @@ from co_cli.knowledge import Notebook, Shelf
 from co_cli.knowledge.meaning import turns as reader
 from co_cli.knowledge.meaning.turns import STATEMENTS
 from co_cli.learning.amend import amended
-from co_cli.learning.turns import KEPT, MOST, Turn, understand
+from co_cli.learning.turns import KEPT, MOST, Turn, tags_for, understand
 from co_cli.learning.voice import second_person, third_person
 from co_cli.providers.conversation import topic
 
@@ -204,6 +204,17 @@ def test_a_long_text_and_a_long_value_take_no_long_time() -> None:
     )
     assert amended(text, "word " * 60, "no") == ""
     assert time.process_time() - start < 8
+
+
+@pytest.mark.parametrize(
+    ("text", "tags"),
+    [("I prefer pytest fixtures", ["preference", "testing"]),
+     ("The branch office is in Turin", ["context"]), ("My bun recipe needs flour", ["context"]),
+     ("Our token budget is 4000 euros", ["context"]), ("I like mock exams", ["preference"])],
+)  # fmt: skip
+def test_tags_name_what_a_text_is_about_and_not_a_word_of_it(text: str, tags: list[str]) -> None:
+    """Red when an everyday word becomes a tag of a trade."""
+    assert tags_for(text) == tags
 
 
 def test_tags_that_are_asked_for_are_not_part_of_the_note() -> None:

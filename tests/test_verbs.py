@@ -201,7 +201,8 @@ def test_a_quick_note_may_be_for_everywhere_and_asks_beside_a_similar_one() -> N
     learn("We deploy on Tuesdays at noon")
     with Talking() as chat:
         ask(chat, "# -g I prefer tea", "✓ Saved memory g1: I prefer tea (/undo -g takes it back)")
-        ask(chat, "# We deploy on Thursdays at noon", "[y]es, keep both")
+        ask(chat, "# We deploy on Thursdays at noon", "Tags   pattern, deployment")
+        chat.until("[y]es, keep both")
         chat.say("n")
         chat.until("Nothing was saved.")
         chat.say("# We deploy on Thursdays at noon")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Iterable
+from contextlib import suppress
 from textwrap import indent
 from typing import TYPE_CHECKING
 
@@ -13,12 +14,13 @@ from co_cli.agent.approval import SAVE, Decision, Proposal, Review, planned
 from co_cli.chat.approval_prompt import goes_on
 from co_cli.chat.line_input import Resized
 from co_cli.editing import Editing
-from co_cli.errors import Ambiguous, CoError, FormatError, NotFound
+from co_cli.errors import Ambiguous, CoError, EmbedderUnavailable, FormatError, NotFound
 from co_cli.kept import kept_text
 from co_cli.knowledge import Note, Notebook, Shelf
 from co_cli.knowledge.format.note import now, timestamp
 from co_cli.knowledge.pages import ARTICLES
 from co_cli.knowledge.use import used
+from co_cli.learning.turns import tags_for
 from co_cli.results import (
     above_text,
     category_text,
@@ -200,7 +202,10 @@ async def remember(chat: Chat, argument: str) -> str:
     if not text:
         return "Usage: /remember [-g] <text>, or # <text>"
     deps = chat.deps
-    one = await asyncio.to_thread(planned, deps, Proposal("", SAVE, text, scope=scope))
+    tags: tuple[str, ...] = ()
+    with suppress(EmbedderUnavailable):
+        tags = tuple(await asyncio.to_thread(tags_for, text))
+    one = await asyncio.to_thread(planned, deps, Proposal("", SAVE, text, tags, scope))
     if one.refused:
         raise CoError(f"this cannot be saved: {one.refused}")
     choice = Decision(one, "yes")

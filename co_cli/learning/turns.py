@@ -240,6 +240,11 @@ def _both_halves(sentence: str, at: int, meant: str) -> str:
     return sentence[first:last]
 
 
+def tags_for(text: str) -> list[str]:
+    """The tags of a text that is kept as it stands, as of one that is said."""
+    return tagged([hear(text[:MOST]).kind], text)
+
+
 def tagged(tags: Iterable[str], text: str) -> list[str]:
     """The signal, the domains that a text speaks of, two at most, and the tags beside them."""
     kind, *others = tags
@@ -250,19 +255,19 @@ def tagged(tags: Iterable[str], text: str) -> list[str]:
 
 _DOMAINS = {word: tag for tag, *words in map(str.split, """
 python python pytest pip poetry uv ruff mypy django flask fastapi pandas numpy pydantic
-javascript javascript typescript js ts node npm pnpm yarn react vue svelte vite eslint deno bun
+javascript javascript typescript js ts npm pnpm yarn react vue svelte vite eslint deno
 rust rust cargo clippy
 go golang goroutines gofmt
-java java kotlin gradle maven spring
+java java kotlin gradle maven
 concurrency async await asyncio callbacks threads coroutines concurrency
-testing test tests testing pytest jest vitest mocks mock coverage fixtures tdd
+testing test tests testing pytest jest vitest mocks coverage fixtures tdd
 database database databases db postgres postgresql mysql mariadb sqlite mongodb sql orm redis
 deployment deploy deploys deployment kubernetes k8s docker terraform aws gcp azure prod staging
 deployment ci pipeline pipelines jenkins release releases
 editor editor vim neovim emacs vscode helix jetbrains ide
-git git commit commits branch branches rebase squash merge pr prs github gitlab
+git git commit commits branches rebase squash merge pr prs github gitlab
 style tabs spaces indent formatting formatter naming snake_case camelcase lint linter style
-security security secret secrets password passwords token tokens auth vault
+security security secret secrets password passwords tokens auth vault
 documentation docs documentation readme docstring docstrings changelog comments
 team team sprint standup retro manager colleagues
 """.strip().splitlines()) for word in words}  # fmt: skip
