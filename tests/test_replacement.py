@@ -78,6 +78,22 @@ def test_what_is_about_another_thing_replaces_nothing(old: str, new: str) -> Non
     assert may_replace([old], new) == [False]
 
 
+NAMED = [
+    "The ledger service is written in Rust", "Bob owns the ledger exports",
+    "Dana leads the ledger team", "Ledger logs go to Loki", "The ledger dashboard is in Grafana",
+]  # fmt: skip
+
+
+def test_the_name_that_many_notes_share_makes_no_two_of_them_one_matter(book: Notebook) -> None:
+    """Red when every note about the project is put beside every other, or a new value is not."""
+    for text in NAMED[:3]:
+        book.remember(text)
+    for text in NAMED[3:]:
+        assert (text, book.remember(text).action) == (text, "created")
+    saved = book.remember("Ledger logs go to Datadog")
+    assert [note.body for note, _ in saved.similar] == [NAMED[3]]
+
+
 # Saving
 
 
@@ -145,6 +161,8 @@ def test_a_person_is_asked_about_the_same_matter() -> None:
         shown = terminal.expect("[c]ancel")
         terminal.type("c\n")
         assert terminal.end().code == 0
+    assert "\x1b[31m  │ -We deploy" in shown
+    shown = re.sub(r"\x1b\[\d*m", "", shown)
     assert "This is similar to memory 1 (same subject?):" in shown
     assert f"  │ -{THURSDAY}\n  │ +{MONDAY}\n" in shown
     assert terminal.shown.endswith("Nothing was saved.\n")

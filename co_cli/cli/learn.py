@@ -17,7 +17,7 @@ from co_cli.cli.options import (
     in_user,
     open_here,
 )
-from co_cli.cli.output import ask, notice, on_terminal, quote, say, tell, typed, warn
+from co_cli.cli.output import ask, notice, on_terminal, quote, quote_diff, say, tell, typed, warn
 from co_cli.errors import CoError, MovedOn, RefusedText
 from co_cli.knowledge import Notebook, Saved
 from co_cli.knowledge.format.note import scoped
@@ -168,7 +168,7 @@ def _ask_about(book: Notebook, saved: Saved, content: str) -> dict[str, Any] | N
     for ref, (old, score) in zip(refs, saved.similar, strict=True):
         say(f"This is similar to memory {ref} ({closeness(book, score)}):")
         diff = difference(old.body.encode() + b"\n", content.strip().encode() + b"\n", "")
-        quote("\n".join(diff.split("\n")[3:]))  # without the names and places of two files
+        quote_diff(diff.split("\n")[3:])  # without the names and places of two files
     named = " or ".join(refs)
     answer = ask(f"[u]pdate (replace {named}), [k]eep both, or [c]ancel", ("u", "k", "c", ""))
     if answer != "u":
