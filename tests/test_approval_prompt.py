@@ -124,6 +124,27 @@ def test_always_is_not_offered_and_not_taken_after_outside_text() -> None:
     assert "tool fetch" in shown
 
 
+def test_what_came_from_outside_is_named_once_and_then_only_marked() -> None:
+    """Red when every save repeats the whole notice, or none says why Co asks."""
+    console = Console(file=io.StringIO(), width=100)
+    screen, shown = Screen(console, Typist("n", "n", "n", "n")), []
+    for external in (("article a.md",), ("article a.md",), ("article a.md", "page b"), ()):
+        assert isinstance(console.file, io.StringIO)
+        console.file.truncate(0)
+        asyncio.run(screen(Review([proposal("User prefers tabs")], external, CoDeps())))
+        text = console.file.getvalue()
+        shown.append(("so Co asks every time" in text, "there is text from outside" in text))
+    assert shown == [(True, False), (False, True), (True, False), (False, False)]
+
+
+def test_beside_a_similar_memory_the_keys_say_what_they_do() -> None:
+    """Red when `y` keeps two memories and nobody was told, or Enter decides."""
+    Notebook(NOTES).remember("We deploy on Tuesdays at noon")
+    _, shown = ask(Typist("", "n"), proposal("We deploy on Thursdays at noon"))
+    assert "  y keeps both, u replaces memory 1; Enter alone does nothing.\n" in shown
+    assert "Please answer with" in shown
+
+
 @pytest.mark.parametrize("noise", ["", "x", "yy", "3y", "y2", "maybe", "é"])
 def test_anything_else_is_asked_again(noise: str) -> None:
     reviewed, shown = ask(Typist(noise, "n"), proposal("User prefers tabs"))

@@ -103,6 +103,7 @@ class Screen:
 
     console: Console
     read: Read
+    told: set[str] = field(default_factory=set)  # what came from outside and was named
 
     async def __call__(self, review: Review) -> Reviewed:
         """The person's decisions, all proposals on one screen."""
@@ -232,10 +233,17 @@ class Screen:
             if proposal.tool != FETCH:
                 self._show_place(proposal, card)
             self._show_similar(proposal, corrected)
-        if card.external:
-            self._say("This conversation contains text from outside, so Co asks every time.",
-                      "yellow")  # fmt: skip
+        first = card.proposals[0]
+        if len(card.proposals) == 1 and first.collides and not first.replaces:
+            refs = _replaceable(first)
+            update = f", u replaces memory {_either(refs)}" if refs else ""
+            self._say(f"  y keeps both{update}; Enter alone does nothing.", "dim")
+        if set(card.external) - self.told:
+            self._say("Text from outside is in this conversation, so Co asks every time.", "yellow")
             self._quote(", ".join(card.external[:3]), "  From   ")
+        elif card.external:
+            self._warn("Asked, for there is text from outside.")
+        self.told = {*card.external}
         if waiting := " ".join(typeahead.waiting().split()):
             self._say(f"  Waiting for your next message: {waiting[-200:]}", "dim")
 
