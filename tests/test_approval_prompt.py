@@ -487,10 +487,10 @@ def test_whoever_goes_on_talking_keeps_nothing_and_loses_no_word() -> None:
     assert verdicts(reviewed) == ["no"]
     assert shown.count("Please answer with") == 2
     assert typeahead.take() == ("What about Milan?", True)
-    typist = Typist("What about Milan?", "n")
+    typist = Typist("What about Milan?", "And Rome, too", "n")
     _, shown = ask(typist, offer("The sky over Turin is grey"), proposal("two facts", call="c2"))
-    assert "Waiting for your next message: What about Milan?" in shown
-    assert typeahead.take()[0] == "What about Milan?"
+    assert "Waiting for your next message: What about Milan? · And Rome, too" in shown
+    assert [typeahead.take()[0] for _ in range(2)] == ["What about Milan?", "And Rome, too"]
 
 
 def test_no_rule_and_no_earlier_yes_keeps_what_is_only_offered() -> None:

@@ -244,7 +244,7 @@ class Screen:
         elif card.external:
             self._warn("Asked, for there is text from outside.")
         self.told = {*card.external}
-        if waiting := " ".join(typeahead.waiting().split()):
+        if waiting := " · ".join(filter(None, map(str.strip, typeahead.waiting().split("\n")))):
             self._say(f"  Waiting for your next message: {waiting[-200:]}", "dim")
 
     def _show_place(self, proposal: Proposal, card: _Card) -> None:
