@@ -133,7 +133,7 @@ def test_what_came_from_outside_is_named_once_and_then_only_marked() -> None:
         console.file.truncate(0)
         asyncio.run(screen(Review([proposal("User prefers tabs")], external, CoDeps())))
         text = console.file.getvalue()
-        shown.append(("so Co asks every time" in text, "there is text from outside" in text))
+        shown.append(("so Co asks every time" in text, "Text from outside: Co asks." in text))
     assert shown == [(True, False), (False, True), (True, False), (False, False)]
 
 

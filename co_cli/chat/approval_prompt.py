@@ -242,7 +242,7 @@ class Screen:
             self._say("Text from outside is in this conversation, so Co asks every time.", "yellow")
             self._quote(", ".join(card.external[:3]), "  From   ")
         elif card.external:
-            self._warn("Asked, for there is text from outside.")
+            self._warn("Text from outside: Co asks.")
         self.told = {*card.external}
         if waiting := " · ".join(filter(None, map(str.strip, typeahead.waiting().split("\n")))):
             self._say(f"  Waiting for your next message: {waiting[-200:]}", "dim")
