@@ -10,8 +10,10 @@ from co_cli import paths, trust
 from co_cli.config import Settings
 from co_cli.errors import Ambiguous, CoError, NotFound
 from co_cli.knowledge import How, Note, Notebook, Shelf
+from co_cli.knowledge.format.note import scoped
 from co_cli.knowledge.pages import kind_of, pick
 from co_cli.knowledge.policy import Scope
+from co_cli.languages import named
 from co_cli.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -113,13 +115,18 @@ class CoDeps:
 
     def scope(self, wanted: str | None = None) -> Scope:
         """Where a memory goes when nobody says otherwise; CoError for where it may not."""
-        if wanted not in (None, "project", "user"):
+        if wanted not in (None, "project", "user") and not self.of_language(wanted):
             raise CoError(f"there is no scope {wanted[:40]!r}", hint="Use project or user.")
         usable = self.usable()
         if wanted == "project" and not usable:
             raise CoError("this folder is not trusted, so nothing is saved in it",
                           hint="`co trust` shows what is in it and asks.")  # fmt: skip
-        return "project" if usable and wanted != "user" else "user"
+        return "project" if usable and wanted in (None, "project") else "user"
+
+    def of_language(self, scope: str) -> dict[str, str | None]:
+        """The header fields of a scope such as `language:python`; of any other none."""
+        is_one, _, name = scope.partition(":")
+        return scoped(named(name, frozenset())) if is_one == "language" and name else {}
 
     def came_from(self, *origins: str) -> None:
         """Note what entered the conversation from outside."""

@@ -10,22 +10,18 @@ from shlex import quote
 
 from co_cli.errors import CoError, nearest
 
-_SUFFIXES = {
-    "c": "c h", "clojure": "clj cljs cljc", "cpp": "cc cpp cxx hh hpp", "csharp": "cs",
-    "css": "css less scss", "dart": "dart", "elixir": "ex exs", "elm": "elm", "erlang": "erl hrl",
-    "fsharp": "fs fsx", "go": "go", "haskell": "hs", "html": "htm html", "java": "java",
-    "javascript": "cjs js jsx mjs", "julia": "jl", "kotlin": "kt kts", "lua": "lua", "nix": "nix",
-    "ocaml": "ml mli", "perl": "pl pm", "php": "php", "python": "ipynb py pyi", "r": "r rmd",
-    "ruby": "rake rb", "rust": "rs", "scala": "sbt scala", "shell": "bash sh zsh", "sql": "sql",
-    "swift": "swift", "terraform": "tf", "typescript": "cts mts ts tsx", "zig": "zig",
+_SIGNS = {  # how names end; with a dot, the whole name of a file that only such projects have
+    "c": "c h", "clojure": "clj cljs", "cpp": "cc cpp cxx hh hpp", "csharp": "cs", "dart": "dart",
+    "css": "css less scss", "elixir": "ex exs mix.exs", "elm": "elm", "erlang": "erl hrl",
+    "fsharp": "fs fsx", "go": "go go.mod", "haskell": "hs", "html": "htm html",
+    "java": "java pom.xml build.gradle", "javascript": "cjs js jsx mjs package.json",
+    "julia": "jl", "kotlin": "kt kts", "lua": "lua", "nix": "nix", "ocaml": "ml mli",
+    "perl": "pl pm", "php": "php composer.json", "r": "r rmd", "ruby": "rb gemfile.lock",
+    "python": "ipynb py pyi pyproject.toml requirements.txt", "rust": "rs cargo.toml",
+    "scala": "sbt scala", "shell": "bash sh zsh", "sql": "sql", "swift": "swift",
+    "terraform": "tf", "typescript": "cts mts ts tsx tsconfig.json", "zig": "zig",
 }  # fmt: skip
-_MANIFESTS = {
-    "build.gradle": "java", "cargo.toml": "rust", "composer.json": "php", "gemfile": "ruby",
-    "go.mod": "go", "mix.exs": "elixir", "package.json": "javascript", "pom.xml": "java",
-    "pubspec.yaml": "dart", "pyproject.toml": "python", "requirements.txt": "python",
-    "setup.py": "python", "tsconfig.json": "typescript",
-}  # fmt: skip
-_BY_SUFFIX = {suffix: name for name, some in _SUFFIXES.items() for suffix in some.split()}
+_BY_SIGN = {sign: name for name, some in _SIGNS.items() for sign in some.split()}
 _CALLED = {"bash": "shell", "c#": "csharp", "c++": "cpp", "f#": "fsharp", "golang": "go"}
 _OTHERS = frozenset(  # folders of other people's code, or of what was made from one's own
     "__pycache__ bower_components build dist env external node_modules out site-packages target "
@@ -51,9 +47,9 @@ def used_in(folder: str) -> frozenset[str]:
             name = entry.name.lower()
             if entry.is_dir(follow_symlinks=False):
                 waiting.extend(() if name in _OTHERS else [entry.path])
-            elif name in _MANIFESTS:
-                told.add(_MANIFESTS[name])
-            elif language := _BY_SUFFIX.get(name.rpartition(".")[2] if "." in name else ""):
+            elif "." in name and name in _BY_SIGN:
+                told.add(_BY_SIGN[name])
+            elif "." in name and (language := _BY_SIGN.get(name.rpartition(".")[2])):
                 count[language] += 1
     return frozenset(told | {one for one, many in count.items() if many * _SHARE >= count.total()})
 
@@ -63,12 +59,12 @@ def named(text: str, used: frozenset[str]) -> str:
     name = text.strip().lower()
     if not name and len(used) == 1:
         return next(iter(used))
-    name = _CALLED.get(name, _BY_SUFFIX.get(name, name))
-    if name in _SUFFIXES:
+    name = _CALLED.get(name, _BY_SIGN.get(name, name))
+    if name in _SIGNS:
         return name
     here = f"This project uses {', '.join(sorted(used))}." if used else ""
     if not name:
         raise CoError("which language is it for?", hint=f"Add --language NAME. {here}".strip())
-    near = nearest(name, [*_SUFFIXES])
-    hint = f"Did you mean {near}?" if near else f"Co knows {', '.join(_SUFFIXES)}."
+    near = nearest(name, [*_SIGNS])
+    hint = f"Did you mean {near}?" if near else f"Co knows {', '.join(_SIGNS)}."
     raise CoError(f"Co knows no language {quote(name[:40])}", hint=hint)

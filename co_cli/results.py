@@ -238,6 +238,15 @@ def category_text(book: Notebook, saved: Saved) -> list[str]:
     ]
 
 
+def moved_text(book: Notebook, old: str, saved: Saved, undo: str) -> str:
+    """Where a memory is told now, and how to take that back."""
+    where = "in this project" if book.scope == "project" else "everywhere"
+    where = f"where {saved.note.language} is used" if saved.note.language else where
+    name = old if saved.ref == old else f"{old}, now {saved.ref},"
+    back = "" if saved.ref == old else f"\nTo take it back: `{undo}` and `{undo} -g`"
+    return f"✓ Memory {name} is told {where}: {saved.note.summary}{back}"
+
+
 def closeness(book: Notebook, score: float) -> str:
     """Why a note collides: how much the words agree, or that it is about the same."""
     return f"{score:.0f}%" if score >= book.policy.threshold else SAME_MATTER

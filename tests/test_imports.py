@@ -79,6 +79,7 @@ CORE_ORDER = [
     "shelf",
     "doctor",
     "renumber",
+    "moving",
     "purge",
     "importers",
     "export",

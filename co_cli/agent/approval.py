@@ -90,7 +90,7 @@ class Proposal:
     tool: str
     text: str
     tags: tuple[str, ...] = ()
-    scope: str = ""
+    scope: str = ""  # project, user or, say, language:python
     where: str = ""
     action: str = ""
     ref: str = ""
@@ -107,6 +107,7 @@ class Proposal:
     fetched: bool = True  # whether this conversation read that source
     asked: str = ""  # what the person said last
     seen: str = ""
+    places: tuple[str, ...] = ("project", "user")  # the scopes that it may have
     shown: Shown | None = None  # this plan is carried out unless the text or a file changed
 
     @property
@@ -179,14 +180,17 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
         return _keeping(deps, proposal)
     try:
         scope = deps.scope(proposal.scope or None)
-        replaces = _replaceable(deps, scope, proposal.replaces)
+        replaces, language = _replaceable(deps, scope, proposal.replaces)
+        if language and proposal.scope in ("", "user"):  # what corrects it is told where it was
+            proposal = replace(proposal, scope=f"language:{language}")
         text, left_out = _without_secret(proposal.text)
         tags = tuple(clean_tags(proposal.tags))
         with deps.notebooks() as shelf:
             book = shelf.user if scope == "user" else shelf.project
             book.store.refuse("")
             files = book.store.files(MEMORIES)
-            elsewhere, fields = echo(deps, shelf, scope, text)
+            elsewhere, fields = echo(deps, shelf, proposal.scope or scope, text)
+            more = [f"language:{one}" for one in sorted(shelf.languages) if deps.usable()]
             plan = book.plan_remember(
                 text,
                 tags,
@@ -217,8 +221,9 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
             for ref, (n, score) in zip(refs, saved.similar, strict=True)
         ]
     return replace(
-        proposal, text=text, tags=tags, scope=scope, where=saved.note.path, action=saved.action,
-        ref=saved.ref, collisions=tuple(collisions), elsewhere=elsewhere, refused="",
+        proposal, text=text, tags=tags, scope=proposal.scope or scope, where=saved.note.path,
+        action=saved.action, places=("project", "user", *more), ref=saved.ref,
+        collisions=tuple(collisions), elsewhere=elsewhere, refused="",
         replaces=replaces, left_out=left_out, moves=_moves(book, saved), seen=plan.seen,
         shown=Shown(plan, fields, files),
     )  # fmt: skip
@@ -249,17 +254,17 @@ def _keeping(deps: CoDeps, one: Proposal) -> Proposal:
     )  # fmt: skip
 
 
-def _replaceable(deps: CoDeps, scope: str, ref: str) -> str:
-    """The memory to be corrected, by its reference; none where it is not there or may not go."""
+def _replaceable(deps: CoDeps, scope: str, ref: str) -> tuple[str, str]:
+    """The memory to be corrected, and its language; none where it is not there or may not go."""
     try:
         with deps.notebooks() as shelf:
             book, note = deps.find(shelf, ref) if ref else (shelf.project, None)
             if not note or note.kind == "article" or book.scope != scope or note.protected:
-                return ""
+                return "", ""
             called = labels([(book, one) for one in book.notes() if one.id == note.id])
-            return next(ref for ref, (_, one) in called.items() if one == note)
+            return next(ref for ref, (_, one) in called.items() if one == note), note.language
     except CoError:
-        return ""
+        return "", ""
 
 
 def _without_secret(text: str) -> tuple[str, str]:

@@ -40,7 +40,7 @@ _TITLES = {
     "forgotten": "Forget this memory?",
     "consolidated": "Co knows this already. Update its wording?",
 }
-_OTHER = {"project": "everywhere", "user": "in this project only"}
+_MOVES = {"project": "in this project only", "user": "everywhere"}
 _STATES: dict[Verdict, str] = {
     "yes": "", "no": "  [no]", "update": "  [update {}]", "keep": "  [keep both]",
 }  # fmt: skip
@@ -88,9 +88,8 @@ class _Card:
             beside = any(one.collides and not one.replaces for one in agreed)
             rest = "the others" if 0 < len(agreed) < len(self.proposals) else "all"
             every = {"y": f"[y]es to {rest}{', keeping similar ones' * beside}", "n": "[n]one"}
-            scopes = {self.proposals[at].scope for at in self.meant("g", None)}
-            place = _OTHER["project" if "project" in scopes else "user"]
-            move = {"g": f"[g] all {place}"} if scopes else {}
+            saves = [self.proposals[at] for at in self.meant("g", None)]
+            move = {"g": f"[g] all {_told(_next(saves), _MOVES)}"} if saves else {}
             update = ", u2 or k2" if any(one.collides for one in self.proposals) else ""
             return {**every, **always, **move, "": f"one alone: y2, n2, e2, g2{update}"}
         choices = _choices(self.proposals[0])
@@ -153,8 +152,7 @@ class Screen:
         """Do what a letter says to these proposals; whether that decides on one."""
         number, proposals = picked[0], card.proposals
         if letter == "g":
-            scopes = {proposals[one].scope for one in picked}
-            scope = "user" if "project" in scopes else "project"
+            scope = _next([proposals[one] for one in picked])
             for one in picked:  # with the tags asked for: those of the other notebook stay there
                 now = proposals[one]
                 moved = replace(card.asked[one], text=now.text, scope=scope)
@@ -198,8 +196,9 @@ class Screen:
         while True:
             lines = [await self._typed("  Text:  ", line) for line in edited.text.split("\n")]
             tags = await self._typed("  Tags:  ", ", ".join(edited.tags))
-            typed = await self._typed(f"  Scope, project or user ({proposal.scope}):  ")
-            scopes = (scope for scope in _PLACES if scope.startswith(typed.strip() or "?"))
+            places = " or ".join(proposal.places)
+            typed = await self._typed(f"  Scope, {places} ({proposal.scope}):  ")
+            scopes = (scope for scope in proposal.places if scope.startswith(typed.strip() or "?"))
             edited = replace(
                 edited, text="\n".join(lines), scope=next(scopes, proposal.scope),
                 tags=tuple(re.split(r"\s*,\s*", tags.strip())),
@@ -253,7 +252,7 @@ class Screen:
             self._warn(f"Left out: {proposal.left_out}. [e]dit to say where it is kept.")
         tags = [f'"{tag}"' if "," in tag else tag for tag in proposal.tags]
         self._quote(", ".join(tags) or "none", "  Tags   ")
-        place = f"{_PLACES[proposal.scope]}: {_where(proposal, card.proposals)}"
+        place = f"{_told(proposal.scope, _PLACES)}: {_where(proposal, card.proposals)}"
         self._quote(place, "  Where  ")
         if proposal.moves:
             self._warn(proposal.moves)
@@ -360,6 +359,18 @@ def _meant(proposal: Proposal) -> Verdict:
     return ("update" if proposal.replaces else "keep") if proposal.collides else "yes"
 
 
+def _next(proposals: list[Proposal]) -> str:
+    """The scope that `g` gives to all of these: of all that they may have, the next one."""
+    places, scopes = proposals[0].places, {one.scope for one in proposals}
+    now = next((at for at, place in enumerate(places) if place in scopes), 0)
+    return places[(now + 1) % len(places)]
+
+
+def _told(scope: str, names: dict[str, str]) -> str:
+    """A scope in words."""
+    return names.get(scope) or f"your notes for {scope.removeprefix('language:')}"
+
+
 def _choices(proposal: Proposal) -> dict[str, str]:
     """What can be said to one proposal: its letters and what they mean, if that has to be told."""
     choices = {"y": "[y]es", "n": "[n]o"}
@@ -371,7 +382,7 @@ def _choices(proposal: Proposal) -> dict[str, str]:
         choices["y"] = "[y]es, keep both"
         choices |= {"k": "", **({"u": f"[u]pdate memory {_either(refs)}"} if refs else {})}
     if proposal.tool in (SAVE, KEEP):
-        choices["g"] = f"[g] {_OTHER[proposal.scope]}"
+        choices["g"] = f"[g] {_told(_next([proposal]), _MOVES)}"
     if proposal.tool == SAVE:
         choices["e"] = "[e]dit"
     return choices

@@ -9,7 +9,7 @@ from contextlib import suppress
 from textwrap import indent
 from typing import TYPE_CHECKING
 
-from co_cli import trust, verbs
+from co_cli import languages, trust, verbs
 from co_cli.agent.approval import SAVE, Decision, Proposal, Review, planned
 from co_cli.chat.approval_prompt import goes_on
 from co_cli.chat.line_input import Resized
@@ -18,6 +18,7 @@ from co_cli.errors import Ambiguous, CoError, EmbedderUnavailable, FormatError, 
 from co_cli.kept import kept_text
 from co_cli.knowledge import Note, Notebook, Shelf
 from co_cli.knowledge.format.note import now, timestamp
+from co_cli.knowledge.moving import move
 from co_cli.knowledge.pages import ARTICLES
 from co_cli.knowledge.use import used
 from co_cli.learning.turns import tags_for
@@ -26,6 +27,7 @@ from co_cli.results import (
     category_text,
     hit_ref,
     marks,
+    moved_text,
     outside_text,
     plural,
     recall_text,
@@ -216,16 +218,41 @@ async def remember(chat: Chat, argument: str) -> str:
         return "Nothing was saved."
     one = choice.proposal
     with deps.notebooks() as shelf:
-        book = shelf.user if one.scope == "user" else shelf.project
+        book = shelf.project if one.scope == "project" else shelf.user
         fresh = book.scope == "project" and trust.untouched(deps.folder())
         saved = book.remember(
             one.text, one.tags, actor="chat", seen=one.seen, replaces=one.replaces,
             similar="update" if choice.verdict == "update" else "keep",
+            fields=deps.of_language(one.scope),
         )  # fmt: skip
         problem = trust.claim(deps.folder(), timestamp(now())) if fresh else ""
     verb = "Updated" if saved.action == "consolidated" else "Saved"
     told = f"✓ {verb} memory {saved.ref}: {saved.note.summary} ({_undo(book)} takes it back)"
     return "\n".join(filter(None, [told, saved.trouble, *category_text(book, saved), problem]))
+
+
+def promote(chat: Chat, what: str | Note, *, up: bool = True) -> str:
+    """Move a note into the person's notebook, for all or for a language; or into the project."""
+    deps, shelf, language = chat.deps, chat.deps.shelf(), ""
+    if not what:
+        return "Usage: /promote <id> [language], or /demote <id>"
+    if isinstance(what, str) and up and verbs.is_ref(what.partition(" ")[0]) and " " in what:
+        what, _, name = what.partition(" ")
+        language = languages.named(name, shelf.languages)
+    source, ref = placed(shelf, what)
+    note, target = source.find(ref), shelf.user if up else shelf.project
+    if source.scope == "project" and not deps.tellable(source, [note]):
+        raise CoError("nobody here agreed to this note yet", hint="`co trust` shows it and asks.")
+    fresh = not up and trust.untouched(deps.folder())
+    saved = move(source, target, note, language, actor="chat")
+    problem = trust.claim(deps.folder(), timestamp(now())) if fresh else ""
+    told = moved_text(target, source.ref(note), saved, "/undo")
+    return "\n".join(filter(None, [told, problem]))
+
+
+def demote(chat: Chat, what: str | Note) -> str:
+    """Move a note of the person's own into this project."""
+    return promote(chat, what, up=False)
 
 
 def edit(chat: Chat, ref: str | Note) -> str | Awaitable[str]:

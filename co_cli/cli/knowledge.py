@@ -16,6 +16,8 @@ TABLE = {
     "adopt": ("adopt", "Give plain files a header and a number."),
     "tag": ("tag", "Give a memory or article tags, or take some off."),
     **{name: ("mark", mark.help) for name, mark in MARKS.items()},
+    "promote": ("move", "Tell a memory everywhere, or where a language is used."),
+    "demote": ("move", "Tell a memory in this project alone."),
     "merge": ("merge", "Merge memories into one."),
     "decay": ("decay", "Join or archive the oldest memories."),
     "restore": ("restore", "Bring an archived memory or article back."),

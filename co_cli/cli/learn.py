@@ -13,6 +13,7 @@ from co_cli.cli.options import (
     chosen_language,
     claiming,
     complete_tag,
+    in_language,
     in_scope,
     in_user,
     open_here,
@@ -40,6 +41,7 @@ _MAX_INPUT = 1024 * 1024
               shell_complete=complete_tag)  # fmt: skip
 @in_user
 @in_scope("project", "language", "global")
+@in_language
 @click.option("--protect", is_flag=True, help="Protect it from being forgotten or decayed.")
 @click.option("--expires", metavar="WHEN", help="A date (2026-12-31) or a time from now (30d, 2w).")
 @click.option("--check", "checked", multiple=True, metavar="PATH[: TEXT]",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import click.shell_completion
 
 _T = TypeVar("_T")
-_F = TypeVar("_F", bound=Callable[..., object])
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 in_user = click.option(
@@ -30,16 +29,14 @@ in_user = click.option(
 )
 
 
-def in_scope(*scopes: str) -> Callable[[_F], _F]:
-    """The options that say where a note is told: here, with one language, or everywhere."""
+in_language = click.option(
+    "--language", default="", metavar="NAME", help="Which one; else the one this project uses."
+)
 
-    def options(command: _F) -> _F:
-        told = "Of which language; without it, the one that this project uses."
-        named = click.option("--language", default="", metavar="NAME", help=told)
-        where = click.option("--scope", type=click.Choice(scopes), help="Where it is told.")
-        return where(named(command))
 
-    return options
+def in_scope(*scopes: str) -> Callable[[Any], Any]:
+    """The option that says where a note is told: here, with a language, or everywhere."""
+    return click.option("--scope", type=click.Choice(scopes), help="Where it is told.")
 
 
 def chosen_language(workspace: Workspace, scope: str | None, name: str) -> str:

@@ -14,7 +14,6 @@ from co_cli.errors import CoError
 from co_cli.knowledge import Hit, Note, Notebook, Plan, Shelf, lifecycle, use
 from co_cli.knowledge.format.note import marks, now, slugify, timestamp
 from co_cli.knowledge.pages import ARTICLES, MEMORIES
-from co_cli.knowledge.policy import Scope
 from co_cli.knowledge.safety.check import check_text
 from co_cli.knowledge.search.hits import Filters
 from co_cli.knowledge.similarity import repeats, same
@@ -121,7 +120,7 @@ async def save_memory(
         if shown and shown.fits(book, content, tags or []):
             plan, fields = shown.plan, shown.fields
         else:
-            plan, (_, fields) = None, echo(deps, shelf, book.scope, check_text(content))
+            plan, (_, fields) = None, echo(deps, shelf, scope or book.scope, check_text(content))
         saved = book.remember(
             content, tags or [], actor="agent", call=call, fields=fields, agreed=plan,
             similar=approved.get("similar", "keep"), replaces=replaces or "",
@@ -150,22 +149,27 @@ async def work(ctx: Context, act: Callable[[Shelf], dict[str, Any]]) -> dict[str
     return await asyncio.to_thread(alone)
 
 
-def echo(deps: CoDeps, shelf: Shelf, scope: Scope, text: str) -> tuple[str, dict[str, Any]]:
-    """The memory of the other notebook that says the same, and what a repetition inherits.
+def echo(deps: CoDeps, shelf: Shelf, scope: str, text: str) -> tuple[str, dict[str, Any]]:
+    """The memory of the other notebook that says the same, and the fields of this one.
 
     That is of this memory, and of the article or page whose words these are; only as far as a
     model may know of them.
     """
-    book, other = (shelf.user, shelf.project) if scope == "user" else shelf
-    marks = _quoted(deps, shelf, text)
-    if marks and lifecycle.judge(text, book.around(text)[1], book.policy.threshold)[0]:
+    book, other = shelf if scope == "project" else (shelf.user, shelf.project)
+    marks, fields = _quoted(deps, shelf, text), deps.of_language(scope)
+    near = book.around(text)[1].of(str(fields.get("language") or ""))
+    if marks and lifecycle.judge(text, near, book.policy.threshold)[0]:
         marks = {}  # a memory says this already: it stays what it is
     if other.scope == "project" and not deps.usable():
-        return "", marks
+        return "", marks | fields
     _, around = other.around(text)
     same, close = lifecycle.judge(text, around, other.policy.threshold)
     known = deps.tellable(other, [same] if same else [note for note, _ in close])
-    return other.ref(same) if same in known else "", {**marks, **lifecycle.inherited(known)}
+    return other.ref(same) if same in known else "", {
+        **marks,
+        **fields,
+        **lifecycle.inherited(known),
+    }
 
 
 def _quoted(deps: CoDeps, shelf: Shelf, text: str) -> dict[str, Any]:
