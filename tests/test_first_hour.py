@@ -118,6 +118,7 @@ def test_corrections_in_a_row_change_the_note_just_saved() -> None:
     [
         ("We use Flask for the API", "sorry, that's not right, it's Litestar",
          "We use Litestar for the API"),
+        ("Marco joins on Monday", "it's Marko with a k", "Marko joins on Monday"),
         ("We use Litestar for the API", "we've switched to Django", "We use Django for the API"),
         ("our CI runs on Jenkins", "we've moved to Buildkite now", "Our CI runs on Buildkite"),
         ("the port is 8080", "make that 8081", "The port is 8081"),
@@ -302,7 +303,6 @@ def test_what_is_told_as_sure_is_right(half: str, right: int, wrong: int) -> Non
          "change staging to eu-north-1",
          "The prod cluster is in eu-west-1 and staging is in eu-north-1"),
         ("The logo is teal", "change the logo to dark blue", "The logo is dark blue"),
-        ("Marco joins on Monday", "it's Marko with a k", "Marko joins on Monday"),
     ],
 )  # fmt: skip
 def test_a_change_finds_its_note_and_its_place_in_it(kept: str, said: str, becomes: str) -> None:
@@ -347,6 +347,88 @@ def test_what_was_just_forgotten_is_kept_after_all() -> None:
     anna.says("forget that")
     assert anna.session.command("actually no, keep that") == "/restore last"
     assert anna.says("no, leave it") == "All right."
+
+
+@pytest.mark.parametrize(
+    ("kept", "asked"),
+    [
+        ("Ich heiße Lena und wohne in Köln", "wo wohne ich"),
+        ("Die Besprechung ist am Dienstag um 10 Uhr", "wann ist die Besprechung?"),
+        ("notre client principal est Dupont", "quel est notre client principal ?"),
+        ("la réunion est le mardi à 10h", "quand est la réunion"),
+        ("La reunión es el jueves a las 9", "¿cuándo es la reunión?"),
+        ("Priya's birthday is on 4 May", "when's priya's bday?"),
+        ("Tom's tel is 555 1234", "what is Tom's phone number?"),
+    ],
+)
+def test_a_question_in_another_language_or_abbreviated_is_answered(kept: str, asked: str) -> None:
+    for text in (kept, *UNRELATED[:9]):
+        Notebook(NOTES).remember(text)
+    answer = Person().says(asked)
+    assert answer == f"You told me on {Notebook(NOTES).today()}: {kept} [1]"
+
+
+@pytest.mark.parametrize(
+    ("kept", "asked", "told"),
+    [
+        ("Priya's birthday is on 4 May", "how old is Priya?", "Perhaps:"),
+        ("User works as a data engineer at Brightwell", "what's my job?", "Perhaps:"),
+        ("We used to use Jenkins but switched in March", "what CI do we use?", "Perhaps:"),
+        ("The office closes at 7", "what is my favourite colour?", "I have nothing about that."),
+    ],
+)
+def test_what_may_answer_is_told_as_a_guess(kept: str, asked: str, told: str) -> None:
+    Notebook(NOTES).remember(kept)
+    Notebook(NOTES).remember("Retro is every second Wednesday")
+    assert Person().says(asked).startswith(told)
+
+
+def test_what_held_before_is_asked_of_the_note_just_told_only() -> None:
+    """Red when a note is told that nobody asked for, or denied and told at once."""
+    anna = Person()
+    anna.says("remember we used to use Jenkins but switched to Woodpecker in March")
+    assert anna.says("what did we use before that?").startswith("You told me on ")
+    anna.says("what is my favourite colour?")
+    assert anna.says("what was it before?").startswith("I do not know what that is about.")
+
+
+@pytest.mark.parametrize(
+    ("kept", "said", "stored"),
+    [
+        (
+            "Priya's birthday is on 4 May",
+            "her phone is 0171 555 22",
+            "Priya's phone is 0171 555 22",
+        ),
+        ("Marco joins the team on Monday", "he lives in Turku", "Marco lives in Turku"),
+        ("our team lead is Sam", "she's allergic to peanuts", "Sam is allergic to peanuts"),
+        ("Ann shares a desk with Bob", "he lives in Turku", "he lives in Turku"),
+        ("the standup is at 9", "her phone is 0171 555 22", "her phone is 0171 555 22"),
+    ],
+)
+def test_a_pronoun_becomes_the_one_person_who_was_spoken_of(
+    kept: str, said: str, stored: str
+) -> None:
+    anna = Person()
+    anna.says(f"remember {kept}")
+    anna.says(said)
+    assert anna.asked[-1].text == stored
+
+
+def test_offers_can_be_turned_off_and_on_again() -> None:
+    anna = Person()
+    assert "“ask me again”" in anna.says("stop asking me")
+    assert anna.says("we deploy on Thursdays") == "All right."
+    anna.says("remember the office closes at 7")
+    assert [one.text for one in anna.asked] == ["The office closes at 7"]
+    anna.says("ask me again")
+    anna.says("we deploy on Thursdays")
+    assert anna.asked[-1].text == "We deploy on Thursdays"
+
+
+@pytest.mark.parametrize("said", ["bye", "Quit", "exit", "cu!", "goodbye."])
+def test_plain_words_leave_the_chat(said: str) -> None:
+    assert slash.as_command(said) == "/quit"
 
 
 def test_what_is_asked_next_is_answered_from_the_note_just_told() -> None:

@@ -98,7 +98,7 @@ def rows(*refs: str) -> list[dict[str, str]]:
     ("refs", "count", "line"),
     [
         (("1", "2", "g1"), 3, "3 notes: 2 of this project, 1 of your own."),
-        (("1",), 1, "1 note: all of this project."),
+        (("1",), 1, "1 note: 1 of this project, 0 of your own."),
         (("1", "g1"), 400, "400 notes."),
         ((), 0, "I have no notes yet."),
     ],

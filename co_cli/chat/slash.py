@@ -31,7 +31,8 @@ _CONNECT = (
     "environment and restart Co, or start Ollama and type /model ollama:qwen3.\n"
     'To make the choice permanent, put {"model": "..."} into ~/.config/co-cli/settings.json.'
 )
-_PLAIN = {"exit": "/quit", "quit": "/quit", "help": "/help"}  # what people try first
+_PLAIN = dict.fromkeys(("exit", "quit", "bye", "bye bye", "goodbye", "cu", "cya"), "/quit")
+_PLAIN["help"] = "/help"  # what people try first
 _IN_CHAT = {"learn": "remember", "list": "memories"}  # other words for it
 
 Names = Iterable[tuple[str, str]]  # what may be typed, with a word on each
@@ -55,7 +56,7 @@ def as_command(line: str) -> str:
     """The line as a command, where it is one in another form: `# text` is a quick note."""
     if re.fullmatch(r"#(?: [^\n]*)?", line):
         return f"/remember{line[1:]}"
-    return _PLAIN.get(line.lower(), line)
+    return _PLAIN.get(line.lower().rstrip(" .!"), line)
 
 
 def hint(line: str) -> str:

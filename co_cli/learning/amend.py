@@ -3,7 +3,7 @@
 import re
 
 from co_cli.knowledge.replacement import likeness
-from co_cli.knowledge.search.words import STOP, slip
+from co_cli.knowledge.search.words import STOP
 
 _NUMBERS, _NAMES, _LONGER = 0.5, 0.35, 0.05  # what counts for a place beside its meaning
 _ENOUGH, _SURE = 0.3, 0.6
@@ -14,13 +14,9 @@ SWITCHED = (  # and to what
     r"(?i)\b(?:switched|moved|migrated|changed|relocated|gone) (?:over )?to ([^,.;!?]{1,40}?)"
     r"(?: now| instead| today| recently)?[.!]?$"
 )
-_CHANGES = (  # what is to be changed, and to what
+CHANGES = (  # what is to be changed, and to what
     r"(?i)(?:please |pls |can you |could you ){0,2}(?:update|change|move|set|switch|reschedule) "
     r"(?:the |my |our )?(?P<what>.{2,60}?) to (?P<value>.{1,60}?)[.!?]?$"
-)
-_SPELT = (  # a name, and a letter or two of it
-    r"(?i)(?:(?:no|sorry|oops|actually),? ){0,2}it'?s (?:spel(?:led|t) )?([\w-]{2,40}),? "
-    r"with(?:out)? (?:an? |no |one |two )?['\"]?\w{1,2}['\"s]{0,2}(?:,? not .{1,9})?[.!]?$"
 )
 _USES = (  # what stands before a value that one may switch from
     r"(?i)\b(?:use[sd]?|using|(?:runs?|hosted|based|are|is) (?:on|in|at)|written in"
@@ -32,14 +28,6 @@ _GONE = (  # what is said of a value that no longer holds
     r"|\b{0} (?:(?:got|was|were|is|are|has been|have been) )?"
     r"(?:replaced|renamed|gone|dropped|wrong)\b"
 )
-
-
-def changed(said: str) -> tuple[str, str]:
-    """What a sentence names to be changed, and to what; both empty where it is none of that."""
-    if spelt := re.match(_SPELT, said):
-        return spelt[1], spelt[1]
-    changes = re.match(_CHANGES, said)
-    return (changes["what"], changes["value"]) if changes else ("", "")
 
 
 def amended(text: str, value: str, said: str, whole: str = "") -> str:
@@ -58,8 +46,9 @@ def placed(text: str, value: str, said: str, whole: str = "") -> tuple[float, st
     same = (re.search(r"\bI\b", said) is not None) == text.startswith("User")  # who moved
     moved = same and re.search(SWITCHED, said) is not None
     words = list(re.finditer(r"[\w'’./@:%€$£+-]*\w[%€]?", text))[:_LOOKED_AT]
-    changes = re.findall(r"\w{2,40}", changed(said)[0].lower())
-    named = max((text.lower().rfind(word) for word in changes), default=-1)
+    changes = re.match(CHANGES, said)
+    what = re.findall(r"\w{2,40}", changes["what"].lower()) if changes else []
+    named = max((text.lower().rfind(word) for word in what), default=-1)
     best, place = _SURE if whole else _ENOUGH, (0, 0)
     if named >= 0 and (is_all := re.match(_IS_ALL, text[named:])):
         best, place = 1.0, (named + is_all.start(1), len(text))
@@ -83,11 +72,6 @@ def names_another(said: str, value: str, text: str) -> bool:
     """Whether what was switched from is named, and the text does not speak of it."""
     named = set(re.findall(r"(?<=\w )[A-Z][\w.-]+", said.replace(value, "")))
     return bool(named) and not any(name.lower() in text.lower() for name in named)
-
-
-def slipped(value: str, text: str) -> bool:
-    """Whether a word of the text is the value but for a slip."""
-    return any(slip(value.lower(), word) for word in re.findall(r"[\w-]{3,40}", text.lower()))
 
 
 def alike(old: str, new: str) -> bool:

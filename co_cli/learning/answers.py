@@ -9,13 +9,16 @@ from contextlib import suppress
 from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.meaning.encoders import built_in
 from co_cli.knowledge.replacement import likeness
-from co_cli.knowledge.search.words import MONTHS, STOP, slip
+from co_cli.knowledge.search.words import BASE, MONTHS, STOP, slip
 
 REASON = r"(?i)\b(?:because|since|so that|due to|in order to|as (?:we|it|the)|to avoid|reason)\b"
 _SHARED, _MET = 0.6, 0.2  # how like a word of a note is to one of the question: the same, or met
 _SHORT = 3  # letters; a slip makes another word of a shorter one
 _ASKING = {"name", "names", "called", "kind", "type", "sort", "tell", "know", "remember", "recall",
-           "much", "many", "use", "like"}  # fmt: skip
+           "much", "many", "use", "like"} | set(
+    "wo wann wer wie was ist sind hat ich wir der die das den mein meine unser unsere où quand qui "
+    "quel quelle est le la les mon ma notre es el los las dónde cuándo quién qué mi nuestro".split()
+)  # fmt: skip
 _DAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
 _TIMES = rf"(?:{_DAYS}|{'|'.join(MONTHS)})s?\b"
 _NUMBERS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
@@ -25,7 +28,9 @@ _SORTS = {  # what is asked for, and what must stand there then
         rf"(?i)\d|\b(?:{_TIMES}|(?:{_NUMBERS}|every|each|until|daily|weekly|monthly|quarterly"
         r"|yearly|noon|midnight|morning|evening|night|spring|summer|autumn|winter|today|tomorrow)\b)"
     ),
-    r"\bhow (?:many|much|long|big|old|large|far|tall|fast)\b"
+    r"\bhow old\b": rf"(?i)\b(?:is|was|turn(?:s|ed)|aged?) \d{{1,3}}\b(?! (?:{'|'.join(MONTHS)}))"
+    r"|\d (?:years?|months?|weeks?|days?)\b|\bborn\b",
+    r"\bhow (?:many|much|long|big|large|far|tall|fast)\b"
     r"|\b(?:(?:phone )?number|port|version|price|costs?|fee)\b": (
         rf"(?i)\b\d{{1,12}}(?!\w?(?:st|nd|rd|th)\b)|\b(?:{_NUMBERS}|once|twice|dozen|hundred"
         r"|thousand|half|every|no)\b"
@@ -69,14 +74,14 @@ def shares(question: str, text: str) -> bool:
     return any(_like(word, one) >= _SHARED for word in _words(question) for one in said)
 
 
-def about_asker(question: str, text: str) -> bool:
-    """Whether a person asks about themselves what a note about them says in the same word."""
+def about_asker(question: str, text: str, least: float = _SHARED) -> bool:
+    """Whether a person asks about themselves what a note about them says, in a word so like."""
     own = re.search(r"(?i)\b(?:i|me|my|mine)\b", question) and re.search(r"\bUser\b", text)
     asked, said = (
         {word.rstrip("s") for word in re.findall(r"\w{3,40}", one.lower()) if word not in STOP}
         for one in (question, text)
     )
-    return bool(own and asked & said)
+    return bool(own) and any(_like(one, other) >= least for one in asked for other in said)
 
 
 def misspelt(question: str, text: str) -> bool:
@@ -89,7 +94,8 @@ def misspelt(question: str, text: str) -> bool:
 
 
 def _like(one: str, other: str) -> float:
-    return 1.0 if one.rstrip("s") == other.rstrip("s") else likeness(one, other)
+    base, same = (BASE.get(word, word).rstrip("s") for word in (one, other))
+    return 1.0 if base == same else likeness(one, other)
 
 
 def _words(text: str) -> list[str]:

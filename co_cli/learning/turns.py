@@ -56,6 +56,12 @@ _ASKS_THAT = (  # a question without its mark, perhaps about what was just told
     r"(?i)(?:what|which|who|whose|where|when|why|how) (?:did|do|does|is|are|was|were|has|have)\b"
     r"(?:.{0,200}\b(?P<that>it|that|this|them)\??$)?"
 )
+_ASKS_OWN = r"(?i)(?:what|which|who|where|when)(?:'?s| is| are) (?:my|our) \w"
+_ASKS_ABROAD = (  # a question in German, French or Spanish
+    r"(?i)¿?(?:(?:in|auf|mit|à|de|a|en|por) )?(?:wo|wann|wer|wie(?! gesagt| besprochen| immer)"
+    r"|warum|welche[mnrs]?|was(?= (?:ist|sind|war) )|où|quand|qui|quel(?:le)?s?|pourquoi"
+    r"|comment(?= s'?appel)|d[oó]nde|cu[aá]ndo|qui[eé]n|qué|cuál|cómo) (?=\w)"
+)
 _TAKES_BACK = (  # how a sentence begins that only says what is wrong
     r"(?i)(?:no|nope|nah|wait|sorry|oops|whoops|ups|actually|wrong|scratch|scrap|strike|i meant"
     r"|make that|not|hm+|er+|my bad|my mistake|correction|typo|it|they|he|she"
@@ -67,27 +73,22 @@ _LEADS_ON = (  # what a person begins with, and what they end with; no part of w
     r"(?=[\w']+ \w)"
 )
 _ENDS = r"(?i)[,;.! -]{0,3}(?:\b(?:thx|thanks|thank you|please|pls|btw|by the way|fyi)[.! ]{0,3})?$"
-_HALF = r"(?i)\b(?:and|but|so|because|while),? {0,3}$"  # how a first half ends
+_HALF = r"(?i)\b(?:and|but|so|because|while|is|are),? {0,3}$"  # how a first half ends
+_SOMEBODY = r"(?i)(?:s?he|they|her|his|their)\b"  # who begins a statement, never a lead to it
 _HOLDS = r"\b(?:is|are|was|were|has|have|had)\b"
 _HOW_SO = r"(?i)(?:and |but |so )?(?:how come|how so|what for)\?{0,2}"
 _TAKES_ALL_BACK = (
     r"(?i)(?:no,? |oh,? |sorry,? |ok,? ){0,2}(?:scratch|strike|scrap) (?:that|it|this)[.!]?"
 )
 _LOOKS = r"(?i)(?:please |can you |co,? ){0,2}(?:recall|find|search|look|show|retrieve)\b"
-_VALUE = (  # a value that is put right in a few words
-    r"(?:(?i:no|nope|wait|sorry|oops|actually)\b[,.! ]{1,3}){1,3}"
-    r"((?:(?:on|at|in) )?[A-Z0-9][\w:.'-]{0,40}(?: [\w:.'-]{1,40}){0,2})[.!]?$"
-)
-_WRONG = (  # what was told, and what it is instead
+_WRONG = (  # what was told, and what it is instead; or how it is spelled
     r"(?i)(?:no,? )?(?:you (?:got|have|had) (?:that|it|this) wrong|that(?:'s| is| was) wrong)"
     r"[,;:.! -]{1,3}(?:it'?s |it is |make it )(.{1,60}?)[.!]?$"
+    r"|(?:no,? )?it'?s ([\w-]{2,40}),? with(?:out)? (?:an? |no |two )?\w{1,2}['s]{0,2}[.!]?$"
 )
 _KEEPS_IT = (  # that it is to stay, just after it was to go
     r"(?i)(?:(?:no|wait|actually|oh|sorry|hold on|on second thoughts?)[,.! ]{1,3}){1,4}"
     r"(?:keep|leave|don'?t (?:forget|delete|remove)) (?:it|that|this)(?: one| note)?[.!]?"
-)
-_BRINGS_BACK = (
-    r"(?i)(?:(?:please|can you|co),? ){0,2}(?:bring back|un-?(?:forget|delete)) (.{2,80})"
 )
 _STATES = (  # somebody or something, and what it is or does
     r"(?i)(?:the|our|their|every|each|all) (?:\w+(?:'s)? ){1,6}?"
@@ -169,8 +170,8 @@ def _read(sentence: str, asked: list[str]) -> Turn:
         return turn
     if heard.want == "keep" and (sentence.endswith("?") or re.match(_LOOKS, sentence)):
         return Turn("recall", heard.meant)  # "remember that?"
-    if heard.want == "nothing" and (value := re.match(_VALUE, sentence)):
-        return Turn("amend", value[1].rstrip("."), ("correction",))
+    if heard.want == "nothing" and re.match(_ASKS_OWN, sentence):
+        return Turn("recall", sentence)
     if heard.want in STATEMENTS and (asks := re.match(_ASKS_THAT, sentence)):
         return Turn("followup" if asks["that"] else "recall", sentence)
     return _kept(heard, sentence, asked) if heard.want in KEPT else _asked(heard, sentence, asked)
@@ -186,14 +187,14 @@ def _phrase(sentence: str) -> Turn | None:
         return Turn("what")
     if re.fullmatch(_KEEPS_IT, sentence):
         return Turn("stay")
+    if abroad := re.match(_ASKS_ABROAD, sentence):
+        return Turn("recall", sentence[abroad.end() :])
     wrong = re.match(_WRONG, sentence)
-    return Turn("amend", wrong[1], ("correction",)) if wrong else None
+    return Turn("amend", wrong[1] or wrong[2], ("correction",)) if wrong else None
 
 
 def _asked(heard: Heard, sentence: str, asked: list[str]) -> Turn:
     """What a sentence asks for, and what about; what nobody knows and states something is kept."""
-    if heard.want == "nothing" and (back := re.match(_BRINGS_BACK, sentence)):
-        return Turn("restore", back[1])
     lead = re.match(_ASKED_TO_KEEP, sentence) if heard.want == "nothing" else None
     if lead and re.search(r"(?:that|:) {0,2}$", lead[0]):
         return _kept(heard._replace(want="keep", meant=sentence[lead.end() :]), sentence, asked)
@@ -235,7 +236,7 @@ def _both_halves(sentence: str, at: int, meant: str) -> str:
     """What is meant, and what else the sentence says before or after it."""
     before, after = sentence[:at], sentence[at + len(meant) :]
     half = before.rstrip().endswith((",", ";")) and re.search(_HOLDS, before)
-    first = 0 if half or re.search(_HALF, before) else at
+    first = 0 if half or re.search(_HALF, before) or re.match(_SOMEBODY, before) else at
     last = len(sentence) if re.search(r"\w", re.sub(_ENDS, "", after)) else at + len(meant)
     return sentence[first:last]
 

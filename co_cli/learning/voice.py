@@ -68,6 +68,22 @@ _YOURS = {"is": "are", "isn't": "aren't", "has": "have", "hasn't": "haven't", "d
           "doesn't": "don't", "was": "were", "wasn't": "weren't"}  # fmt: skip
 
 
+_NAME = r"(?!User\b|We\b|Our\b|The\b)[A-Z][\w.-]*(?: [A-Z][\w-]*)?"
+_PERSON = (  # whom a note is about: its subject, or who is told to be somebody's somebody
+    rf"(?!.*\b(?:and|or|with) [A-Z])(?:(?:User's|Our|The) [\w ]{{2,30}} is (?={_NAME}$))?"
+    rf"(User's (?!name\b)[a-z]{{3,20}}|{_NAME})(?:'s \w| (?:is|was|has|\w{{2,20}}(?:s|ed)) |$)"
+)
+_OF_SOMEBODY = r"(?i)(?:(?:she|he)(?P<be>'s)?|(?P<own>her|his))(?= \w)"
+
+
+def named(said: str, before: str) -> str:
+    """What is said, with the one person whom the text before is about in a pronoun's place."""
+    person, one = re.match(_PERSON, before), re.match(_OF_SOMEBODY, said)
+    if not person or not one:
+        return said
+    return person[1] + ("'s" if one["own"] else " is" if one["be"] else "") + said[one.end() :]
+
+
 def second_person(stored: str) -> str:
     """A stored text, told to the person whom it is about."""
     pieces = re.split(_QUOTED, stored)

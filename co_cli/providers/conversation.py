@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 from pydantic_ai.messages import ModelMessage, ToolCallPart, ToolReturnPart, UserPromptPart
 
 from co_cli.errors import EmbedderUnavailable
+from co_cli.knowledge.meaning.turns import STATEMENTS
 from co_cli.knowledge.search.query import Query, Span
 from co_cli.knowledge.search.words import STOP
-from co_cli.learning.amend import changed
+from co_cli.learning.amend import CHANGES
 from co_cli.learning.answers import about_asker, answers, misspelt, shares
 from co_cli.learning.pages import page_wanted
-from co_cli.learning.turns import Turn, understand
+from co_cli.learning.turns import Turn, tagged, understand
 from co_cli.learning.voice import second_person
 from co_cli.providers.known import Passage
 
@@ -44,6 +45,10 @@ _ALL_ABOUT = (
     r"(?: of)?(?: the| my| your| our)? (?:notes?|memories|things|entries)"
     r"(?: (?:are there|do (?:i|you) have))? (?:about|on|for|of|with|mentioning|tagged) (?:the )?"
     r"(.{2,60}?)(?: (?:do (?:i|you|we) have|are there|have you got))?[.?! ]{0,3}$"
+)
+_QUIET = (  # what people say who want no more offers, and what says that they do
+    r"(?i)(?:(?:please|ok|just),? ){0,2}(?:(?:stop|quit|don'?t|no more) (?:ask|offer|question)"
+    r"|(?P<again>(?:you (?:can|may) |start )?(?:ask|offer)(?:ing)?(?: me)? again))"
 )
 _A_NOTE = (
     r"(?i)^(?:the |that |my )?(?:note|memory|entry|number|no\.|bit|thing|part)s?(?: |$)"
@@ -139,11 +144,8 @@ def as_command(turn: Turn, said: str) -> str:
         return (
             f"restore {what}" if what else "restore" if re.search(_LISTS, said) else "restore last"
         )
-    return (
-        turn.want
-        if turn.want in ("undo", "stay") or (turn.want == "help" and is_plain(turn, said))
-        else ""
-    )
+    plain = turn.want in ("undo", "stay") or (turn.want == "help" and is_plain(turn, said))
+    return turn.want if plain else ""
 
 
 def topic(text: str) -> str:
@@ -186,12 +188,19 @@ def hear(said: str, messages: Sequence[ModelMessage], start: int, surface: Surfa
         turns = turns or understand(said)
     if (about := re.match(_ALL_ABOUT, said)) and topic(about[1]):
         turns = [Turn("about", about[1])]
-    if not turns and (value := changed(said)[1]):
-        turns = [Turn("amend", value, ("correction",), sure=False)]
+    if not turns and (changes := re.match(CHANGES, said)):
+        turns = [Turn("amend", changes["value"], ("correction",), sure=False)]
     parts = [part for message in messages for part in message.parts]
+    before = [part for message in messages[:start] for part in message.parts]
+    told = [str(part.content) for part in before if isinstance(part, UserPromptPart)]
+    quiet = [asked for asked in (re.match(_QUIET, one) for one in (*told, said)) if asked][-1:]
+    if re.match(_QUIET, said):
+        turns = [Turn("again" if quiet[0]["again"] else "quiet")]
+    elif quiet and not quiet[0]["again"]:
+        turns = [turn._replace(want="greet") if turn.want in STATEMENTS else turn for turn in turns]
     called = {one.tool_call_id: read(one.args) for one in parts if isinstance(one, ToolCallPart)}
     heard = Conversation(said, turns, None, surface, called)
-    for part in (part for message in messages[:start] for part in message.parts):
+    for part in before:
         if isinstance(part, UserPromptPart):
             heard = heard._replace(saved=())
         if isinstance(part, ToolReturnPart):
@@ -211,7 +220,7 @@ def _spoken_of(part: ToolReturnPart, heard: Conversation) -> Note | None:
         return Note(str(ref or ""), str(text or ""), "just now", kept=kept, mine=mine)
     if part.tool_name == "recall_memory":
         sure, perhaps = found(part, heard)
-        return next(iter((*sure, *perhaps)), heard.note)
+        return next(iter((*sure, *perhaps)), None)
     return None if (part.tool_name, part.outcome) == ("forget_memory", "success") else heard.note
 
 
@@ -222,12 +231,16 @@ def found(part: ToolReturnPart, heard: Conversation) -> tuple[list[Note], list[N
     newer = {row.get("ref") for row in rows if answers(query, note_of(row).text)}
     rows = [row for row in rows if row.get("replaced_by") not in newer]
     slips = [row for row in rows if row.get("weak") and misspelt(query, note_of(row).text)]
-    own = [row for row in rows[:1] if about_asker(query, note_of(row).text)]
+    own = [row for row in rows[:1] if about_asker(query, note_of(row).text, 1.0)]
     near = [row for row in rows if not row.get("weak") or row in slips or row in own]
+    first = note_of(rows[0]).text if rows and not near else ""
+    of_domain = not {*tagged(["?"], query)}.isdisjoint(tagged(["."], first))
+    kin = rows[:1] if first and (of_domain or about_asker(query, first)) else []
+    near = near or kin
     least = _BESIDE * max((_score(row) for row in near[:1]), default=0.0)
     near = [row for row in near if _score(row) >= least]
     notes = [note_of(row) for row in near]
-    guessed = near[:1] == slips[:1]  # what is best was hardly what was typed
+    guessed = near[:1] in (slips[:1], kin)  # what is best was hardly what was typed
     known = {note_of(row).ref for row in own} | (
         {notes[0].ref} if notes and _clear(rows) else set()
     )

@@ -12,10 +12,11 @@ from pydantic_ai.messages import ToolCallPart, ToolReturnPart
 
 from co_cli.knowledge.meaning.turns import STATEMENTS
 from co_cli.knowledge.replacement import likeness
-from co_cli.learning.amend import SWITCHED, alike, amended, changed, names_another, placed, slipped
+from co_cli.knowledge.search.words import SHORT
+from co_cli.learning.amend import CHANGES, SWITCHED, alike, amended, names_another, placed
 from co_cli.learning.answers import REASON, answers, shares
 from co_cli.learning.turns import KEPT, PRIVATE, Turn, tagged
-from co_cli.learning.voice import second_person
+from co_cli.learning.voice import named, second_person
 from co_cli.providers.conversation import (
     Conversation,
     Note,
@@ -47,6 +48,8 @@ _PLAIN = {
     "undo": "`co knowledge undo` takes back the last change.",
     "restore": "`co knowledge restore` shows what was forgotten, and brings back what you name.",
     "stay": "All right.",
+    "quiet": "I will not ask, and “remember …” works as before. Say “ask me again” to be asked.",
+    "again": "I will ask about what you tell me.",
     "what": "What should I remember? Say it after “remember”.",
     "show": "`co knowledge show` and its number shows a note.",
 }
@@ -60,6 +63,7 @@ _GREETINGS = {
 _WHICH = "Which note do you mean? Ask for it first, or name its number."
 _OF_WHAT = "I do not know what that is about. Ask me about something first."
 _NONE_BEFORE = "I know of nothing before that."
+_TELLS_BOTH = r"(?i)\b(?:used to|from .{1,40} to|switched|replaced|instead of|previously)\b"
 _NOT_THERE = "I have nothing about that, so there is nothing to forget."
 _MORE, _RESULTS, _ALL = 2, 5, {"about": 50}
 _LOOKED_FOR = ("recall", "about", "help", "who")
@@ -121,6 +125,7 @@ def calls(heard: Conversation, returned: Sequence[ToolReturnPart]) -> list[ToolC
 
 def _recall(query: str, most: int = _RESULTS) -> ToolCallPart:
     query = re.sub(r"(?i)^(?:the|my|our|an?) (?=\S)", "", query)
+    query = re.sub(r"[a-z]{3,4}\b", lambda word: SHORT.get(word[0], word[0]), query)
     return ToolCallPart("recall_memory", {"query": query, "max_results": most})
 
 
@@ -133,14 +138,16 @@ def _before(turn: Turn, heard: Conversation) -> str:
 def _save(turn: Turn, heard: Conversation) -> list[ToolCallPart]:
     """Keep what was said; what puts the note right that was spoken of takes its place."""
     text, old = turn.text, _put_right(turn, heard)
-    what, value = changed(heard.said) if turn.want == "amend" else ("", "")
-    if what and not (old and what.lower() in old.text.lower()):
-        return [_recall(what)]
-    turn = turn._replace(text=value, whole="") if value else turn
+    changes = re.match(CHANGES, heard.said) if turn.want == "amend" else None
+    if changes and not (old and changes["what"].lower() in old.text.lower()):
+        return [_recall(changes["what"])]
+    turn = turn._replace(text=changes["value"], whole="") if changes else turn
     known = (*STATEMENTS, "amend") if old else ()
     switched = re.search(SWITCHED, heard.said) if turn.want in known and old else None
     if switched and old and not names_another(heard.said, switched[1], old.text):
         turn = turn._replace(want="amend", text=switched[1], whole=turn.whole or text)
+    if turn.want in ("keep", *STATEMENTS) and heard.note:
+        text = named(text, heard.note.text)
     if turn.want == "amend":
         text = (amended(old.text, turn.text, heard.said, turn.whole) if old else "") or turn.whole
     if not text:
@@ -197,15 +204,11 @@ def _forget_found(heard: Conversation, returned: Sequence[ToolReturnPart]) -> li
 
 def _change_found(heard: Conversation, returned: Sequence[ToolReturnPart]) -> list[ToolCallPart]:
     """What puts another value into the note that was looked for by the words of a change."""
-    what, value = changed(heard.said)
-    if not value or heard.wants != {"amend"} or returned[-1].tool_name != "recall_memory":
+    changes = re.match(CHANGES, heard.said)
+    if not changes or heard.wants != {"amend"} or returned[-1].tool_name != "recall_memory":
         return []
-    notes = [note for some in found(returned[-1], heard) for note in some]
-    if what == value:  # as it is spelled
-        notes = [note_of(row) for row in rows_of(returned[-1], "results")]
-        notes = [note for note in notes if slipped(value, note.text)]
-    for note in (note for note in notes if note.ref):
-        if text := amended(note.text, value, heard.said):
+    for note in (note for some in found(returned[-1], heard) for note in some if note.ref):
+        if text := amended(note.text, changes["value"], heard.said):
             about = heard.turns[0]._replace(want="correct", text=text)
             return _save(about, heard._replace(note=note, saved=(), said="scratch that"))
     return []
@@ -327,7 +330,8 @@ def _recalled(part: ToolReturnPart, heard: Conversation) -> str:
     if "earlier" in heard.wants:
         best = next(iter((*sure, *perhaps)), None)
         held = _earlier(part, best.ref) if best else []
-        return "\n".join(held) or (f"{_NONE_BEFORE} {best.told}" if best else _NOTHING)
+        none = [] if best and re.search(_TELLS_BOTH, best.text) else [_NONE_BEFORE]
+        return "\n".join(held) or (" ".join([*none, best.told]) if best else _NOTHING)
     if not sure and perhaps:
         return _bullets("Perhaps:", map(str, perhaps[: _MORE + 1]))
     if not sure:
@@ -344,10 +348,7 @@ def _about(part: ToolReturnPart, heard: Conversation) -> str:
     about, notes = heard.turns[0].text, [note_of(row) for row in rows_of(part, "results")]
     told = [note for note in notes if shares(about, note.text) and answers(about, note.text)]
     many = f"{len(told) or 'no'} {'note' if len(told) == 1 else 'notes'} about {about}"
-    if told:
-        return _bullets(f"{many}:", map(str, told))
-    perhaps = [str(note) for some in found(part, heard) for note in some][: _MORE + 1]
-    return _bullets(f"I have {many}. Perhaps:", perhaps) if perhaps else f"I have {many}."
+    return _bullets(f"{many}:", map(str, told)) if told else f"I have {many}."
 
 
 def _earlier(part: ToolReturnPart, ref: str) -> list[str]:
@@ -366,10 +367,7 @@ def _counted(part: ToolReturnPart) -> str:
     many = int(read(part.content).get("count") or 0)
     rows = rows_of(part, "memories")
     own = sum(str(row.get("ref")).startswith("g") for row in rows)
-    whose = {"of this project": len(rows) - own, "of your own": own}
-    told = [f"{count} {where}" for where, count in whose.items() if count]
-    told = [f"all {told[0].partition(' ')[2]}"] if len(told) == 1 else told
-    split = f": {', '.join(told)}" if told and len(rows) == many else ""
+    split = f": {len(rows) - own} of this project, {own} of your own" if len(rows) == many else ""
     return f"{many} {'note' if many == 1 else 'notes'}{split}." if many else _EMPTY
 
 

@@ -43,12 +43,14 @@ bitten|blow blew blown|deal dealt|feed fed|hang hung|light lit|seek sought|sink 
 stuck|strike struck|sweep swept|swear swore sworn|tear tore torn|child children kid kids|man men|
 woman women|person people|foot feet|tooth teeth|mouse mice|mother mom mum|father dad|wife wives|
 knife knives|leaf leaves|shelf shelves|half halves|photo photograph picture pic photos pictures
-pics|tv television|bike bicycle|favorite favourite fave|color colour|behavior behaviour|
+pics|tv television|bike bicycle|favorite favourite|color colour|behavior behaviour|
 grandma grandmother|grandpa grandfather|repository repo repos|configuration config configs|
 database db databases dbs|documentation docs|authentication auth|environment env|development dev|
 production prod|application app|kubernetes k8s|javascript js|typescript ts|python py
 """
-_BASE = {word: kin[0] for kin in map(str.split, _KIN.split("|")) for word in kin[1:]}
+SHORT = {"bday": "birthday", "appt": "appointment", "addr": "address", "tel": "phone",
+         "fav": "favorite", "fave": "favorite", "mgr": "manager"}  # fmt: skip
+BASE = {word: kin[0] for kin in map(str.split, _KIN.split("|")) for word in kin[1:]} | SHORT
 
 
 @lru_cache(16_384)
@@ -80,7 +82,7 @@ def _found_by(piece: str) -> str:
     bare = piece.rstrip(".,;:!?")
     low = bare.lower()
     if bare.isascii() and bare.isalpha() and bare[1:] == low[1:]:  # nearly every one
-        return "" if low in STOP else _BASE.get(low, low)
+        return "" if low in STOP else BASE.get(low, low)
     return " ".join(term for word in WORD.findall(piece) for term in dict.fromkeys(_terms(word)))
 
 
@@ -134,7 +136,7 @@ def _terms(word: str) -> Iterator[str]:
     low = word.casefold()
     if low.isalpha() and (low == word or low == word[0].lower() + word[1:]):
         if low not in STOP:
-            yield _BASE.get(low, low)
+            yield BASE.get(low, low)
         return
     low = low.replace("’", "'").removesuffix("'s")
     if "'" in low:
