@@ -210,10 +210,10 @@ def test_a_quick_note_may_be_for_everywhere_and_asks_beside_a_similar_one() -> N
         assert "Remember this?" in shown
         assert "[y/n]" not in shown
         assert "lways" not in shown
-        ask(chat, "what is the weather", "Please answer with one of")  # the note stays
+        ask(chat, "/show 2", "Please answer with one of")  # the note stays
         chat.say("u")
         chat.until("✓ Saved memory 2")
-        ask(chat, "", "I am offline")  # the message was waiting
+        ask(chat, "", "We deploy on Thursdays at noon  [pattern")  # the message was waiting
         ask(chat, "#", "Usage: /remember [-g] <text>, or # <text>")
         ask(chat, "# our key is AKIAIOSFODNN7EXAMPLA", "Left out")
         chat.say("n")
