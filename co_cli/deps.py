@@ -100,11 +100,8 @@ class CoDeps:
         notes = [book.find(name)] if kind_of(name) == "article" else book.notes()
         own = self.tellable(book, notes)
         try:
-            note = (
-                book.find(name)
-                if own == notes and kind_of(name) != "draft"
-                else pick(name, own, book.prefix)
-            )
+            plain = own == notes and kind_of(name) != "draft"
+            note = book.find(name) if plain else pick(name, own, book.prefix)
         except Ambiguous as error:  # it tells their names
             self.entered(*(one.mark for one in error.choices if isinstance(one, Note)))
             raise

@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # what only read something never loads what writes
     from co_cli.knowledge.plan import Saved
 
 SAME_MATTER = "same subject?"
+NO_DRAFTS = "No drafts wait. What may become a memory is shown here before it is one."
 
 
 def plural(count: int, noun: str) -> str:
@@ -112,6 +113,7 @@ def note_json(book: Notebook, note: Note) -> dict[str, Any]:
         **({"sensitive": True} if note.meta.get("sensitive") is True else {}),
         **({"plain": True} if note.plain else {}),
         **(_article_json(book, note) if note.kind == "article" else {}),
+        **({n: note.meta.get(n) for n in ("quote", "origin")} if note.kind == "draft" else {}),
     }
 
 

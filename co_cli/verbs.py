@@ -111,10 +111,12 @@ def counts(notes: Iterable[Note]) -> dict[str, int]:
 # What may be typed where a name is expected, with a word on each
 
 
-def refs(shelf: Shelf, *, archived: bool = False) -> Iterator[tuple[str, str]]:
-    """The references of notes, or of archived ones, with what the notes say."""
+def refs(
+    shelf: Shelf, *, archived: bool = False, drafts: bool = False
+) -> Iterator[tuple[str, str]]:
+    """The references of notes, or of archived ones or drafts, with what the notes say."""
     for book in shelf:
-        there = () if archived else (*book.notes(), *book.articles())
+        there = book.pages.drafts()[0] if drafts else (*book.notes(), *book.articles())
         for note in [n for _, n in book.archived()] if archived else there:
             yield book.ref(note), escape(note.summary, keep="")
 

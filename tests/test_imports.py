@@ -130,6 +130,7 @@ LATE_IMPORTS_ALLOWED = [
     "chat.app",
     "cli.ask",
     "cli.chat",
+    "cli.inbox",
     "cli.output",
     "cli.status",
 ]

@@ -118,7 +118,7 @@ def test_a_draft_is_accepted_once_and_only_as_it_was_shown(book: Notebook) -> No
     [now] = waiting(other)
     accept(other, now, actor="cli")
     for verb in (accept, reject):
-        with pytest.raises(NotFound, match="no longer waits"):
+        with pytest.raises(NotFound, match="there is no draft"):
             verb(book, now, actor="cli")
     assert len(book.notes()) == 1
 
@@ -134,8 +134,8 @@ def test_a_collision_that_nobody_was_shown_is_shown_first(book: Notebook) -> Non
 
 def test_a_rejected_draft_comes_back_by_undo(book: Notebook) -> None:
     note = one(book)
-    assert reject(book, note, actor="cli").action == "rejected"
-    assert (waiting(book), book.notes(), book.store.entries()[-1].op) == ([], [], "reject")
+    assert reject(book, note, actor="cli").action == "forgotten"
+    assert (waiting(book), book.notes(), book.store.entries()[-1].op) == ([], [], "forget")
     book.undo()
     assert waiting(book) == [note]
 

@@ -138,12 +138,15 @@ class Review(NamedTuple):
     """Everything a model wants to write in one step, and where outside text came from.
 
     What is `typed` the person asked for by a command: there is no model to be let write always.
+    `about` is further said of it, each with its label, and `keys` are further letters that end it.
     """
 
     proposals: list[Proposal]
     external: tuple[str, ...]
     deps: CoDeps
     typed: bool = False
+    about: Mapping[str, str] = {}
+    keys: Mapping[str, str] = {}
 
 
 class Reviewed(NamedTuple):
@@ -152,6 +155,7 @@ class Reviewed(NamedTuple):
     decisions: list[Decision]
     always: frozenset[str] = frozenset()
     by_key: bool = False  # a person at a keyboard, and no rule
+    key: str = ""  # which of the further letters
 
 
 Asker = Callable[[Review], Awaitable[Reviewed]]

@@ -6,7 +6,7 @@ Text from a model or a note stands behind a bar, so that none of it can pass for
 import asyncio
 import os
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from rich.console import Console
@@ -49,7 +49,8 @@ _COLOURS = {"-": "red", "+": "green"}
 _ALWAYS = "Co now saves without asking until you leave. /ask makes it ask again."
 _FOR_ALL = ("y", "n", "a")
 _NAMED = re.compile(r"u(?:pdate)?\s?(g?\d{1,9})")  # which similar memory gives way
-_WORDS = {"yes": "y", "no": "n", "always": "a", "all": "a", "edit": "e", "update": "u", "keep": "k"}
+_WORDS = {"yes": "y", "no": "n", "always": "a", "all": "a", "edit": "e", "update": "u", "keep": "k",
+          "later": "l", "quit": "q", "stop": "q"}  # fmt: skip
 
 
 @dataclass
@@ -60,6 +61,8 @@ class _Card:
     proposals: list[Proposal]
     external: tuple[str, ...]
     typed: bool = False
+    about: Mapping[str, str] = field(default_factory=dict)
+    keys: Mapping[str, str] = field(default_factory=dict)
     chosen: dict[int, Verdict] = field(default_factory=dict)
 
     def decisions(self) -> list[Decision]:
@@ -93,7 +96,7 @@ class _Card:
             update = ", u2 or k2" if any(one.collides for one in self.proposals) else ""
             return {**every, **always, **move, "": f"one alone: y2, n2, e2, g2{update}"}
         choices = _choices(self.proposals[0])
-        return {"y": choices.pop("y"), "n": choices.pop("n"), **always, **choices}
+        return {"y": choices.pop("y"), "n": choices.pop("n"), **always, **choices, **self.keys}
 
 
 @dataclass
@@ -114,7 +117,8 @@ class Screen:
 
     async def _review(self, review: Review) -> Reviewed:
         shown, typed = review.proposals, ""
-        card = _Card([*shown], [*shown], review.external, review.typed)
+        about = review.external, review.typed, review.about, review.keys
+        card = _Card([*shown], [*shown], *about)
         while True:
             self._show(card)
             try:
@@ -124,6 +128,8 @@ class Screen:
                 continue
             whole, said, typed = said, said.strip().lower(), ""
             letter, number = _parsed(said, len(card.proposals))
+            if letter in card.keys:
+                return Reviewed([Decision(one, "no", STOPPED) for one in shown], key=letter)
             if number is None and letter in _FOR_ALL and letter in card.letters():
                 return self._ended(card, letter)
             alone, named = len(card.proposals) == 1, ""
@@ -231,6 +237,8 @@ class Screen:
                 self._quote(proposal.text)
             if proposal.tool != FETCH:
                 self._show_place(proposal, card)
+            for label, text in card.about.items():
+                self._quote(text, f"  {label:<7}")
             self._show_similar(proposal, corrected)
         first = card.proposals[0]
         if len(card.proposals) == 1 and first.collides and not first.replaces:

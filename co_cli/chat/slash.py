@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from co_cli import verbs
 from co_cli.agent.approval import tools_json
-from co_cli.chat import notes, transcripts
+from co_cli.chat import inbox, notes, transcripts
 from co_cli.chat.attachments import offered
 from co_cli.errors import Ambiguous
 from co_cli.knowledge import Note, Shelf
@@ -127,6 +127,10 @@ def _mark(name: str) -> SlashCommand:
 
 async def _ingest(chat: Chat, argument: str) -> str:
     return in_chat(await notes.ingest(chat, argument))
+
+
+async def _inbox(chat: Chat, _argument: str) -> str:
+    return in_chat(await inbox.review(chat.deps, chat.screen, chat.say, "chat"))
 
 
 # On the conversation
@@ -250,6 +254,7 @@ COMMANDS = {
     "remember": SlashCommand("Remember something; `# text` does too", notes.remember, "[-g] text"),
     "ingest": SlashCommand("Keep a page or a file as an article", _ingest, "[-g] URL|file",
                            names=_files),
+    "inbox": SlashCommand("Review the drafts that wait for your yes", _inbox),
     "memories": SlashCommand("List your memories, or count them", notes.memories, "[tag|--count]",
                              True, _tags),
     "recall": SlashCommand("Search your memories without the model", notes.recall, "words", True),

@@ -101,7 +101,8 @@ def completing(names: Callable[[str], Iterable[tuple[str, str]]]) -> _Complete:
 
 
 def _refs(command: str) -> Iterable[tuple[str, str]]:
-    return refs(open_here().shelf, archived=command == "restore")
+    shelf = open_here().shelf
+    return refs(shelf, archived=command == "restore", drafts=command == "inbox")
 
 
 complete_ref = completing(_refs)

@@ -4,11 +4,11 @@ A draft is no memory: it is not searched, not told to a model, not exported and 
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple, TypedDict, Unpack
 
-from co_cli.errors import FormatError, MovedOn, NotFound, RefusedText
+from co_cli.errors import FormatError, MovedOn, RefusedText
 from co_cli.knowledge import lifecycle, similarity
 from co_cli.knowledge.article import free_name
 from co_cli.knowledge.format.note import Note, moment_told, slugify
@@ -18,9 +18,10 @@ from co_cli.knowledge.pages import INBOX, Problem
 from co_cli.knowledge.plan import Plan, Planner, Saved, new_uid
 from co_cli.knowledge.policy import Similar
 from co_cli.knowledge.safety.check import check_text, clean_tags
-from co_cli.knowledge.store import Change, Edit
+from co_cli.knowledge.store import Change, Edit, disk
 
 MAX_QUOTE = 1000  # characters
+_Knows = Callable[[str], bool]
 # What a memory keeps of its draft's header; pinned and protected it becomes by the person's word.
 _KEPT = ("created", "updated", "source", "scope", "language", "expires", "check", "sensitive",
          "trust")  # fmt: skip
@@ -37,49 +38,41 @@ class Draft(NamedTuple):
     fields: tuple[tuple[str, Any], ...] = ()  # further fields of the header
 
 
-@dataclass(slots=True)
-class Put:
+class Put(NamedTuple):
     """What came of drafts: those that wait now, how many were known, and what was refused."""
 
-    added: list[Note] = field(default_factory=list)
-    known: int = 0
-    refused: list[Problem] = field(default_factory=list)
+    added: list[Note]
+    known: int
+    refused: list[Problem]
 
 
 def put(
-    book: Notebook,
-    drafts: Iterable[Draft],
-    *,
-    actor: str,
-    refused: Callable[[str], bool] | None = None,
+    book: Notebook, drafts: Iterable[Draft], *, actor: str, refused: _Knows = lambda _: False
 ) -> Put:
-    """Put drafts into the inbox, as one change.
+    """Put drafts into the inbox, as one change; not what is in the notebook, waits or is `refused`.
 
-    Left out is what the notebook says already, what waits already, and what `refused` knows that
-    the person rejected before.
+    That tells what the person rejected before.
     """
     drafts = list(drafts)
 
-    def plan() -> tuple[Change | None, Put]:
-        planner, done = book.planner(actor), Put()
-        notes = [*planner.look.notes, *waiting(book)]
-        known = {similarity.key(note.body) for note in notes}
+    def plan() -> tuple[Put, Change]:
+        planner, added, wrong = book.planner(actor), list[Note](), list[Problem]()
+        known = {similarity.key(note.body) for note in (*planner.look.notes, *waiting(book))}
         for draft in drafts:
             try:
                 text, tags = check_text(draft.text), clean_tags(draft.tags)
-                if (said := similarity.key(text)) in known or (refused and refused(text)):
-                    done.known += 1
-                else:
-                    done.added.append(_add(planner, draft, text, tags))
+                if (said := similarity.key(text)) not in known and not refused(text):
+                    added.append(_add(planner, draft, text, tags))
                 known.add(said)
             except (RefusedText, FormatError) as error:
-                done.refused.append(Problem(draft.origin, str(error)))
-        return planner.change("draft") if done.added else None, done
+                wrong.append(Problem(draft.origin, str(error)))
+        left = len(drafts) - len(added) - len(wrong)
+        return Put(added, left, wrong), planner.change("draft")
 
-    def commit(planned: tuple[Change | None, Put]) -> Put:
-        if planned[0] is not None:
-            book.store.commit(planned[0])
-        return planned[1]
+    def commit(planned: tuple[Put, Change]) -> Put:
+        if planned[0].added:
+            book.store.commit(planned[1])
+        return planned[0]
 
     return book.agree(plan, commit)
 
@@ -91,6 +84,7 @@ def _add(planner: Planner, draft: Draft, text: str, tags: list[str]) -> Note:
         "created": moment_told(draft.created) or planner.at,
         "tags": tags,
         "source": lifecycle.detect_source(tags),
+        "auto_category": lifecycle.detect_category(tags),
         **dict(draft.fields),
         "quote": _storable(draft.quote),
         "origin": _storable(draft.origin),
@@ -102,11 +96,9 @@ def _add(planner: Planner, draft: Draft, text: str, tags: list[str]) -> Note:
 
 
 def _storable(text: str) -> str:
-    cut = text if len(text) <= MAX_QUOTE else text[: MAX_QUOTE - 1] + "…"
-    try:
-        return check_text(cut)
-    except RefusedText:
-        return ""
+    with suppress(RefusedText):
+        return check_text(text if len(text) <= MAX_QUOTE else text[: MAX_QUOTE - 1] + "…")
+    return ""
 
 
 def waiting(book: Notebook) -> list[Note]:
@@ -116,10 +108,7 @@ def waiting(book: Notebook) -> list[Note]:
 
 
 class Choice(TypedDict, total=False):
-    """What a person may choose when they accept: other words or tags, what becomes of a collision.
-
-    `similar` and `replaces` are those of `Notebook.remember`; `into` is another notebook.
-    """
+    """What a person may choose: other words or tags, another notebook, what gives way."""
 
     text: str | None
     tags: Sequence[str] | None
@@ -129,11 +118,10 @@ class Choice(TypedDict, total=False):
 
 
 def plan_accept(book: Notebook, draft: Note, *, actor: str, **choice: Unpack[Choice]) -> Plan:
-    """Decide what accepting a draft does: what saving its text would, and the draft is archived.
-
-    In another notebook only the first of these is part of the change.
-    """
-    _require_waiting(book, draft)
+    """Decide what accepting does: what saving the text would, and here the draft is archived."""
+    if book.find(draft).raw != draft.raw:
+        hint = "Nothing was done; look at it again: co inbox"
+        raise MovedOn(f"draft {book.ref(draft)} changed meanwhile", hint=hint)
     to, text, tags = choice.get("into", book), choice.get("text"), choice.get("tags")
     text = check_text(draft.body if text is None else text)
     tags = clean_tags(draft.tags if tags is None else tags)
@@ -164,29 +152,10 @@ def accept(
     plan = partial(plan_accept, book, draft, actor=actor, **choice)
     saved = to.agree(lambda: plan().hold_to(seen), to.commit)
     if to is not book:
-        _archive(book, draft, "accept", actor)
+        reject(book, draft, actor=actor)
     return saved
 
 
 def reject(book: Notebook, draft: Note, *, actor: str) -> Saved:
-    """Archive a draft; undo brings it back."""
-    return _archive(book, draft, "reject", actor)
-
-
-def _archive(book: Notebook, draft: Note, op: str, actor: str) -> Saved:
-    def plan(planner: Planner) -> Plan:
-        _require_waiting(book, draft)
-        planner.edits.append(Edit(draft.file, draft.raw, None))
-        return planner.plan(op, "rejected", draft)
-
-    return book.do(actor, plan)
-
-
-def _require_waiting(book: Notebook, draft: Note) -> None:
-    raw = book.store.read(draft.file)
-    if raw is None:
-        hint = "It was accepted or rejected meanwhile: co knowledge log"
-        raise NotFound(f"draft {book.ref(draft)} no longer waits", hint=hint)
-    if raw != draft.raw:
-        hint = "Nothing was done; look at it again: co inbox"
-        raise MovedOn(f"draft {book.ref(draft)} changed meanwhile", hint=hint)
+    """Archive a draft; undo and restore bring it back."""
+    return book.forget(draft, actor=actor, seen=str(disk.digest(draft.raw)))

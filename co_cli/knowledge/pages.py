@@ -285,7 +285,8 @@ class Pages:
         for entry in reversed(self.store.entries()):
             for file in entry.files if entry.state == "done" else ():
                 path = file["path"]
-                is_note = path.startswith((f"{MEMORIES}/", f"{ARTICLES}/"))
+                folders = (MEMORIES, ARTICLES, *([] if entry.op == "accept" else [INBOX]))
+                is_note = path.startswith(tuple(f"{folder}/" for folder in folders))
                 gone = file["after"] is None and is_note and path not in found
                 if gone and not self.store.signature(path):
                     with suppress(CoError):

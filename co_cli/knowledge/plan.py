@@ -22,7 +22,7 @@ from co_cli.knowledge.store import Change, Edit, Store, disk, mark
 
 Action = Literal[
     "created", "related", "updated", "consolidated", "merged", "edited", "decayed",
-    "adopted", "forgotten", "restored", "marked", "unmarked", "unchanged", "rejected",
+    "adopted", "forgotten", "restored", "marked", "unmarked", "unchanged",
 ]  # fmt: skip
 Flag = Literal["protect", "pin", "sensitive"]
 _FLAGS: dict[Flag, str] = {"protect": "decay_protected", "pin": "pinned", "sensitive": "sensitive"}
@@ -100,7 +100,7 @@ class Plan(NamedTuple):
         same = self.saved.action == "consolidated"
         known = same or (self.change and self.change.op == "keep")
         edits = self.change.edits if self.change and known else ()
-        met = [(edit.path, disk.digest(edit.before)) for edit in edits]
+        met = [(e.path, disk.digest(e.before)) for e in edits if not e.path.startswith("inbox/")]
         met += [(note.name, disk.digest(note.raw)) for note, _ in self.saved.similar]
         seen = mark(os.path.dirname(self.saved.note.path), same, sorted(met))
         moved = [note.name for note in self.saved.decayed]

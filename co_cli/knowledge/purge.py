@@ -35,7 +35,13 @@ from co_cli.knowledge.store import Change, Entry, disk
 
 PURGED = "purged"
 NOW = sys.maxsize  # the change that has not happened yet to a file that is there
-_TAKES_IN = ("merge", "update", "decay", "undo")  # what puts a note in the place of others
+_TAKES_IN = (
+    "accept",
+    "merge",
+    "update",
+    "decay",
+    "undo",
+)  # what puts a note in the place of others
 _Mentions = Mapping[str, list[tuple[int, str | None]]]  # of each file: a change, and what it left
 
 
@@ -129,14 +135,15 @@ def find_copies(book: Notebook, ref: Ref, *, earlier: bool = False) -> Copies:
     note = named.latest if named else None
     copies = Copies(ref, note.id if note else as_number(ref), taken=earlier)
     if named and note:
-        before = _made_of(entries, named, known)
+        drafts = [one for one in known if _holds(one, {note.body for note in named.notes})]
+        before = [one for one in _made_of(entries, named, known) if one not in drafts]
         copies.text, copies.own = note.summary, [named, *(before if earlier else [])]
         copies.earlier = [one.latest for one in before if one.latest and not earlier]
         # What a conversation calls it: where its file is, or its uid if it had one then.
         copies.marks = {book.store.locate(version.file) for version in copies.files}
         copies.marks |= {note.mark for one in copies.own for note in one.notes}
         copies.own += _originals(book, copies.own, entries)
-        copies.own += _drafts(entries, copies, known)
+        copies.own += [one for one in drafts if one not in copies.own]
     _find_parts(copies, known)
     lines = {(entry.n, file["path"]) for entry in entries for file in entry.files}
     copies.lines = {line for line in lines if _speaks_of(line, copies, known)}
@@ -191,28 +198,15 @@ def _touched(entry: Entry, one: Lineage, *, removed: bool) -> bool:
     return any(one.has(entry.n, path) for path in files)
 
 
-def _drafts(entries: list[Entry], copies: Copies, known: list[Lineage]) -> list[Lineage]:
-    """The drafts that became this note, and those that hold its words, waiting or archived."""
-    taken = [entry for entry in entries if entry.state == "done" and entry.op == "accept"]
-    wrote = [e for e in taken if any(_touched(e, one, removed=False) for one in copies.own)]
-    drafts = [one for one in known if one not in copies.own and one.notes[:1]]
-    return [
-        one
-        for one in drafts
-        if one.notes[0].kind == "draft"
-        and (
-            any(_touched(entry, one, removed=True) for entry in wrote)
-            or any(_holds(note, text) for note in one.notes for text in copies.texts)
-        )
-    ]
-
-
-def _holds(draft: Note, text: str) -> bool:
-    """Whether a draft says this, or these words are in it; one or two words may be anybody's."""
-    told = f"{draft.body} {draft.meta.get('quote') or ''}"
-    words, told = (" ".join(one.lower().split()) for one in (text, told))
-    within = words.count(" ") >= 2 and words in told
-    return within or similarity.key(draft.body) == similarity.key(text)
+def _holds(one: Lineage, texts: set[str]) -> bool:
+    """Whether this is a draft with one of these texts in it; a word or two may be anybody's."""
+    for note in one.notes if one.latest and one.latest.kind == "draft" else ():
+        told = " ".join(f"{note.body} {note.meta.get('quote') or ''}".lower().split())
+        words = [" ".join(text.lower().split()) for text in texts]
+        said = similarity.key(note.body) in map(similarity.key, texts)
+        if said or any(text.count(" ") > 1 and text in told for text in words):
+            return True
+    return False
 
 
 def _find_parts(copies: Copies, known: list[Lineage]) -> None:

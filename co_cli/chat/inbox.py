@@ -1,0 +1,91 @@
+"""The drafts that wait, one screen at a time, and what the person says to each."""
+
+import asyncio
+from collections.abc import Callable
+
+from rich.console import Console
+
+from co_cli.agent.approval import SAVE, STOPPED, Asker, Decision, Proposal, Review, planned
+from co_cli.chat.approval_prompt import Screen
+from co_cli.chat.line_input import TerminalInput
+from co_cli.deps import CoDeps
+from co_cli.errors import MovedOn, NotFound
+from co_cli.knowledge import Note, Notebook
+from co_cli.knowledge.inbox import MAX_QUOTE, accept, reject, waiting
+from co_cli.learning.rejected import remember_rejection
+from co_cli.results import NO_DRAFTS, age, outside_text, plural
+from co_cli.workspace import Workspace
+
+_MOST = 20  # drafts on one screen
+_TOLD = ("quote", "origin", "scope", "language", "expires", "check")  # of a draft's header
+
+
+def at_terminal(workspace: Workspace, tell: Callable[[str], None]) -> str:
+    """Review the drafts outside a chat."""
+    screen = Screen(Console(highlight=False), TerminalInput())
+    return asyncio.run(review(CoDeps(workspace=workspace), screen, tell, "cli"))
+
+
+async def review(deps: CoDeps, ask: Asker, tell: Callable[[str], None], actor: str) -> str:
+    """Show each draft and do what the person says; how many are left."""
+    later, kind = set[str](), ""
+    while found := [one for one in _waiting(deps) if one[1].path not in later]:
+        draft = found[0][1]
+        alike = [one for one in found if one[1].category == draft.category][:_MOST]
+        alike = [] if draft.external else [one for one in alike if not one[1].external]
+        batch = alike if kind == draft.category and alike else found[:1]
+        plans = [Proposal("", SAVE, one.body, tuple(one.tags), at.scope) for at, one in batch]
+        shown = [await asyncio.to_thread(planned, deps, plan) for plan in plans]
+        wrong = {one: plan.refused for one, plan in zip(batch, shown, strict=True) if plan.refused}
+        for (book, one), why in wrong.items():
+            tell(f"Draft {book.ref(one)} cannot be accepted: {why}")
+            later.add(one.path)
+        if wrong:
+            continue
+        every = {"a": f"[a]ll {len(alike)} of kind {draft.category}"} if len(alike) > 1 else {}
+        keys = {"l": "[l]ater", **every, "q": "[q] stop"} if len(batch) == 1 else {}
+        about = _about(*batch[0], len(found)) if keys else {}
+        reviewed = await ask(Review(shown, (), deps, True, about, keys))
+        kind = draft.category if reviewed.key == "a" else ""
+        if reviewed.key == "l":
+            later.add(draft.path)
+        elif not kind and reviewed.decisions[0].refusal is STOPPED:
+            break
+        elif not kind and (keys or any(one.agreed for one in reviewed.decisions)):
+            for (book, one), decision in zip(batch, reviewed.decisions, strict=True):
+                tell(_settled(deps, book, one, decision, actor))
+    left = len(_waiting(deps))
+    return f"{plural(left, 'draft')} in the inbox." if left else NO_DRAFTS
+
+
+def _waiting(deps: CoDeps) -> list[tuple[Notebook, Note]]:
+    with deps.notebooks() as shelf:
+        return [(book, one) for book in shelf for one in waiting(book)]
+
+
+def _about(book: Notebook, draft: Note, count: int) -> dict[str, str]:
+    """What a person should know beside the text: whose words it is from, whom it would be for."""
+    said, origin, *more = (str(draft.meta.get(name) or "")[:MAX_QUOTE] for name in _TOLD)
+    told = filter(None, (outside_text(draft), origin, age(draft.created, book.today())))
+    place = f"{book.ref(draft)}, one of {count}; after a no it is not offered again"
+    lines = {"Said": said, "From": ", ".join(told), "For": " ".join(more).strip(), "Draft": place}
+    return {label: text for label, text in lines.items() if text}
+
+
+def _settled(deps: CoDeps, book: Notebook, draft: Note, decision: Decision, actor: str) -> str:
+    """What came of a decision; where somebody else was quicker, the draft is shown again."""
+    one = decision.proposal
+    try:
+        if not decision.agreed:
+            remember_rejection(reject(book, draft, actor=actor).note)
+            return f"Rejected draft {book.ref(draft)}."
+        with deps.notebooks() as shelf:
+            into = next(other for other in shelf if other.scope == one.scope)
+            saved = accept(
+                book, draft, actor=actor, text=one.text, tags=one.tags, seen=one.seen,
+                similar="update" if decision.verdict == "update" else "keep",
+                replaces=one.replaces, into=book if into.root == book.root else into,
+            )  # fmt: skip
+        return f"✓ Saved memory {saved.ref}: {saved.note.summary}"
+    except (MovedOn, NotFound) as error:
+        return error.sentence()

@@ -1,0 +1,235 @@
+"""Reviewing drafts: one screen at a time, exactly what is shown, and never what came from outside
+without a look of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import multiprocessing
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cli import co
+from rich.console import Console
+
+from co_cli.chat.approval_prompt import Screen
+from co_cli.chat.inbox import review
+from co_cli.deps import CoDeps
+from co_cli.errors import CoError
+from co_cli.knowledge import Notebook
+from co_cli.knowledge.inbox import Draft, accept, put, waiting
+from co_cli.learning.rejected import rejected
+
+TEA = Draft("User drinks green tea", ("preference",), "I always drink green tea", "chat 7")
+CAKE = Draft("User bakes cake on Sundays", ("preference",))
+FOREIGN = Draft("User trusts every page", ("preference",), fields=(("source", "mcp"),))
+
+
+def book(name: str = "project") -> Notebook:
+    if name == "user":
+        return Notebook(Path.home() / ".config/co-cli/knowledge", scope="user")
+    return Notebook(".co-cli/knowledge")
+
+
+def bodies(name: str = "project") -> list[str]:
+    return [note.body for note in book(name).notes()]
+
+
+class Person:
+    """Types these answers, some after doing something else."""
+
+    def __init__(self, *answers: str | Callable[[], str] | type[BaseException]) -> None:
+        self.answers, self.questions = list(answers), list[str]()
+        self.console = Console(file=io.StringIO(), width=100, highlight=False)
+        self.told: list[str] = []
+
+    async def read(self, question: str, default: str) -> str:
+        self.questions.append(question)
+        answer = self.answers.pop(0)
+        if isinstance(answer, type):
+            raise answer
+        said = answer if isinstance(answer, str) else answer()
+        return default if said == "=" else said
+
+    def reviews(self) -> str:
+        """What is on the screen while they go through the drafts."""
+        screen = Screen(self.console, self.read)
+        self.told.append(asyncio.run(review(CoDeps(), screen, self.told.append, "chat")))
+        assert self.answers == []
+        assert isinstance(self.console.file, io.StringIO)
+        return self.console.file.getvalue()
+
+
+def test_a_screen_tells_all_that_matters_and_yes_writes_just_that() -> None:
+    put(book(), [TEA._replace(fields=(("expires", "2030-01-01"),))], actor="chat")
+    person = Person("y")
+    shown = person.reviews()
+    assert "  │ User drinks green tea\n" in shown
+    lines = [
+        "Tags   preference", "this project", "Said   I always drink green tea",
+        "From   chat 7, today", "For    2030-01-01", "Draft  i:user-drinks-green-tea, one of 1",
+    ]  # fmt: skip
+    assert [line for line in lines if line not in shown] == []
+    assert bodies() == [TEA.text]
+    assert book().notes()[0].meta["expires"] == "2030-01-01"
+    assert person.told[-1].startswith("No drafts wait.")
+
+
+def test_no_rejects_for_good_later_keeps_and_stop_stops() -> None:
+    put(book(), [CAKE, TEA, Draft("User owns a boat")], actor="chat")
+    Person("n", "l", "q").reviews()
+    assert (len(waiting(book())), rejected("The user bakes a cake on Sundays")) == (2, True)
+    Person(KeyboardInterrupt).reviews()
+    assert (len(waiting(book())), bodies()) == (2, [])
+    book().undo()
+    assert len(waiting(book())) == 3
+
+
+def test_a_draft_is_edited_moved_and_takes_another_ones_place() -> None:
+    book().remember("PostgreSQL 14 runs in production")
+    put(book(), [Draft("PostgreSQL 15 runs in production")], actor="chat")
+    shown = Person("e", "PostgreSQL 16 runs in production", "db", "=", "u").reviews()
+    assert "│ -PostgreSQL 14 runs in production\n" in shown
+    assert "│ +PostgreSQL 16 runs in production\n" in shown
+    assert bodies() == ["PostgreSQL 16 runs in production"]
+    put(book(), [TEA], actor="chat")
+    Person("g", "y").reviews()
+    assert (bodies("user"), len(bodies()), waiting(book())) == ([TEA.text], 1, [])
+
+
+def test_all_of_a_kind_are_shown_together_but_nothing_from_outside() -> None:
+    """Red when an accept-all writes what came from outside."""
+    put(book(), [CAKE, TEA, FOREIGN, Draft("Deploys happen on Friday", ("decision",))], actor="x")
+    person = Person("l", "a", "n2", "y", "q")
+    shown = person.reviews()
+    assert "[a]ll 2 of kind preference" in person.questions[1]
+    assert all("[a]ll" not in question for question in (person.questions[0], person.questions[-1]))
+    assert (bodies(), rejected(TEA.text)) == ([CAKE.text], True)
+    assert "From   from outside: mcp, today" in shown
+    Person("l", "n").reviews()
+    assert [note.body for note in waiting(book())] == ["Deploys happen on Friday"]
+
+
+def test_none_of_several_rejects_nothing() -> None:
+    put(book(), [CAKE, TEA], actor="chat")
+    Person("a", "n", "q").reviews()
+    assert len(waiting(book())) == 2
+
+
+def test_a_draft_that_changed_is_shown_again_and_one_that_went_is_not_saved_twice() -> None:
+    """Red when what is written is not what was on the screen."""
+    [note] = put(book(), [TEA], actor="chat").added
+
+    def edited() -> str:
+        Path(note.path).write_bytes(note.raw.replace(b"green", b"black"))
+        return "y"
+
+    def gone() -> str:
+        accept(book(), waiting(book())[0], actor="cli")
+        return "y"
+
+    person = Person(edited, gone)
+    shown = person.reviews()
+    assert shown.index("green tea\n") < shown.index("black tea\n")
+    assert bodies() == ["User drinks black tea"]
+    assert ["changed meanwhile" in person.told[0], "there is no draft" in person.told[1]] == [
+        True
+    ] * 2
+
+
+def test_a_collision_that_came_meanwhile_is_shown_first() -> None:
+    put(book(), [Draft("PostgreSQL 15 runs in production")], actor="chat")
+
+    def said() -> str:
+        book().remember("PostgreSQL 14 runs in production")
+        return "y"
+
+    shown = Person(said, "u").reviews()
+    assert "Similar to memory 1" in shown
+    assert bodies() == ["PostgreSQL 15 runs in production"]
+
+
+def test_what_a_memory_says_already_is_shown_with_its_wording() -> None:
+    put(book(), [Draft("user drinks green tea!", ("habit",))], actor="chat")
+    book().remember(TEA.text)
+    shown = Person("y").reviews()
+    assert "Memory 1 currently says:" in shown
+    assert (bodies(), waiting(book())) == (["user drinks green tea!"], [])
+
+
+def test_hostile_drafts_are_shown_harmless_or_named() -> None:
+    put(book(), [TEA], actor="chat")
+    inbox, head = Path(".co-cli/knowledge/inbox"), "---\ncreated: 2026-01-01T00:00:00\n"
+    quote = json.dumps("\x1b[2J\u202eyes\n  Tags   none" + "x" * 5000)
+    (inbox / "a.md").write_text(f"{head}quote: {quote}\ntags: ['\\e[0m']\n---\nfine\n")
+    (inbox / "b.md").write_text(f"{head}---\n" + "y" * 20_000)
+    (inbox / "c.md").write_text(f"{head}---\nall \u202ewell\n")
+    person = Person("l", "l")
+    shown = person.reviews()
+    assert not set("\x1b\u202e") & set(shown + "".join(person.told))
+    assert shown.count("\n  Tags ") == 2
+    assert ["i:b cannot be" in person.told[0], "i:c cannot be" in person.told[1]] == [True, True]
+    assert len(shown) < 3000
+
+
+def _accept(queue: multiprocessing.Queue[str], folder: str) -> None:
+    own = Notebook(folder)
+    try:
+        queue.put(accept(own, own.find("i:user-drinks-green-tea"), actor="cli").action)
+    except CoError:
+        queue.put("late")
+
+
+def test_two_processes_accept_a_draft_once() -> None:
+    put(book(), [TEA], actor="chat")
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    both = [context.Process(target=_accept, args=(queue, book().root)) for _ in range(2)]
+    for one in both:
+        one.start()
+    done = sorted(queue.get() for _ in both)
+    for one in both:
+        one.join()
+    assert (done, bodies()) == (["created", "late"], [TEA.text])
+
+
+# The command
+
+
+def test_the_command_lists_accepts_and_rejects() -> None:
+    assert "No drafts wait." in co("inbox").err
+    put(book(), [CAKE, TEA, FOREIGN], actor="chat")
+    put(book("user"), [Draft("User is called Ada", ("context",))], actor="chat")
+    rows = json.loads(co("inbox", "--json").out)["drafts"]
+    assert [row["ref"] for row in rows][-1] == "gi:user-is-called-ada"
+    assert (rows[1]["kind"], rows[1]["quote"], rows[1]["external"]) == ("draft", TEA.quote, False)
+    assert "i:user-drinks-green-tea" in co("inbox").out
+    assert co("inbox", "accept", "gi:user-is-called-ada").code == 1
+    assert co("inbox", "accept", "gi:user-is-called-ada", "--yes").code == 0
+    assert bodies("user") == ["User is called Ada"]
+    done = json.loads(co("inbox", "reject", "i:user-drinks-green-tea", "--yes", "--json").out)
+    assert [row["action"] for row in done] == ["forgotten"]
+    assert rejected(TEA.text)
+    assert co("inbox", "accept", "--all", "--kind", "decision", "--yes").code == 1
+    assert co("inbox", "accept", "--all", "--yes").code == 0
+    assert (bodies(), len(waiting(book()))) == ([CAKE.text], 1)
+    assert co("inbox", "accept", "i:user-trusts-every-page", "--yes").code == 0
+    assert book().notes()[-1].external
+
+
+@pytest.mark.parametrize("words", [("accept",), ("--all",), ("accept", "12"), ("reject", "i:no")])
+def test_what_makes_no_sense_is_refused(words: tuple[str, ...]) -> None:
+    book().remember("Deploys happen on Friday")
+    assert co("inbox", *words).code in (1, 2)
+    assert bodies() == ["Deploys happen on Friday"]
+
+
+def test_accept_all_leaves_out_what_collides_and_cannot_be_kept() -> None:
+    book().remember("PostgreSQL 14 runs in production")
+    put(book(), [Draft("PostgreSQL 15 runs in production"), TEA], actor="chat")
+    Path(".co-cli/knowledge/inbox/long.md").write_text("y" * 20_000)
+    assert co("inbox", "accept", "--all", "--yes").code == 0
+    assert (len(bodies()), len(waiting(book()))) == (2, 2)
