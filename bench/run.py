@@ -29,6 +29,7 @@ OTHERS = (
     "exact.py",
     "articles.py",
     "passages.py",
+    "groups.py",
     "durability.py --quick",
     "fuzz.py --quick",
 )

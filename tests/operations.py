@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.plan import ImportItem
 from co_cli.knowledge.policy import Policy
 from co_cli.knowledge.purge import find_copies, purge
+from co_cli.knowledge.summary import plan_summary
 
 EXPORT = "export.jsonl"
 NOON = datetime(2026, 2, 9, 12, 0, tzinfo=UTC)
@@ -97,6 +99,11 @@ def _decay(book: Notebook) -> None:
     book.commit(plan)
 
 
+def _summarize(book: Notebook) -> None:
+    notes = book.notes()[:3]
+    book.do("cli", partial(plan_summary, notes=notes, text="All of it (#1, #2, #3)"))
+
+
 def _forgotten(book: Notebook) -> None:
     OPERATIONS["save"].prepare(book)
     book.forget(2)
@@ -166,6 +173,7 @@ OPERATIONS = {
         Operation("undo", lambda book: book.undo(), _merged),
         Operation("restore", lambda book: book.restore(2), _forgotten),
         Operation("merge", lambda book: book.merge([1, 3, 5])),
+        Operation("summarize", _summarize),
         Operation(
             "purge",
             lambda book: purge(book, find_copies(book, 1)),

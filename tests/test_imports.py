@@ -75,6 +75,7 @@ CORE_ORDER = [
     "notebook",
     "inbox",
     "verify",
+    "summary",
     "folder",
     "shelf",
     "doctor",
@@ -133,6 +134,7 @@ LATE_IMPORTS_ALLOWED = [
     "cli.inbox",
     "cli.output",
     "cli.status",
+    "cli.summarize",
 ]
 # What looking at notes never loads: the half of Co that writes, and what costs a millisecond.
 WRITING = (

@@ -19,6 +19,7 @@ TABLE = {
     "promote": ("move", "Tell a memory everywhere, or where a language is used."),
     "demote": ("move", "Tell a memory in this project alone."),
     "merge": ("merge", "Merge memories into one."),
+    "summarize": ("summarize", "Make one memory of several that belong together."),
     "decay": ("decay", "Join or archive the oldest memories."),
     "restore": ("restore", "Bring an archived memory or article back."),
     "undo": ("undo", "Undo a change."),
@@ -35,13 +36,15 @@ TABLE = {
 
 
 @click.group("knowledge", cls=LazyGroup, table=TABLE, invoke_without_command=True)
-@click.option("--list", "listed", is_flag=True, help="The same as `co knowledge list`.")
+@click.option("--list", is_flag=True, help="The same as `co knowledge list`.")
 @click.option("--reindex", is_flag=True, help="Rebuild the search index from the files.")
+@click.option("--summarize", is_flag=True, help="The same as `co knowledge summarize`.")
 @as_json
 @click.pass_context
-def knowledge_command(ctx: click.Context, listed: bool, reindex: bool, as_json: bool) -> None:
+def knowledge_command(ctx: click.Context, /, as_json: bool, **asked: bool) -> None:
     """Manage what Co knows. Without a command, list it."""
-    if reindex or listed or ctx.invoked_subcommand is None:
-        command = knowledge_command.get_command(ctx, "reindex" if reindex else "list")
+    name = next((name for name in ("reindex", "summarize", "list") if asked[name]), "")
+    if name or ctx.invoked_subcommand is None:
+        command = knowledge_command.get_command(ctx, name or "list")
         assert command is not None
         ctx.invoke(command, as_json=as_json)

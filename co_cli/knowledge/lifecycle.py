@@ -69,6 +69,12 @@ def union(old: Iterable[str], new: Iterable[str]) -> list[str]:
     return list(dict.fromkeys((*old, *new)))
 
 
+def linked(notes: Iterable[Note], field: str) -> list[Any]:
+    """What these notes' headers link to in this field: a list, or one alone."""
+    links = [note.meta.get(field) or [] for note in notes]
+    return [one for some in links for one in (some if isinstance(some, list) else [some])]
+
+
 def detect_source(tags: Iterable[str] | None) -> str:
     """`detected` when a tag names a signal, else `user-told`."""
     return "detected" if detect_category(tags) else "user-told"

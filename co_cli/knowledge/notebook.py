@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from co_cli.errors import CoError, MovedOn, NotFound
-from co_cli.knowledge.format.note import Note, now, sections, timestamp
+from co_cli.knowledge.format.note import Note, now, timestamp
 from co_cli.knowledge.pages import MEMORIES, Look, Pages, Ref
 from co_cli.knowledge.policy import Origins, Policy, Scope, Similar
 from co_cli.knowledge.search.hits import Around, Filters, Hit, How, Recall, Synced
@@ -136,9 +136,8 @@ class Notebook:
         return self.pages.copied(uids, self.look().notes if known is None else known)
 
     def inside(self, number: int) -> tuple[Note, str] | None:
-        """The consolidated note that holds a decayed original, and the original's part of it."""
-        parts = ((note, part) for note in self.look().notes for part in sections(note))
-        return next(((note, part.text) for note, part in parts if part.number == number), None)
+        """The note that took in one of this number, and what that one said."""
+        return self.pages.inside(number)
 
     # Searching
 

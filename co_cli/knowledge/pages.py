@@ -13,11 +13,12 @@ from typing import NamedTuple
 
 from co_cli.errors import Ambiguous, CoError, FormatError, NotFound, Unreadable
 from co_cli.knowledge.format.frontmatter import MAX_ID
-from co_cli.knowledge.format.note import Note, number_of, parse, unnumbered
+from co_cli.knowledge.format.note import Note, number_of, parse, sections, unnumbered
 from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.store import JOURNAL, Entry, Store, disk, previous
 
 MEMORIES, ARTICLES, ATTACHMENTS, INBOX = "memories", "articles", "attachments", "inbox"
+JOINS = ("merge", "summarize")  # changes that make one text of several, beside decay
 Ref = str | int | Note
 
 
@@ -295,6 +296,17 @@ class Pages:
                         found[path] = entry, parse(self.store.locate(path), raw, modified)
         notes = self.numbered_gone([note for _, note in found.values()])
         return [(entry, note) for (entry, _), note in zip(found.values(), notes, strict=True)]
+
+    def inside(self, number: int) -> tuple[Note, str] | None:
+        """The note that took in a note of this number, and what that one said."""
+        notes = self.look().notes
+        parts = [(note, part) for note in notes for part in sections(note)]
+        found = [(note, part.text) for note, part in parts if part.number == number]
+        for entry, gone in self.archived() if not found else ():
+            if gone.id == number and entry.op in JOINS:
+                holds = (n for n in notes if gone.uid in (n.meta.get("supersedes") or ()))
+                found += [(note, gone.body) for note in holds]
+        return found[0] if found else None
 
     def copied(self, uids: Collection[str], notes: Iterable[Note]) -> set[str]:
         """The paths of those of these notes that copied one of these uids from another.

@@ -310,11 +310,10 @@ class Planner:
         if first.protected:
             raise protected(first, self.book.ref(first))
         text = first.body if keep_first else lifecycle.joined(note.body for note in notes)
-        known = first.meta.get("supersedes")
-        links = known if isinstance(known, list) else [known] if known else []
+        known = lifecycle.linked([first], "supersedes")
         changes: dict[str, Any] = {
             "tags": lifecycle.union(first.tags, (tag for note in others for tag in note.tags)),
-            "supersedes": lifecycle.union(links, self.links(others)),
+            "supersedes": lifecycle.union(known, self.links(others)),
             "updated": self.at,
             **lifecycle.inherited(notes),
         }

@@ -22,6 +22,7 @@ from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.pages import (
     ARTICLES,
     INBOX,
+    JOINS,
     MEMORIES,
     Ref,
     as_number,
@@ -35,13 +36,8 @@ from co_cli.knowledge.store import Change, Entry, disk
 
 PURGED = "purged"
 NOW = sys.maxsize  # the change that has not happened yet to a file that is there
-_TAKES_IN = (
-    "accept",
-    "merge",
-    "update",
-    "decay",
-    "undo",
-)  # what puts a note in the place of others
+# What puts a note in the place of others.
+_TAKES_IN = ("accept", *JOINS, "update", "decay", "undo")
 _Mentions = Mapping[str, list[tuple[int, str | None]]]  # of each file: a change, and what it left
 
 

@@ -109,8 +109,8 @@ def _replacements(notes: Sequence[Note]) -> dict[str, Note]:
     """What may replace each of these notes, by its path: the newest that does."""
     found: dict[str, Note] = {}
     left, common = _TRIED, _common(notes)
-    for new in sorted(notes, key=_told_at, reverse=True):
-        older = (n for n in notes if _told_at(n) < _told_at(new) and n.path not in found)
+    for new in sorted(notes, key=told_at, reverse=True):
+        older = (n for n in notes if told_at(n) < told_at(new) and n.path not in found)
         near = [note for note in older if _worth_judging(note.body, new.body, common)][:left]
         left -= len(near)
         judged = may_replace([note.body for note in near], new.body, common)
@@ -118,7 +118,8 @@ def _replacements(notes: Sequence[Note]) -> dict[str, Note]:
     return found
 
 
-def _told_at(note: Note) -> tuple[str, int]:
+def told_at(note: Note) -> tuple[str, int]:
+    """When a note was last said, and its number: what sorts notes by age."""
     return str(note.meta.get("updated") or note.created)[:19], note.id
 
 

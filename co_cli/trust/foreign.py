@@ -11,14 +11,14 @@ from contextlib import suppress
 from co_cli import paths
 from co_cli.errors import CoError
 from co_cli.knowledge.format.note import Note
-from co_cli.knowledge.pages import ARTICLES, MEMORIES, Pages
+from co_cli.knowledge.pages import ARTICLES, JOINS, MEMORIES, Pages
 from co_cli.knowledge.store import JOURNAL, disk
 from co_cli.knowledge.store.files import FolderStore
 from co_cli.paths import AnyPath
 
 _MAX_LIST = 256 * 1024 * 1024
 _GOES_BACK = ("restore", "undo")  # brings back what was there, whoever wrote it
-_MIXES = ("merge", "decay")  # makes one text of several
+_MIXES = (*JOINS, "decay")  # makes one text of several
 _TYPED = ("edit",)  # every byte was before the person's eyes
 
 Edits = Sequence[tuple[str, bytes | None, bytes | None]]  # path below knowledge, before, after

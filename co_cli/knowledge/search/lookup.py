@@ -299,6 +299,12 @@ class Lookup:
                     WHERE id IN (SELECT value FROM json_each(?))"""
         return list(self._get(query, vector, json.dumps(list(rows))))
 
+    def vectors(self) -> dict[str, bytes]:
+        """The vector of each file's first passage, as far as it has a meaning."""
+        query = """SELECT name, coalesce(v, kept(bits.hash)) FROM file JOIN bits USING (id)
+                   LEFT JOIN vector USING (id)"""
+        return {name: vector for name, vector in self._get(query) if vector}
+
     def skimmed(self, limit: int) -> list[tuple[bytes, str]]:
         """Passages that wait to be read closely, newest first: the text's hash, the file."""
         query = "SELECT hash, id FROM bits WHERE NOT closely ORDER BY id DESC LIMIT ?"

@@ -219,6 +219,12 @@ class Search:
 
     # What is asked
 
+    def vectors(self) -> dict[str, bytes]:
+        """What each file says, by name, as a vector of signed bytes; none where there are none."""
+        if self._reader.embedder is None:
+            return {}
+        return self._use(lambda index, _: index.lookup.vectors())[0] or {}
+
     def recall(
         self, query: str, limit: int, filters: Filters, today: str, *, strict: bool
     ) -> Recall[Hit]:

@@ -1,0 +1,151 @@
+"""co knowledge summarize: memories that belong together become one, after a look at each."""
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import click
+
+from co_cli import config, paths
+from co_cli.cli import output
+from co_cli.cli.options import as_json, assume_yes, in_user, open_here
+from co_cli.cli.output import notice, say, warn
+from co_cli.cli.session import with_model
+from co_cli.errors import CoError
+from co_cli.knowledge import Note, Notebook, summary
+from co_cli.knowledge.safety.check import check_text
+from co_cli.knowledge.safety.escape import difference
+from co_cli.knowledge.store import disk
+from co_cli.providers import models
+from co_cli.results import plural, undo_hint
+
+_Model = Callable[[Sequence[str]], list[tuple[str, list[int]]]] | None
+
+
+@click.command("summarize")
+@in_user
+@with_model
+@click.option("--dry-run", is_flag=True, help="Only show what would become of each group.")
+@assume_yes
+@as_json
+def summarize_command(in_user: bool, model: str, dry_run: bool, yes: bool, as_json: bool) -> None:
+    """Make one memory of several that belong together; the originals are archived.
+
+    You see the groups, then what each would become, every sentence with the numbers of its
+    sources. With --yes, groups that may contradict themselves stay as they are.
+    """
+    workspace = open_here()
+    book, reword, asking = workspace.book(in_user), _model(workspace.own, model), False
+    notes, quiet, log = book.notes(), as_json, os.path.join(paths.state_folder(), "declined-groups")
+    declined = (disk.read_if_any(log) or b"").decode("ascii", "replace").split()
+    apart = set() if in_user else workspace.untrusted(notes)
+    warn(apart and f"{plural(len(apart), 'memory')} left out that nobody agreed to (co trust)")
+    with output.progress("Looking for memories that belong together"):
+        found = summary.find_groups(book, [note for note in notes if note.path not in apart])
+    groups = [group for group in found if summary.mark(group) not in declined]
+    old, done = len(found) - len(groups), list[dict[str, Any]]()
+    if not quiet:
+        _list(book, groups, old)
+    if groups and not (dry_run or yes or quiet):
+        if not (asking := output.on_terminal()):
+            hint = "On a terminal Co asks about each group; elsewhere use --dry-run, or --yes."
+            raise CoError("nothing was summarised", hint=hint)
+        picked = re.findall(r"\d{1,4}", output.typed("Which ones (such as 1 3; Enter for all)?"))
+        groups = [group for at, group in enumerate(groups, 1) if str(at) in picked or not picked]
+    for group in groups:
+        told: dict[str, Any] = {"refs": [book.ref(note) for note in group]}
+        try:
+            told |= _proposal(group, reword, asking)
+            if not quiet:
+                _show(group, told)
+            agreed = _agreed(group, told, log) if asking else yes and not told["contradictions"]
+            if agreed and not dry_run:
+                plan = partial(summary.plan_summary, notes=group, text=told["text"])
+                told["ref"] = book.do("cli", plan).ref
+                if not quiet:
+                    say(f"✓ They are now memory {told['ref']}. Undo: {undo_hint(book)}")
+        except CoError as error:
+            warn(error, hint=error.hint)
+            told["error"] = error.sentence()
+        done.append(told)
+    if quiet:
+        output.to_json({"groups": done, "declined": old})
+
+
+def _model(settings: config.Settings, named: str) -> _Model:
+    """What the chosen model makes of sentences; None without a model."""
+    choice = models.choose(named, settings, os.environ)
+    if choice.provider == "offline":
+        return None
+    from co_cli.agent.rewording import reword  # and with it the agent framework
+
+    model, seconds = models.build(choice, os.environ), settings.answer_seconds
+    return lambda texts: reword(model, choice, texts, seconds)
+
+
+def _list(book: Notebook, groups: Sequence[Sequence[Note]], declined: int) -> None:
+    say(f"{plural(len(groups), 'group')} of memories that belong together. What is protected, "
+        f"pinned, sensitive, foreign or not {summary.RECENT} days old stays whole.")  # fmt: skip
+    for at, group in enumerate(groups, 1):
+        refs = ", ".join(book.ref(note) for note in group)
+        output.say_line(f"{at:3}  {len(group)} memories ({refs}): {group[0].summary}")
+    if declined:
+        notice(f"{plural(declined, 'group')} you said no to come again when a memory changes.")
+
+
+def _proposal(group: list[Note], reword: _Model, asking: bool) -> dict[str, Any]:
+    """What a group would become; of two sentences that may contradict, the person says which."""
+    found, dropped = summary.distinct(group), 0
+    check_text(summary.written(found))  # before any model sees it
+    with output.progress("Comparing"):
+        pairs = summary.conflicts(found)
+    for old, new in pairs if asking else ():
+        if old in found and new in found:
+            say("These may contradict each other:")
+            output.quote(f"1  {old}\n2  {new}")
+            loser = {"1": new, "2": old}.get(_asked("Which one holds (1, 2, b for both", "12b"))
+            found = [one for one in found if one is not loser]
+    if reword:
+        try:
+            with output.progress("Writing"):
+                found, dropped = summary.reworded(found, reword([one.text for one in found]))
+        except CoError as error:
+            warn(f"the sentences stay as they are: {error}", hint=error.hint)
+    contradictions = [] if asking else [[str(old), str(new)] for old, new in pairs]
+    return {"text": summary.written(found), "contradictions": contradictions, "dropped": dropped}
+
+
+def _asked(question: str, keys: str) -> str:
+    if (said := output.ask(f"{question}, q to stop)?", (*keys, "q"))) == "q":
+        raise click.exceptions.Exit(0)
+    return said
+
+
+def _show(group: list[Note], told: dict[str, Any]) -> None:
+    """The sentences of the old memories and of the new one, as a diff."""
+    said = [summary.Sentence(text, (n.id,)) for n in group for text in summary.sentences(n)]
+    diff = difference(f"{summary.written(said)}\n".encode(), f"{told['text']}\n".encode(), "")
+    say(f"Memories {', '.join(told['refs'])}:")
+    output.quote_diff(diff.split("\n")[3:] if diff else told["text"].split("\n"))
+    for pair in told["contradictions"]:
+        say("These may contradict each other; Co asks on a terminal which one holds:")
+        output.quote("\n".join(pair))
+    if told["dropped"]:
+        say(f"{plural(told['dropped'], 'sentence')} of the model left out, as the memories do not "
+            "say so; their own sentences stay.")  # fmt: skip
+
+
+def _agreed(group: list[Note], told: dict[str, Any], declined: str) -> bool:
+    """Whether the person says yes, perhaps after an edit; a no is kept in mind."""
+    while (said := _asked("Make this one memory (y yes, n no, e edit", "yne")) == "e":
+        told["text"] = (click.edit(told["text"], extension=".md") or told["text"]).strip()
+        output.quote(told["text"])
+    if said == "n":
+        with disk.in_words():
+            disk.make_folder(os.path.dirname(declined), 0o700)
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+            with open(os.open(declined, flags, 0o600), "a") as file:
+                file.write(f"{summary.mark(group)}\n")
+    return said == "y"

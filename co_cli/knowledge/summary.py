@@ -1,0 +1,209 @@
+"""One memory from several: which belong together, and their sentences, each with its sources.
+
+Sentences that differ in a word of any weight are two. Knows no model, and writes nothing.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import date, timedelta
+from itertools import compress
+from typing import NamedTuple
+
+import numpy as np
+
+from co_cli.errors import MovedOn
+from co_cli.knowledge.format.note import Note
+from co_cli.knowledge.lifecycle import linked, union
+from co_cli.knowledge.meaning.encoders import built_in
+from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.plan import Plan, Planner
+from co_cli.knowledge.replacement import may_replace, told_at
+from co_cli.knowledge.safety.check import check_text, clean_tags
+from co_cli.knowledge.search.words import STOP
+from co_cli.knowledge.similarity import key
+from co_cli.knowledge.store import disk
+
+RECENT = 30  # days
+_NEAR = 0.5  # the cosine that two parts of a group have at least, on average
+_PAIRED = 32  # of the nearest to each that may stand with it
+_MOST, _LONGEST = 8, 4000  # memories of a group, and characters that they have together
+# Fields that a joint memory has or does without. One with any other stays whole.
+_JOINED = "id uid created updated tags source auto_category supersedes related origin quote".split()
+_PLACE = ("scope", "language")  # which must agree
+_MORE_THAN_PROSE = re.compile(r"(?m)^(?:[ \t]|#|>|\||```|~~~|[-*+] |\d{1,3}[.)] )")
+
+SOURCE = "summary"  # what the header of such a memory says
+_CITED = re.compile(r"(?m) \(#\d{1,9}(?:, #\d{1,9})*\)$")
+_END = re.compile(r"(?<=[.!?…])(?P<quote>[\"'”’)\]]{0,2}) +(?=[^a-z\s])|(?<=。)")
+_ABBREVIATED = re.compile(r"\b(?:[A-Z]|e\.g|i\.e|etc|vs|cf|approx|Dr|Mrs?|Ms|St|No)\.$")
+# A sentence that begins so is read with the one before it.
+_LEANS = re.compile(r"(?i)(?:s?he|it|they|hi[sm]|her|its|their|th[ie]s|th[eo]se|that|there|then|so|"
+                    r"but|and|or|also|both|otherwise|instead|however|such)\b")  # fmt: skip
+_STEM = 5  # letters by which the forms of a word agree
+_FILLERS = frozenset("a an the that do does just really actually basically please".split())
+_NEGATIONS = frozenset("not no never none nor neither without nobody nothing except unless".split())
+_NUMBER = re.compile(r".*\d|(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|"
+                     r"hundred|thousand|million|half|once|twice)$")  # fmt: skip
+
+
+class Sentence(NamedTuple):
+    """A sentence and the numbers of the memories that say it."""
+
+    text: str
+    sources: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.text} ({', '.join(f'#{number}' for number in self.sources)})"
+
+
+def find_groups(book: Notebook, notes: Sequence[Note]) -> list[list[Note]]:
+    """These memories in groups of at least two, the largest first; most are in none."""
+    numbers = Counter(note.id for note in notes)
+    since = str(date.fromisoformat(book.today()) - timedelta(RECENT))
+    able = [
+        note
+        for note in notes
+        if not (note.plain or note.consolidated or note.external or numbers[note.id] > 1)
+        and not any(note.meta[name] for name in note.meta.keys() - {*_JOINED, *_PLACE})
+        and told_at(note)[0] < since
+        and not _MORE_THAN_PROSE.search(note.body)
+    ]
+    known = book.search.vectors() or {n.name: built_in().quickly(n.body) for n in able}
+    able = [note for note in able if any(known.get(note.name, b""))]
+    if not able:
+        return []
+    rows = np.array([np.frombuffer(known[note.name], "i1") for note in able], "f4")
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    near = rows @ rows.T
+    places = [str([*map(note.meta.get, _PLACE)]) for note in able]
+    near[np.not_equal.outer(places, places)] = 0
+    sizes = np.array([len(note.body) for note in able])
+    groups = [[at] for at in range(len(able))]
+    least = np.sort(near)[:, -_PAIRED:][:, :1].clip(_NEAR)
+    pairs = np.argwhere(np.triu(near >= least, 1))
+    for a, b in pairs[np.argsort(-near[pairs[:, 0], pairs[:, 1]], kind="stable")].tolist():
+        one, other = groups[a], groups[b]
+        if one is other or len(one) + len(other) > _MOST or sizes[one + other].sum() > _LONGEST:
+            continue
+        if near[np.ix_(one, other)].mean() >= _NEAR:
+            one += other
+            for place in other:
+                groups[place] = one
+    found = [[able[place] for place in one] for at, one in enumerate(groups) if one[0] == at]
+    found = [sorted(group, key=told_at) for group in found if len(group) > 1]
+    return sorted(found, key=lambda group: (-len(group), group[0].id))
+
+
+def mark(group: Sequence[Note]) -> str:
+    """What tells this very group, each memory as it is now, from any other."""
+    return str(disk.digest(b"\n".join(sorted(note.raw for note in group))))
+
+
+def sentences(note: Note) -> list[str]:
+    """What a memory says, sentence by sentence; together they are all of its words."""
+    body, found = note.body.replace("\r\n", "\n"), list[str]()
+    if note.meta.get("source") == SOURCE:
+        body = _CITED.sub("\n", body)
+    for paragraph in re.split(r"\n[ \t]*\n", body):
+        ended = _END.sub(r"\g<quote>\n", " ".join(paragraph.split()))
+        for piece in filter(None, ended.split("\n")):
+            if found and (_ABBREVIATED.search(found[-1]) or _LEANS.match(piece)):
+                found[-1] += f" {piece}"
+            else:
+                found.append(piece)
+    return found
+
+
+def distinct(notes: Iterable[Note]) -> list[Sentence]:
+    """The sentences of these memories, the oldest first, and each that says the same once."""
+    found: dict[tuple[str, ...], Sentence] = {}
+    for note in sorted(notes, key=told_at):
+        for text in sentences(note):
+            said = key(text)
+            if " " not in said:  # which it is where every letter counts
+                said = tuple(word for word in said if word.lower() not in _FILLERS)
+            old = found.get(said, Sentence(text, ()))
+            found[said] = old._replace(sources=(*dict.fromkeys((*old.sources, note.id)),))
+    return list(found.values())
+
+
+def conflicts(found: Sequence[Sentence]) -> list[tuple[Sentence, Sentence]]:
+    """The pairs, older and newer, that may say two things of one matter, so that one holds."""
+    pairs = []
+    for at, new in enumerate(found):
+        olds = [old for old in found[:at] if set(old.sources).isdisjoint(new.sources)]
+        judged = may_replace([old.text for old in olds], new.text)
+        alike = [_frame(old.text) == _frame(new.text) for old in olds]
+        pairs += [(old, new) for old in compress(olds, map(max, judged, alike))]
+    return pairs
+
+
+def reworded(
+    found: Sequence[Sentence], told: Iterable[tuple[str, Sequence[int]]]
+) -> tuple[list[Sentence], int]:
+    """What a model wrote of these sentences, and how many of its own were dropped.
+
+    It names the places, from 1, of those that each rests on. One that names none, or whose numbers,
+    names and negations are not theirs, is dropped; what no other tells in full stays as it was.
+    """
+    kept, dropped, covered = list[Sentence](), 0, set[int]()
+    for said, places in told:
+        text = " ".join(_CITED.sub("", said).split())
+        rests = {place - 1 for place in places if 0 < place <= len(found)}
+        there = {word for place in rests for word in _words(found[place].text)}
+        covers = {place for place in rests if _tells({*_words(text)}, found[place].text)}
+        negated = (there ^ _words(text).keys()) & _NEGATIONS  # on one side only
+        if negated or not covers or not _tells(there, text):
+            dropped += 1
+            continue
+        numbers = (number for place in sorted(rests) for number in found[place].sources)
+        kept.append(Sentence(text, tuple(dict.fromkeys(numbers))))
+        covered |= covers
+    return [*kept, *(one for at, one in enumerate(found) if at not in covered)], dropped
+
+
+def written(found: Iterable[Sentence]) -> str:
+    """The text of a joint memory: a line for each sentence, with its sources at the end."""
+    return "\n".join(map(str, found))
+
+
+def plan_summary(planner: Planner, notes: Sequence[Note], text: str) -> Plan:
+    """A memory with this text in the place of these, unless one is not what it was: MovedOn."""
+    there = {note.path: note for note in planner.look.notes}
+    if any(there.get(note.path) != note for note in notes):
+        raise MovedOn("one of these memories changed meanwhile", hint="Nothing was changed.")
+    own = planner.links(notes)
+    fields = {name: notes[0].meta.get(name) for name in ("scope", "language")} | {
+        "created": min(note.created for note in notes),
+        "source": SOURCE,
+        "updated": planner.at,
+        "supersedes": union(own, linked(notes, "supersedes")),
+        "related": [link for link in union((), linked(notes, "related")) if link not in own],
+    }
+    tags = clean_tags(tag for note in notes for tag in note.tags)
+    note = planner.add(check_text(text), tags, fields)
+    for old in notes:
+        planner.remove(old)
+    planner.over = len(there) - len(notes) + 1 > planner.book.policy.max_count
+    return planner.plan("summarize", "merged", note)
+
+
+def _words(text: str) -> dict[str, str]:
+    """The words of a text as they are compared, and as they are written."""
+    whole = re.sub(r"(?i)(?:n't|(?<=\bcan)not)\b", " not", text.replace("’", "'"))
+    shown = (word.strip(".,;:!?…()[]{}\"'“”‘`*_") for word in whole.split())
+    return {word.removesuffix("'s").casefold(): word for word in shown if word}
+
+
+def _tells(words: set[str], text: str) -> bool:
+    """Whether these words hold a text's numbers and names, and half of what else it says."""
+    stems, said = {word[:_STEM] for word in words}, _words(text)
+    names = {word for word, shown in said.items() if shown != shown.lower()} - STOP
+    told = [word[:_STEM] in stems for word in said.keys() - STOP]
+    return names | {*filter(_NUMBER.match, said)} <= words and 2 * sum(told) >= len(told) > 0
+
+
+def _frame(text: str) -> set[str]:
+    """What two sentences share that differ only in a number or a negation."""
+    return {word for word in _words(text) if not _NUMBER.match(word)} - _NEGATIONS - _FILLERS
