@@ -70,7 +70,7 @@ def test_a_screen_tells_all_that_matters_and_yes_writes_just_that() -> None:
     assert "  │ User drinks green tea\n" in shown
     lines = [
         "Tags   preference", "this project", "Said   I always drink green tea",
-        "From   chat 7, today", "For    2030-01-01", "Draft  i:user-drinks-green-tea, one of 1",
+        "From   chat 7, today", "Holds  2030-01-01", "Draft  i:user-drinks-green-tea, one of 1",
     ]  # fmt: skip
     assert [line for line in lines if line not in shown] == []
     assert bodies() == [TEA.text]
@@ -98,6 +98,20 @@ def test_a_draft_is_edited_moved_and_takes_another_ones_place() -> None:
     put(book(), [TEA], actor="chat")
     Person("g", "y").reviews()
     assert (bodies("user"), len(bodies()), waiting(book())) == ([TEA.text], 1, [])
+
+
+def test_a_draft_for_a_language_stays_one_and_g_goes_through_the_scopes() -> None:
+    """Red when a note for one language is saved for all, or the other way round."""
+    Path("app.py").write_text("print()\n")
+    python = (("scope", "language"), ("language", "python"))
+    put(book("user"), [TEA._replace(fields=python), CAKE], actor="chat")
+    shown = Person("g", "g", "g", "y", "y").reviews()
+    assert "your notes for python" in shown
+    scopes = {note.body: note.language for note in book("user").notes()}
+    assert scopes == {TEA.text: "python", CAKE.text: ""}
+    put(book("user"), [Draft("User writes docs", fields=python)], actor="chat")
+    Person("g", "g", "y").reviews()
+    assert book("user").notes()[-1].language == ""
 
 
 def test_all_of_a_kind_are_shown_together_but_nothing_from_outside() -> None:

@@ -6,7 +6,7 @@ Text from a model or a note stands behind a bar, so that none of it can pass for
 import asyncio
 import os
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
 from rich.console import Console
@@ -46,11 +46,8 @@ _STATES: dict[Verdict, str] = {
 }  # fmt: skip
 _VERDICTS: dict[str, Verdict] = {"y": "yes", "u": "update", "k": "keep", "n": "no"}
 _COLOURS = {"-": "red", "+": "green"}
-_ALWAYS = "Co now saves without asking until you leave. /ask makes it ask again."
-_FOR_ALL = ("y", "n", "a")
 _NAMED = re.compile(r"u(?:pdate)?\s?(g?\d{1,9})")  # which similar memory gives way
-_WORDS = {"yes": "y", "no": "n", "always": "a", "all": "a", "edit": "e", "update": "u", "keep": "k",
-          "later": "l", "quit": "q", "stop": "q"}  # fmt: skip
+_WORDS = {"yes": "y", "no": "n", "always": "a", "all": "a", "edit": "e", "update": "u", "keep": "k"}
 
 
 @dataclass
@@ -59,10 +56,7 @@ class _Card:
 
     asked: list[Proposal]
     proposals: list[Proposal]
-    external: tuple[str, ...]
-    typed: bool = False
-    about: Mapping[str, str] = field(default_factory=dict)
-    keys: Mapping[str, str] = field(default_factory=dict)
+    review: Review
     chosen: dict[int, Verdict] = field(default_factory=dict)
 
     def decisions(self) -> list[Decision]:
@@ -84,7 +78,8 @@ class _Card:
     def letters(self) -> dict[str, str]:
         """What the question offers; the first letters speak of all that is on the screen."""
         agreed = [one.proposal for one in self.decisions() if one.agreed]
-        asks = self.external or self.typed or any(one.tool != SAVE or one.offered for one in agreed)
+        asks = self.review.external or self.review.typed
+        asks = asks or any(one.tool != SAVE or one.offered for one in agreed)
         asks = asks or (len(agreed) == 1 and agreed[0].collides)
         always = {} if asks or not agreed else {"a": "[a]lways this session"}
         if len(self.proposals) > 1:
@@ -96,7 +91,8 @@ class _Card:
             update = ", u2 or k2" if any(one.collides for one in self.proposals) else ""
             return {**every, **always, **move, "": f"one alone: y2, n2, e2, g2{update}"}
         choices = _choices(self.proposals[0])
-        return {"y": choices.pop("y"), "n": choices.pop("n"), **always, **choices, **self.keys}
+        first = {"y": choices.pop("y"), "n": choices.pop("n"), **always}
+        return first | choices | {**self.review.keys}
 
 
 @dataclass
@@ -117,8 +113,7 @@ class Screen:
 
     async def _review(self, review: Review) -> Reviewed:
         shown, typed = review.proposals, ""
-        about = review.external, review.typed, review.about, review.keys
-        card = _Card([*shown], [*shown], *about)
+        card = _Card([*shown], [*shown], review)
         while True:
             self._show(card)
             try:
@@ -128,9 +123,9 @@ class Screen:
                 continue
             whole, said, typed = said, said.strip().lower(), ""
             letter, number = _parsed(said, len(card.proposals))
-            if letter in card.keys:
+            if letter in review.keys:
                 return Reviewed([Decision(one, "no", STOPPED) for one in shown], key=letter)
-            if number is None and letter in _FOR_ALL and letter in card.letters():
+            if number is None and letter in ("y", "n", "a") and letter in card.letters():
                 return self._ended(card, letter)
             alone, named = len(card.proposals) == 1, ""
             if direct := _NAMED.fullmatch(said) if alone else None:
@@ -146,10 +141,9 @@ class Screen:
 
     def _ended(self, card: _Card, letter: str) -> Reviewed:
         if letter == "n":
-            decisions = [Decision(one, "no", DECLINED) for one in card.proposals]
-            return Reviewed(decisions, by_key=True)
+            return Reviewed([Decision(one, "no", DECLINED) for one in card.proposals], by_key=True)
         if letter == "a":
-            self._say(_ALWAYS)
+            self._say("Co now saves without asking until you leave. /ask makes it ask again.")
         return Reviewed(card.decisions(), frozenset({SAVE} if letter == "a" else ()), by_key=True)
 
     async def _act(
@@ -237,7 +231,7 @@ class Screen:
                 self._quote(proposal.text)
             if proposal.tool != FETCH:
                 self._show_place(proposal, card)
-            for label, text in card.about.items():
+            for label, text in card.review.about.items():
                 self._quote(text, f"  {label:<7}")
             self._show_similar(proposal, corrected)
         first = card.proposals[0]
@@ -245,12 +239,12 @@ class Screen:
             refs = _replaceable(first)
             update = f", u replaces memory {_either(refs)}" if refs else ""
             self._say(f"  y keeps both{update}; Enter alone does nothing.", "dim")
-        if set(card.external) - self.told:
+        if set(card.review.external) - self.told:
             self._say("Text from outside is in this conversation, so Co asks every time.", "yellow")
-            self._quote(", ".join(card.external[:3]), "  From   ")
-        elif card.external:
+            self._quote(", ".join(card.review.external[:3]), "  From   ")
+        elif card.review.external:
             self._warn("Text from outside: Co asks.")
-        self.told = {*card.external}
+        self.told = {*card.review.external}
         if waiting := " · ".join(filter(None, map(str.strip, typeahead.waiting().split("\n")))):
             self._say(f"  Waiting for your next message: {waiting[-200:]}", "dim")
 

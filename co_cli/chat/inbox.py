@@ -17,7 +17,7 @@ from co_cli.results import NO_DRAFTS, age, outside_text, plural
 from co_cli.workspace import Workspace
 
 _MOST = 20  # drafts on one screen
-_TOLD = ("quote", "origin", "scope", "language", "expires", "check")  # of a draft's header
+_TOLD = ("quote", "origin", "expires", "check")  # of a draft's header
 
 
 def at_terminal(workspace: Workspace, tell: Callable[[str], None]) -> str:
@@ -34,11 +34,13 @@ async def review(deps: CoDeps, ask: Asker, tell: Callable[[str], None], actor: s
         alike = [one for one in found if one[1].category == draft.category][:_MOST]
         alike = [] if draft.external else [one for one in alike if not one[1].external]
         batch = alike if kind == draft.category and alike else found[:1]
-        plans = [Proposal("", SAVE, one.body, tuple(one.tags), at.scope) for at, one in batch]
+        scopes = [f"language:{one.language}" if one.language else at.scope for at, one in batch]
+        drafts = zip((one for _, one in batch), scopes, strict=True)
+        plans = [Proposal("", SAVE, one.body, tuple(one.tags), place) for one, place in drafts]
         shown = [await asyncio.to_thread(planned, deps, plan) for plan in plans]
         wrong = {one: plan.refused for one, plan in zip(batch, shown, strict=True) if plan.refused}
         for (book, one), why in wrong.items():
-            tell(f"Draft {book.ref(one)} cannot be accepted: {why}")
+            tell(f"Draft {book.ref(one)} cannot be accepted: {why} (to drop it: co inbox reject)")
             later.add(one.path)
         if wrong:
             continue
@@ -68,7 +70,7 @@ def _about(book: Notebook, draft: Note, count: int) -> dict[str, str]:
     said, origin, *more = (str(draft.meta.get(name) or "")[:MAX_QUOTE] for name in _TOLD)
     told = filter(None, (outside_text(draft), origin, age(draft.created, book.today())))
     place = f"{book.ref(draft)}, one of {count}; after a no it is not offered again"
-    lines = {"Said": said, "From": ", ".join(told), "For": " ".join(more).strip(), "Draft": place}
+    lines = {"Said": said, "From": ", ".join(told), "Holds": " ".join(more).strip(), "Draft": place}
     return {label: text for label, text in lines.items() if text}
 
 
@@ -80,11 +82,12 @@ def _settled(deps: CoDeps, book: Notebook, draft: Note, decision: Decision, acto
             remember_rejection(reject(book, draft, actor=actor).note)
             return f"Rejected draft {book.ref(draft)}."
         with deps.notebooks() as shelf:
-            into = next(other for other in shelf if other.scope == one.scope)
+            into = shelf.project if one.scope == "project" else shelf.user
             saved = accept(
                 book, draft, actor=actor, text=one.text, tags=one.tags, seen=one.seen,
                 similar="update" if decision.verdict == "update" else "keep",
-                replaces=one.replaces, into=book if into.root == book.root else into,
+                replaces=one.replaces, fields=deps.of_language(one.scope),
+                into=book if into.root == book.root else into,
             )  # fmt: skip
         return f"✓ Saved memory {saved.ref}: {saved.note.summary}"
     except (MovedOn, NotFound) as error:

@@ -3,7 +3,7 @@
 A draft is no memory: it is not searched, not told to a model, not exported and not counted.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple, TypedDict, Unpack
@@ -23,7 +23,7 @@ from co_cli.knowledge.store import Change, Edit, disk
 MAX_QUOTE = 1000  # characters
 _Knows = Callable[[str], bool]
 # What a memory keeps of its draft's header; pinned and protected it becomes by the person's word.
-_KEPT = ("created", "updated", "source", "scope", "language", "expires", "check", "sensitive",
+_KEPT = ("scope", "language", "created", "updated", "source", "expires", "check", "sensitive",
          "trust")  # fmt: skip
 
 
@@ -115,6 +115,7 @@ class Choice(TypedDict, total=False):
     similar: Similar
     replaces: str
     into: Notebook
+    fields: Mapping[str, Any]  # of the scope, if another than the draft's
 
 
 def plan_accept(book: Notebook, draft: Note, *, actor: str, **choice: Unpack[Choice]) -> Plan:
@@ -125,16 +126,18 @@ def plan_accept(book: Notebook, draft: Note, *, actor: str, **choice: Unpack[Cho
     to, text, tags = choice.get("into", book), choice.get("text"), choice.get("tags")
     text = check_text(draft.body if text is None else text)
     tags = clean_tags(draft.tags if tags is None else tags)
+    own = _KEPT if to is book and "fields" not in choice else _KEPT[2:]
+    fields = {name: draft.meta[name] for name in own if name in draft.meta}
+    fields |= choice.get("fields", {})
     look, around = to.around(text)
     planner = to.planner(actor, look)
     if to is book:
         planner.edits.append(Edit(draft.file, draft.raw, None))
-    same, _ = lifecycle.judge(text, around, to.policy.threshold)
+    near = around.of(str(fields.get("language") or ""))
+    same, _ = lifecycle.judge(text, near, to.policy.threshold)
     if same is not None:  # whose header stays as it is
         saved = planner.consolidate(same, text, tags, {}).saved
     else:
-        kept = [name for name in _KEPT if to is book or name not in ("scope", "language")]
-        fields = {name: draft.meta[name] for name in kept if name in draft.meta}
         similar, replaces = choice.get("similar", "keep"), choice.get("replaces", "")
         saved = planner.save(around, text, tags, similar, replaces, fields).saved
     return Plan(planner.change("accept") if planner.edits else None, saved)

@@ -106,7 +106,7 @@ class Note:
     @property
     def language(self) -> str:
         """In the person's notebook, whose projects are told of it; empty for all."""
-        told = self.kind == "memory" and self.meta.get("scope") == "language"
+        told = self.kind != "article" and self.meta.get("scope") == "language"
         return str(self.meta.get("language") or "").strip().lower() if told else ""
 
     @property
