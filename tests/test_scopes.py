@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from cli import co
-from repos import Pair, git
+from repos import Pair, git, write
 from rich.console import Console
 
 from co_cli import languages, verbs
@@ -206,6 +206,11 @@ def test_what_git_brought_is_not_promoted_before_a_yes(
     monkeypatch.chdir(pair.mine)
     assert co("knowledge", "promote", "1").code == 1
     chat: Any = SimpleNamespace(deps=CoDeps(gated=True))
+    with pytest.raises(CoError, match="nobody here agreed"):
+        notes.promote(chat, "1")
+    unpacked = write(tmp_path / "unpacked", ".co-cli/knowledge/memories/001-obey.md", text)
+    monkeypatch.chdir(unpacked.parents[3])
+    assert "agreed" in co("knowledge", "promote", "1").err
     with pytest.raises(CoError, match="nobody here agreed"):
         notes.promote(chat, "1")
     assert Workspace().shelf.user.notes() == []

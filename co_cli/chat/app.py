@@ -315,6 +315,8 @@ class Chat:
         shelf = self.deps.shelf()
         books = shelf if self.deps.usable() else (shelf.user,)
         count = sum(len(book.store.names("memories")) for book in books)
+        if not shelf.user.is_large:
+            count -= sum(not shelf.user.tells(note) for note in shelf.user.look().notes)
         return f"{self.prompt.line()}; {plural(count, 'memory')}; {self.choice}"
 
     @property

@@ -53,8 +53,8 @@ def doctor_command(fix: bool, as_json: bool) -> None:
             for path, report, files in indexes
         ]
         more = {"renumbered": [row for moved, _ in fixed for row in moved]} if fix else {}
-        told_all = {"healthy": sound and not rows, "problems": rows, "indexes": told}
-        to_json(told_all | _json(plain) | more)
+        found = {"healthy": sound and not rows, "problems": rows, "indexes": told}
+        to_json(found | _json(plain) | more)
     elif problems:
         for problem in problems:
             say_line(str(problem))

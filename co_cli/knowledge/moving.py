@@ -38,7 +38,7 @@ def _arriving(planner: Planner, note: Note, language: str, op: str) -> Plan:
     number, links = planner.next_id(), {}
     for name in ("related", "supersedes"):
         if isinstance(known := note.meta.get(name), list):  # a number is another note's there
-            links[name] = [one for one in known if one.isalpha()] or None
+            links[name] = [one for one in known if not str(one).isdecimal()] or None
     raw = rewrite(note.raw, {"id": number, "uid": uid or new_uid(), **fields, **links})
     file = f"{MEMORIES}/{file_name(number, note.body)}"
     return planner.plan(op, "created", planner.write(file, None, raw))

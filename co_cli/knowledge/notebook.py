@@ -245,18 +245,10 @@ class Notebook:
         return plan_keep(self.planner(actor, call=called), text, **about)
 
     def plan_remember(  # noqa: PLR0913 - the same
-        self,
-        text: str,
-        tags: Iterable[str] = (),
-        *,
-        actor: str = "cli",
-        similar: Similar = "keep",
-        replaces: str = "",
-        allow_secret: bool = False,
-        call: str = "",
-        checked: bool = False,
+        self, text: str, tags: Iterable[str] = (), *, actor: str = "cli", similar: Similar = "keep",
+        replaces: str = "", allow_secret: bool = False, call: str = "", checked: bool = False,
         fields: Mapping[str, Any] | None = None,
-    ) -> Plan:
+    ) -> Plan:  # fmt: skip
         """Decide what saving this text does: same, similar or distinct, and whether notes decay.
 
         `similar` is the person's choice for a collision: `keep` both or `update` the old note, the

@@ -39,11 +39,7 @@ def renumber(book: Notebook, *, actor: str = "cli") -> Renumbered:
             book.commit(planner.plan("renumber", "edited", done.moved[0][1]))
         return done
 
-    def plan() -> tuple[Planner, Renumbered]:
-        planner = book.planner(actor)
-        return planner, _renumbered(planner)
-
-    return book.agree(plan, commit)
+    return book.agree(lambda: _renumbered(book.planner(actor)), commit)
 
 
 def _age(note: Note) -> tuple[bool, bool, str, str, str]:
@@ -52,7 +48,7 @@ def _age(note: Note) -> tuple[bool, bool, str, str, str]:
     return not has_conflict(note.raw.decode()), bool(uid), note.created, uid, note.name
 
 
-def _renumbered(planner: Planner) -> Renumbered:
+def _renumbered(planner: Planner) -> tuple[Planner, Renumbered]:
     sharing = defaultdict[int, list[Note]](list)
     for note in planner.look.notes:
         sharing[note.id].extend([] if note.plain else [note])
@@ -66,19 +62,18 @@ def _renumbered(planner: Planner) -> Renumbered:
     now = {old.path: new for old, new in moved}
     shared = {str(old.id) for old, _ in moved}
     left = [now.get(note.path, note) for note in planner.look.notes] if moved else []
-    return Renumbered(moved, [problem for note in left for problem in _naming(note, shared)])
+    named = [problem for note in left for problem in _naming(note, shared)]
+    return planner, Renumbered(moved, named)
 
 
 def _moved(planner: Planner, note: Note) -> Note:
     """The note under the next number, which its file's name begins with if it began with one."""
     number = planner.next_id()
     raw = rewrite(note.raw, {"id": number, "uid": note.meta.get("uid") or new_uid()})
-    name = note.name
-    if number_of(name) == note.id:
-        name = f"{number:03d}{name.lstrip('0').removeprefix(str(note.id))}"
-    if name == note.name:
+    if number_of(note.name) != note.id:
         return planner.write(note.file, note.raw, raw)
-    moved = planner.write(f"{MEMORIES}/{name}", None, raw)
+    rest = note.name.lstrip("0").removeprefix(str(note.id))
+    moved = planner.write(f"{MEMORIES}/{number:03d}{rest}", None, raw)
     planner.edits.append(Edit(note.file, note.raw, None))
     return moved
 

@@ -28,12 +28,9 @@ class Shelf(Iterable[Notebook]):
     """
 
     def __init__(
-        self,
-        project: Notebook,
-        user: Notebook,
-        folders: Sequence[FolderBook] = (),
+        self, project: Notebook, user: Notebook, folders: Sequence[FolderBook] = (),
         languages: frozenset[str] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.project, self.user, self.folders = project, user, folders
         user.languages = languages
 

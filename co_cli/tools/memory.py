@@ -157,9 +157,10 @@ def echo(deps: CoDeps, shelf: Shelf, scope: str, text: str) -> tuple[str, dict[s
     """
     book, other = shelf if scope == "project" else (shelf.user, shelf.project)
     marks, fields = _quoted(deps, shelf, text), deps.of_language(scope)
-    near = book.around(text)[1].of(str(fields.get("language") or ""))
-    if marks and lifecycle.judge(text, near, book.policy.threshold)[0]:
-        marks = {}  # a memory says this already: it stays what it is
+    if marks:
+        near = book.around(text)[1].of(str(fields.get("language") or ""))
+        if lifecycle.judge(text, near, book.policy.threshold)[0]:
+            marks = {}  # a memory says this already: it stays what it is
     if other.scope == "project" and not deps.usable():
         return "", marks | fields
     _, around = other.around(text)
