@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from random import Random
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
@@ -24,6 +25,7 @@ import editors
 from faults import Crash, Fault, Shim
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
+from lives import Life
 from operations import FACTS, MEMORY, OPERATIONS, ROOMY, state, temps
 from sweep import (
     EDITED,
@@ -49,7 +51,10 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="a little of each, in seconds")
     quick = parser.parse_args().quick
     violations: list[str] = []
-    for part in (sweeps, recoveries, edits, typing, crowds, machine, limits, disks, tracing):
+    parts = (
+        sweeps, recoveries, edits, typing, crowds, machine, conversations, limits, disks, tracing,
+    )  # fmt: skip
+    for part in parts:
         started = time.monotonic()
         found = part(quick)
         violations += found
@@ -149,6 +154,19 @@ def machine(quick: bool) -> list[str]:
     except AssertionError as error:
         return [f"the model and the notebook differ: {error!r:.200} {error.__notes__[:1]}"]
     return []
+
+
+def conversations(quick: bool) -> list[str]:
+    """What a model, a page or a draft can do, in any order: nothing is kept that nobody wants."""
+    lives, found = 100 if quick else 10_000, []
+    print(f"{lives} random lives of a conversation:")
+    for number in range(lives):
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                Life(Random(number), Path(folder)).run()
+            except AssertionError as error:
+                found.append(f"life {number}: {error}")
+    return found
 
 
 # Disks that really say no

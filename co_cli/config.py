@@ -43,6 +43,7 @@ class Settings(NamedTuple):
     model_base_url: str = ""
     answer_seconds: float = 600.0
     personality: str = "finch"
+    auto_learn: str = "off"
     log_level: str = "warning"
     warnings: tuple[str, ...] = ()
 
@@ -123,6 +124,9 @@ TABLE = (
     Setting("personality", str, '"finch", "sonnet", "friendly", "professional" or one of your own',
             "How Co talks; add your own as ~/.config/co-cli/personalities/NAME.md.",
             project_may_set=False),
+    Setting("auto_learn", str, '"on" or "off"',
+            "Whether Co drafts memories from what you said when a chat ends, for you to review; "
+            "`co learn --auto` sets it.", choices=("on", "off"), project_may_set=False),
     Setting("log_level", str, '"error", "warning", "info" or "debug"',
             "How much is written to the log.",
             choices=("error", "warning", "info", "debug"), project_may_set=False),
@@ -143,6 +147,19 @@ def load_settings(
         found |= _from_file(project_file, True, warnings)
     found |= _from_env(os.environ if env is None else env, warnings)
     return Settings(**found, warnings=tuple(warnings))
+
+
+def set_own(name: str, value: str) -> None:
+    """Write one of the person's own settings; the others stay as they are."""
+    path = os.path.realpath(os.path.join(paths.user_folder(), "settings.json"))
+    folder = os.path.dirname(path)
+    with disk.in_words():
+        disk.make_folder(folder, 0o700)
+        with disk.locked(os.path.join(folder, ".settings.lock")):
+            data = json.dumps(_read(path, paths.short(path)) | {name: value}, indent=2)
+            with disk.staged(folder, data.encode() + b"\n", 0o600) as temp:
+                os.replace(temp, path)
+            disk.sync_folder(folder)
 
 
 def _from_file(path: paths.AnyPath, of_project: bool, warnings: list[str]) -> dict[str, Any]:

@@ -73,6 +73,7 @@ def test_every_setting_has_a_variable_a_type_and_a_default() -> None:
         ("CO_CLI_MODEL_BASE_URL", "str", ""),
         ("CO_CLI_ANSWER_SECONDS", "float", 600.0),
         ("CO_CLI_PERSONALITY", "str", "finch"),
+        ("CO_CLI_AUTO_LEARN", "str", "off"),
         ("CO_CLI_LOG_LEVEL", "str", "warning"),
     ]
 
@@ -391,6 +392,7 @@ SETTINGS = st.builds(
     model_base_url=st.just(""),
     answer_seconds=st.just(600.0),
     personality=st.just("finch"),
+    auto_learn=st.just("off"),
     log_level=st.just("warning"),
     warnings=st.just(()),
 )

@@ -97,3 +97,4 @@ def test_what_was_half_said_counts_when_it_was_said_in_another_conversation_too(
     assert facts([said], before=["what's for dinner?", "do nuts keep?"]) == []
     [fact] = facts([said], before=["hi", "Mia is allergic to nuts, so no almonds please"])
     assert (fact.text, fact.quote) == (said, said)
+    assert facts([said], before=[said], settled=[(said, said)]) == [fact]  # it was only offered

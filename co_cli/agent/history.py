@@ -166,9 +166,13 @@ def external(messages: Sequence[ModelMessage], ours: Container[str]) -> list[str
 def said(messages: Sequence[ModelMessage]) -> list[str]:
     """What the person themselves said, in order; a summary or an attached text is not theirs."""
     parts = (part for message in messages for part in message.parts)
-    spoken = [part.content for part in parts if isinstance(part, UserPromptPart)]
-    texts = ([one] if isinstance(one, str) else one for one in spoken)
-    return [text for some in texts for text in some if isinstance(text, str)]
+    return [text for part in parts if isinstance(part, UserPromptPart) for text in said_in(part)]
+
+
+def said_in(part: UserPromptPart) -> list[str]:
+    """What the person themselves said in a part."""
+    content = [part.content] if isinstance(part.content, str) else part.content
+    return [text for text in content if isinstance(text, str)]
 
 
 def _origins(metadata: Any) -> list[str]:

@@ -26,7 +26,7 @@ from rich.text import Text
 
 from co_cli import prompts
 from co_cli.agent.approval import WRITES, Review, Reviewed
-from co_cli.chat import slash, transcripts, typeahead
+from co_cli.chat import notes, slash, transcripts, typeahead
 from co_cli.chat.approval_prompt import Screen
 from co_cli.chat.attachments import attach
 from co_cli.chat.completion import ChatCompleter
@@ -77,6 +77,7 @@ class Chat:
         self.incognito = bool(disk.only_reads())
         kept = Transcript(deps.folder(), now, resumed.path if resumed else "")
         self.transcript = None if self.incognito else kept
+        self.auto = not self.incognito and deps.here().own.auto_learn == "on"
         self.console = Console(highlight=False, no_color=bool(os.environ.get("NO_COLOR")))
         if is_dumb_terminal():  # which rich takes for one of 80 columns
             self.console.size = ConsoleDimensions(*get_terminal_size())
@@ -113,7 +114,22 @@ class Chat:
             elif line or self.failed:
                 retry = self.failed and line.lower() in ("", "y", "yes")
                 await self._stoppable(self._turn(None if retry else line))
+        await self._stoppable(self._draft())
         self.say("Bye.", "dim")
+
+    async def _draft(self) -> None:
+        """Before the person leaves: draft what they said, if they want that, and offer a review."""
+        session = self._session
+        if session is None or not session.auto:
+            return
+        with self.view as view:
+            view.busy("Drafting")
+            told = await session.draft()
+        self.say(told, "dim")
+        if session.drafted:
+            question = f"Review {plural(session.drafted, 'draft')} now? [y/n]"
+            if (await notes.asked(self, question)).strip().lower() in ("y", "yes"):
+                await self._command("/inbox")
 
     async def _line(self, editor: PromptSession[str]) -> str:
         """What the person says next; it begins with what they typed before this.
@@ -141,6 +157,13 @@ class Chat:
             self.say("Incognito: I read what you saved, and nothing of this is kept.", "yellow")
         for line in self.prompt.warnings:
             self.say(line, "yellow")
+        if self.auto:
+            from co_cli.learning.drafting import MOST, TOKENS  # which few need here
+
+            cost = f", for {TOKENS} tokens at most" if self.choice.name else ""
+            self.say(f"Auto-learn is on: when you leave, Co drafts up to {MOST} memories from what "
+                     f"you said{cost}. You review them: /inbox. To stop: co learn --auto=false",
+                     "dim")  # fmt: skip
         if self.choice.others:
             self.say(self.choice.explain(), "dim")
         if self.choice.provider == "offline":
@@ -183,7 +206,8 @@ class Chat:
         return editor
 
     def _bar(self) -> str:
-        return f" {'incognito · ' if self.incognito else ''}{self.choice} · /help"
+        how = "incognito · " if self.incognito else "auto-learn · " if self.auto else ""
+        return f" {how}{self.choice} · /help"
 
     def _warm(self) -> None:
         """Load what a turn needs while the person types; nobody who leaves waits for it."""
@@ -225,8 +249,9 @@ class Chat:
         from co_cli.chat.session import Session
 
         session = Session(
-            self.deps, self.choice, self.prompt, self.transcript, self._asked, reword=slash.in_chat
-        )
+            self.deps, self.choice, self.prompt, self.transcript, self._asked,
+            reword=slash.in_chat, auto=self.auto,
+        )  # fmt: skip
         if self.resumed:
             session.resume(self.resumed)
         return session

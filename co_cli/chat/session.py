@@ -3,7 +3,9 @@
 Knows no terminal: a surface is given small events, and a way to ask the person.
 """
 
+import asyncio
 import logging
+import os
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -16,15 +18,16 @@ from pydantic_ai import Agent, UserError
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse, TextContent
 
 from co_cli import prompts
-from co_cli.agent import history
+from co_cli.agent import drafts, history
 from co_cli.agent.approval import Approvals, Asker
 from co_cli.agent.capability import LIMITS, get_agent, model_for
 from co_cli.chat.events import Notice, TextDelta, ToolFinished, ToolStarted, TurnEvent
 from co_cli.chat.redact import parsed
-from co_cli.chat.transcripts import Conversation, Transcript
+from co_cli.chat.transcripts import Conversation, Transcript, said_before
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
 from co_cli.knowledge.format.note import now
+from co_cli.learning.drafting import Fact, facts
 from co_cli.providers import bounds, conversation
 from co_cli.providers.registry import Choice
 from co_cli.providers.trouble import Trouble, explain
@@ -33,6 +36,7 @@ from co_cli.results import plural
 log = logging.getLogger("co_cli.chat.app.session")
 _plain = partial(ModelMessagesTypeAdapter.dump_python, mode="json")
 UserInput = str | list[str | TextContent] | None
+_DRAFTING = 15.0  # seconds
 _FULL = 0.75  # of the budget: time to summarise
 
 
@@ -51,6 +55,9 @@ class Session:
     budget: int = field(init=False)  # tokens that a request may hold
     unkept: str = ""
     reword: Callable[[str], str] = str  # what to do next, in the words of the surface
+    auto: bool = False  # whether what the person said is drafted
+    said: list[str] = field(default_factory=list)  # by the person since then
+    drafted: int = 0
 
     def __post_init__(self) -> None:
         self.approvals = Approvals(self.ask)
@@ -104,6 +111,7 @@ class Session:
         `attached` is text from elsewhere that goes with it, and is never taken for the person's.
         """
         if text is not None:
+            self.said.append(text)
             self._write(said=text)
         if attached:
             self._write(external=self.deps.external)
@@ -190,6 +198,7 @@ class Session:
         older, recent = history.plan_summary(self.messages)
         if not older:
             return ""
+        drafted = await self.draft()
         try:
             request = history.summary_request(older, self.budget // 2)
             patient = [bounds.AnswerTimeout(self.deps.answer_seconds)]
@@ -204,7 +213,38 @@ class Session:
             self.messages = kept
             told = f"Left out {plural(left, 'old message')}: no summary was made." if left else ""
         self._write(self.deps.notes, working=_plain(self.messages))
-        return told
+        return "\n".join(filter(None, (drafted, told)))
+
+    async def draft(self) -> str:
+        """Let what the person said since the last time wait as drafts; a line on it, if any does.
+
+        Nothing is drafted of a conversation that is not kept.
+        """
+        said, self.said = self.said, []
+        if not (self.auto and said and self.transcript):
+            return ""
+        origin = os.path.basename(self.transcript.path).removesuffix(".jsonl")
+        try:
+            found = await self._facts(said, self.transcript.path)
+            added = len(await asyncio.to_thread(drafts.put, self.deps, found, origin))
+        except CoError as error:
+            return f"Nothing was drafted: {error}"
+        self.drafted += added
+        waits = f"{plural(added, 'draft')} {'waits' if added == 1 else 'wait'}"
+        return f"{waits} in the inbox: /inbox" if added else ""
+
+    async def _facts(self, said: list[str], path: str) -> list[Fact]:
+        """What is worth a draft, in no more time than a person who leaves will wait."""
+        known = drafts.settled(self.messages)
+        if self.choice.provider != "offline":
+            try:
+                return await drafts.by_model(self.agent.model, said, known, _DRAFTING)
+            except Exception as error:  # as in a turn; Co's own reading has to do
+                log.warning("no drafts by the model: %s", type(error).__name__)
+        until = monotonic() + _DRAFTING
+        before = said_before(self.deps.folder(), but=path)
+        read = partial(facts, said, settled=known, before=before)
+        return await asyncio.to_thread(read, enough=lambda: monotonic() > until)
 
 
 def _until(failed: bool, messages: list[ModelMessage]) -> list[ModelMessage]:

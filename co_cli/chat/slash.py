@@ -182,9 +182,11 @@ async def _compact(chat: Chat, _argument: str) -> str:
 
 
 async def _clear(chat: Chat, _argument: str) -> str:
-    (await chat.session()).clear()
+    session = await chat.session()
+    drafted = await session.draft()
+    session.clear()
     chat.failed = False
-    return "Started a new conversation. Your memories are kept."
+    return f"{drafted}\nStarted a new conversation. Your memories are kept.".lstrip()
 
 
 def _ask(chat: Chat, _argument: str) -> str:

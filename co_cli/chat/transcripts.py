@@ -164,11 +164,11 @@ def find(project: folders.AnyPath, prefix: str) -> Conversation:
     raise NotFound(f"there is no conversation '{prefix}' in this project", hint=hint)
 
 
-def said_before(project: folders.AnyPath, limit: int = 500) -> list[str]:
-    """What the person typed in this project, newest first, each text once."""
+def said_before(project: folders.AnyPath, limit: int = 500, but: str = "") -> list[str]:
+    """What the person typed in this project, newest first, each text once; `but` in one file."""
     found: dict[str, None] = {}
     seen = 0
-    for path in _of(project):
+    for path in (path for path in _of(project) if path != but):
         with suppress(CoError):
             data = read(path)
             seen += len(data)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from co_cli import paths
+from co_cli import config, paths
 from co_cli.cli.options import (
     as_json,
     chosen_language,
@@ -35,6 +35,20 @@ _OF_ONE = 4  # passages of a new memory that are read closely before the command
 _MAX_INPUT = 1024 * 1024
 
 
+def _set_auto(context: click.Context, _: click.Parameter, on: bool | None) -> None:
+    """Turn auto-learn on or off for this person, in every project."""
+    if on is None:
+        return
+    config.set_own("auto_learn", "on" if on else "off")
+    say(
+        "Auto-learn is on: when a chat ends, Co drafts a few memories from what you said.\n"
+        "Nothing is kept before you accept it: co inbox. To stop: co learn --auto=false"
+        if on
+        else "Auto-learn is off. What was drafted before still waits: co inbox"
+    )
+    context.exit()
+
+
 @click.command("learn")
 @click.argument("text", nargs=-1)
 @click.option("-t", "--tag", "tags", multiple=True, help="A tag, or several with commas.",
@@ -49,6 +63,9 @@ _MAX_INPUT = 1024 * 1024
               )  # fmt: skip
 @click.option("--update", "choice", flag_value="update", help="Replace a similar memory, if any.")
 @click.option("--keep", "choice", flag_value="keep", help="Keep both, if a similar memory exists.")
+@click.option("--auto", type=bool, is_flag=False, flag_value="true", metavar="[BOOL]",
+              callback=_set_auto, expose_value=False,
+              help="Draft memories at a chat's end, for review; --auto=false stops.")  # fmt: skip
 @click.option("--allow-secret", is_flag=True, help="Save it even if it looks like a secret.")
 @as_json
 def learn_command(

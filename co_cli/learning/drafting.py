@@ -17,10 +17,13 @@ from co_cli.learning.amend import placed
 from co_cli.learning.turns import PRIVATE, Turn, is_speech, understand
 
 MOST = 5  # drafts of one conversation, unless somebody says otherwise
+TOKENS = 6000  # that they may cost, where a model makes them
 _ALIKE, _NEAR = 0.85, 0.5  # how like texts are that say the same; and that do in one turn
+_NAMED = r"(?<=\w )[A-Z]\w*|\b\d[\w.:]*\b"
 _SHARED = 0.5  # of its words: what an earlier text must hold to be read again
 _SOON = 3  # turns within which "no, 90 days" is about what was said before
 _FEWEST = 3  # words of a fact
+_STEM = 5  # letters
 _PASSING = (  # what is over tomorrow, or a joke
     r"(?i)\b(?:today|tonight|tomorrow|yesterday|currently|at the moment|right now|for now"
     r"|this (?:morning|afternoon|evening|week|weekend)|lol|lmao|haha|is going)\b"
@@ -55,7 +58,7 @@ def facts(
 
     Left out is what was `settled` in the conversation, saved or declined: a turn and what was
     proposed in it. What was only half said counts where it was said `before`, in another
-    conversation. Reading stops when it is `enough`.
+    conversation, also if it was declined. Reading stops when it is `enough`.
     """
     found: list[Fact] = []
     half: list[Fact] = []
@@ -67,9 +70,10 @@ def facts(
                 found = [fact for fact in found if fact.turn < number - 1]
             for turn in understand(text) if may_be_kept(text) else ():
                 _add(found, half, turn, Fact(turn.text, turn.tags, text.strip(), number, turn.mine))
-        found += [fact for fact in half if not enough() and _repeated(fact, before)]
-    kept = [fact for fact in new_facts(found, settled) if may_be_kept(fact.text)]
-    return sorted(kept[:most], key=lambda fact: fact.turn)
+        half = [fact for fact in half if not enough() and _repeated(fact, before)]
+    kept = new_facts([*new_facts(found, settled), *half], ())
+    kept = [fact for fact in kept if may_be_kept(fact.text)][:most]
+    return sorted(kept, key=lambda fact: fact.turn)
 
 
 def may_be_kept(text: str) -> bool:
@@ -84,11 +88,17 @@ def new_facts(found: Iterable[Fact], settled: Iterable[tuple[str, str]]) -> list
     old, kept = list(settled), list[Fact]()
     for fact in found:
         told = [(one.quote, one.text) for one in kept]
-        known = (likeness(text, fact.text) >= _ALIKE for _, text in [*told, *old])
+        known = (_same(text, fact.text) for _, text in [*told, *old])
         there = (text for quote, text in old if quote.strip() == fact.quote)
         if not any(known) and not any(likeness(text, fact.text) >= _NEAR for text in there):
             kept.append(fact)
     return kept
+
+
+def _same(old: str, new: str) -> bool:
+    """Whether a text says what another does, with the same names and numbers."""
+    one, other = ({*re.findall(_NAMED, text)} - {"User", "I"} for text in (old, new))
+    return one == other and likeness(old, new) >= _ALIKE
 
 
 def _add(found: list[Fact], half: list[Fact], turn: Turn, fact: Fact) -> None:
@@ -126,10 +136,10 @@ def _lasts(turn: Turn) -> bool:
 
 def _repeated(fact: Fact, before: Iterable[str]) -> bool:
     """Whether the person said this in an earlier conversation too."""
-    words = _words(fact.text)
-    near = (one for one in before if len(words & _words(one)) >= _SHARED * len(words))
+    own = words(fact.text)
+    near = (one for one in before if len(own & words(one)) >= _SHARED * len(own))
     return any(
-        likeness(turn.text, fact.text) >= _ALIKE
+        _same(turn.text, fact.text)
         for one in near
         if may_be_kept(one)
         for turn in understand(one)
@@ -137,5 +147,7 @@ def _repeated(fact: Fact, before: Iterable[str]) -> bool:
     )
 
 
-def _words(text: str) -> set[str]:
-    return {*re.findall(r"\w+", text.lower())} - STOP - {"user"}
+def words(text: str) -> set[str]:
+    """How the words of weight in a text begin, so that their forms agree."""
+    heavy = {*re.findall(r"\w+", text.lower())} - STOP - {"user"}
+    return {word[:_STEM].rstrip("s") for word in heavy}
