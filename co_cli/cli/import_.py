@@ -1,35 +1,193 @@
-"""co knowledge import: bring in notes from elsewhere."""
+"""co import: bring in notes from elsewhere; what other assistants kept waits in the inbox."""
 
+import os
 from pathlib import Path
+from typing import Any
 
 import click
 
 from co_cli import paths, trust
 from co_cli.cli.options import as_json, assume_yes, claiming, in_user, open_here
-from co_cli.cli.output import confirm, no_yes, notice, progress, quote, say, say_line, to_json
+from co_cli.cli.output import (
+    confirm,
+    no_yes,
+    notice,
+    on_terminal,
+    progress,
+    quote,
+    say,
+    say_line,
+    to_json,
+    typed,
+)
+from co_cli.errors import CoError
 from co_cli.knowledge import Notebook, Problem
+from co_cli.knowledge.importers import assistants, exports
+from co_cli.knowledge.importers.assistants import IMPORTED, Place
 from co_cli.knowledge.importers.collect import collect, plan_import
+from co_cli.knowledge.inbox import Draft, put
 from co_cli.knowledge.plan import ImportPlan
 from co_cli.knowledge.safety.escape import difference
-from co_cli.results import counted, marks, undo_hint
+from co_cli.learning.drafting import facts
+from co_cli.learning.rejected import rejected
+from co_cli.results import counted, marks, plural, undo_hint
+from co_cli.workspace import Workspace
 
+_SHOWN = 10  # facts that a preview shows
+_CHATS, _TURNS = 200, 40  # conversations of an export that are read for facts, turns of each
 _READ = 200  # passages that an import without a terminal reads closely; the rest is owed
 
 
 @click.command("import")
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", required=False, type=click.Path(path_type=Path))
 @click.option("--split-bullets", "split", is_flag=True,
               help="Make a memory of each item of a bullet list in markdown.")  # fmt: skip
+@click.option("--conversations", is_flag=True,
+              help="Of an export, also keep each conversation as an article.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Only show what would be imported.")
 @in_user
 @assume_yes
 @as_json
-def import_command(
-    path: Path, split: bool, dry_run: bool, in_user: bool, yes: bool, as_json: bool
-) -> None:
-    """Import a folder of markdown, a JSON Lines file or the old JSON layout, after a preview."""
+def import_command(path: Path | None, split: bool, in_user: bool, **flags: bool) -> None:
+    """Import notes from elsewhere, after a preview.
+
+    A folder of markdown, JSON Lines or the old JSON layout become memories. What other assistants
+    kept (Claude Code, Codex, Gemini CLI, Cursor, AGENTS.md; exports of ChatGPT, Claude and mem0)
+    becomes drafts, which wait until you accept them: co inbox. Without PATH, Co names the places
+    that it knows, and opens those that you choose.
+    """
     workspace = open_here()
-    book = workspace.book(in_user)
+    if path is None:
+        _from_places(workspace, flags)
+        return
+    name = str(path)
+    export = exports.read_export(name)
+    if export is not None or assistants.assistant_of(name):
+        _from_assistant(workspace, Place("", name, in_user), export, flags)
+    else:
+        _from_notes(workspace, workspace.book(in_user), path, split, flags)
+
+
+def _from_places(workspace: Workspace, flags: dict[str, bool]) -> None:
+    """Name the known places, open those that the person chooses, and ask once more for each."""
+    found = assistants.places(workspace.project, paths.home_folder(), os.environ)
+    if flags["as_json"]:
+        to_json({"places": [{**place._asdict(), "opened": False} for place in found]})
+        return
+    if not found:
+        say("No other assistant's memory was found here. To import a file or a folder: "
+            "co import PATH")  # fmt: skip
+        return
+    say("Co can read what other assistants kept. Nothing was opened yet.")
+    for number, place in enumerate(found, 1):
+        say_line(f"  {number}  {place.name}: {paths.short(place.path)}")
+    if not on_terminal():
+        say("To import one: co import PATH")
+        return
+    wanted = typed("Which ones? Numbers, all, or Enter for none").lower()
+    chosen = set(wanted.replace(",", " ").split())
+    for number, place in enumerate(found, 1):
+        if wanted == "all" or str(number) in chosen:
+            say_line(f"{place.name}:")
+            try:
+                _from_assistant(workspace, place, None, flags)
+            except CoError as error:
+                notice(f"  {error.sentence()}")
+
+
+def _from_assistant(
+    workspace: Workspace, place: Place, export: exports.Export | None, flags: dict[str, bool]
+) -> None:
+    """Show how much an assistant kept, and put it into the inbox if the person agrees."""
+    book, quiet = workspace.book(place.own), flags["as_json"]
+    drafts, problems = _read(workspace, place, export)
+    chats = export.chats if export and flags["conversations"] else []
+    report: dict[str, Any] = {"done": False, "found": len(drafts), "conversations": len(chats)}
+    if not quiet:
+        for draft in drafts[:_SHOWN]:
+            say_line(f"  {draft.text.partition(chr(10))[0][:100]}")
+        more = f" and {plural(len(chats), 'conversation')}" if chats else ""
+        say(f"{plural(len(drafts), 'fact')}{more} to import; none becomes a memory unseen.")
+    wanted = bool(drafts or chats) and not flags["dry_run"]
+    if wanted and confirm("Put them into the inbox?", flags["yes"], quiet=quiet):
+        with claiming(workspace.project, book):
+            done = put(book, drafts, actor="import", refused=rejected)
+            report["articles"] = _keep(book, chats)
+        problems += done.refused
+        report |= {"done": True, "added": len(done.added), "known": done.known}
+    if quiet:
+        to_json(report | {"skipped": [problem._asdict() for problem in problems]})
+        return
+    for problem in problems:
+        say_line(f"skipped  {problem}")
+    if report["done"]:
+        many = [f"{plural(report['added'], 'draft')} in the inbox"]
+        many += [f"{report['known']} known already"] if report["known"] else []
+        many += [f"{plural(report['articles'], 'conversation')} kept"] if chats else []
+        say(f"✓ {', '.join(many)}. To review: co inbox. Undo: {undo_hint(book)}")
+    elif wanted:
+        raise no_yes("nothing was imported")
+
+
+def _read(
+    workspace: Workspace, place: Place, export: exports.Export | None
+) -> tuple[list[Draft], list[Problem]]:
+    """The drafts of an export, or of a place; what others may have written is marked."""
+    if export is not None:
+        return [*export.drafts, *_said(export)], []
+    drafts, batch = assistants.read_files(place.path)
+    if not place.own and _is_foreign(workspace, place.path):
+        drafts = [one._replace(fields=(*one.fields, ("trust", "external"))) for one in drafts]
+    return drafts, batch.problems
+
+
+def _said(export: exports.Export) -> list[Draft]:
+    """What the person told of themselves in their latest conversations, as far as that is sure."""
+    chats = sorted(export.chats, key=lambda chat: chat.created, reverse=True)[:_CHATS]
+    settled = [(draft.quote, draft.text) for draft in export.drafts]
+    drafts = []
+    with progress("Reading conversations") as step:
+        for done, chat in enumerate(chats, 1):
+            own = [text for who, text in chat.turns if who == "person"][:_TURNS]
+            for fact in filter(lambda one: one.mine, facts(own, settled=settled)):
+                origin = f"{export.whose}: {chat.title[:100]}"
+                kept = Draft(fact.text, fact.tags, fact.quote, origin, chat.created, IMPORTED)
+                drafts.append(kept)
+            if step:
+                step(done, len(chats))
+    return drafts
+
+
+def _is_foreign(workspace: Workspace, path: str) -> bool:
+    """Whether a file of the project may hold what somebody else wrote."""
+    inside = os.path.relpath(os.path.realpath(path), os.path.realpath(workspace.project))
+    if inside.startswith(os.pardir):
+        return False
+    trusted = workspace.trust.known and not workspace.trust.foreign
+    return (
+        inside not in workspace.trust.usable if inside in workspace.trust.present else not trusted
+    )
+
+
+def _keep(book: Notebook, chats: list[exports.Chat]) -> int:
+    """Keep conversations as articles; how many are new or changed."""
+    kept = 0
+    for chat in chats:
+        said = {"person": "You", "co": "Assistant"}
+        text = "\n\n".join(f"**{said[who]}:** {words}" for who, words in chat.turns)
+        if text:
+            source = f"conversation:{chat.name or chat.title}"
+            saved = book.keep(text, source=source, title=chat.title, fetched=chat.created,
+                              actor="import")  # fmt: skip
+            kept += saved.action != "unchanged"
+    return kept
+
+
+def _from_notes(
+    workspace: Workspace, book: Notebook, path: Path, split: bool, flags: dict[str, bool]
+) -> None:
+    """Import what people wrote as notes, as one change."""
+    as_json, dry_run = flags["as_json"], flags["dry_run"]
     batch = collect(path, own=book.root, split=split)
     plan = plan_import(book, batch)
     skipped = [*plan.refused, *batch.problems]
@@ -43,11 +201,11 @@ def import_command(
     }
     if not as_json:
         _preview(book, plan, {"skipped": skipped, "remark": batch.remarks})
-    if not dry_run and plan.change is not None and confirm("Do it?", yes, quiet=as_json):
+    if not dry_run and plan.change is not None and confirm("Do it?", flags["yes"], quiet=as_json):
         before = book.store.read("context.md")
         with claiming(workspace.project, book):
             book.store.commit(plan.change)
-        if plan.context is not None and not (as_json or in_user):  # the person saw it
+        if plan.context is not None and not (as_json or book.scope == "user"):  # the person saw it
             trust.wrote(workspace.project, paths.CONTEXT, plan.context, before=before)
         report["done"] = True
         with progress("Reading closely") as step:  # who sees a bar can wait, or press Control-C

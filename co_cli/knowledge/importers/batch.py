@@ -25,7 +25,7 @@ PLACES = ("source", "sources", "sourceurl", "url")
 ORIGINS = (*PLACES, "trust", "fetched")  # what may say that a text came from outside
 LOOKS_FOR = (
     "Co imports .co-cli/internal/context.json and .co-cli/memories/*.json of old projects, "
-    "folders of markdown, and single .md, .jsonl and .ndjson files."
+    "folders of markdown, single .md, .jsonl and .ndjson files, and what other assistants kept."
 )
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?", re.ASCII)
 _WEB = re.compile(r"https?://[^\s\"'<>()\[\]]{1,2000}", re.IGNORECASE)

@@ -1,0 +1,319 @@
+"""What people can have handed out of ChatGPT, Claude, mem0 and MCP memory servers, as JSON.
+
+Facts about the person become drafts; conversations are told apart, for whoever wants them. A
+file of a shape that is not known is refused whole.
+"""
+
+import codecs
+import os
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from json import JSONDecodeError, JSONDecoder
+from typing import Any, BinaryIO, NamedTuple
+
+from co_cli.errors import CoError, FormatError
+from co_cli.knowledge.format.json_reader import read_json
+from co_cli.knowledge.format.note import decode, timestamp
+from co_cli.knowledge.importers.assistants import IMPORTED, facts
+from co_cli.knowledge.importers.batch import iso_moment
+from co_cli.knowledge.inbox import Draft
+
+_MOST = 64 << 20  # characters of one conversation, bytes of one file that is read whole
+_LONGEST = 2 << 30  # characters of all conversations
+_CHUNK = 1 << 20
+_BETWEEN = tuple(" \t\r\n"), tuple(" \t\r\n,")  # before a list, and in it
+_MEMORY = re.compile(r"\d{1,5}\. \[(\d{4}-\d\d-\d\d)\]\. (\S.*)")
+_GRAPH = re.compile(rb'"type"\s*:\s*"(?:entity|relation)"')
+_CONVERSATIONS = re.compile(r"conversations(?:-\d{1,5})?\.json")
+_MEMORIES = re.compile(r"memories(?:/[\w-]{1,100})?\.json")
+
+
+class Chat(NamedTuple):
+    """A conversation with another assistant: who said what, the person's turns marked `person`."""
+
+    name: str
+    title: str
+    created: str
+    turns: list[tuple[str, str]]
+
+
+class Export(NamedTuple):
+    """What an export holds: whose it is, facts about the person, and conversations."""
+
+    whose: str
+    drafts: list[Draft]
+    chats: list[Chat]
+
+
+def read_export(path: str) -> Export | None:
+    """What an export says; None if this is none. A shape that is not known is an error."""
+    if not (os.path.isdir(path) or os.path.isfile(path)):
+        return None
+    try:
+        with _opened(path) as files:
+            return _read(files)
+    except FormatError as error:
+        hint = "Nothing was imported. The shapes that Co knows are in docs/format.md."
+        raise CoError(f"{path}: {error}", hint=hint) from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        hint = "Nothing was imported; download it again."
+        raise CoError(f"{path} is no whole zip file", hint=hint) from error
+
+
+_Files = dict[str, Callable[[], BinaryIO]]
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[_Files]:
+    """The JSON files of a folder or an archive, or the one file, each by its name."""
+    if os.path.isdir(path):
+        inside = [*os.listdir(path)]
+        below = os.path.join(path, "memories")
+        inside += [f"memories/{name}" for name in os.listdir(below)] if os.path.isdir(below) else []
+        yield {name: _opener(os.path.join(path, name)) for name in inside}
+    elif zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            yield {name: _member(archive, name) for name in archive.namelist()}
+    else:
+        yield {os.path.basename(path): _opener(path)}
+
+
+def _opener(path: str) -> Callable[[], BinaryIO]:
+    return lambda: open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> Callable[[], BinaryIO]:
+    return lambda: archive.open(name)  # type: ignore[return-value]  # it reads as any file does
+
+
+def _read(files: _Files) -> Export | None:
+    chats = [files[name] for name in sorted(files) if _CONVERSATIONS.fullmatch(name)]
+    memories = [files[name] for name in sorted(files) if _MEMORIES.fullmatch(name)]
+    if chats or (memories and "users.json" in files):
+        return _conversations(chats, memories)
+    (name, opened), *more = files.items() if files else [("", None)]
+    if opened is None or more or not name.endswith((".json", ".jsonl", ".ndjson")):
+        return None
+    with opened() as file:
+        data = file.read(_CHUNK)
+        if not name.endswith(".json") and not _GRAPH.search(data.partition(b"\n")[0]):
+            return None  # lines of something else, however many
+        data += file.read(_MOST)
+    if len(data) > _MOST:
+        raise FormatError(f"is larger than {_MOST >> 20} MB")
+    return _memories(decode(data).removeprefix("\ufeff").strip())
+
+
+# ChatGPT and Claude
+
+
+def _conversations(
+    opened: list[Callable[[], BinaryIO]], memories: list[Callable[[], BinaryIO]]
+) -> Export:
+    whose, chats, told = "Claude", list[Chat](), dict[str, Draft]()
+    newest: dict[str, tuple[str, list[Draft]]] = {}  # what is written anew each time, by its kind
+    for one in opened:
+        with one() as file:
+            for talk in _elements(file):
+                if "mapping" in talk:
+                    whose = "ChatGPT"
+                    chat = _chatgpt(talk, told, newest)
+                elif "chat_messages" in talk:
+                    chat = _claude(talk)
+                else:
+                    raise FormatError("holds a conversation of a shape that Co does not know")
+                chats.append(chat)
+    for one in memories:
+        with one() as file:
+            known = read_json(decode(file.read(_MOST)))
+        for entry in known if isinstance(known, list) else [known]:
+            told |= {draft.text: draft for draft in _claude_memory(entry)}
+    for _, drafts in newest.values():
+        told |= {draft.text: draft for draft in drafts}
+    return Export(whose, list(told.values()), chats)
+
+
+def _elements(file: BinaryIO) -> Iterator[dict[str, Any]]:
+    """The objects in a JSON array, one after the other, however long the array is."""
+    plain, decoder = codecs.getincrementaldecoder("utf-8-sig")("replace"), JSONDecoder()
+    held, at, left, begun = "", 0, _LONGEST, False
+    while True:
+        while held[at : at + 1] in _BETWEEN[begun]:
+            at += 1
+        if begun and held[at : at + 1] == "]":
+            return
+        if not begun and held[at : at + 1] == "[":
+            begun, at = True, at + 1
+            continue
+        try:
+            value, at = decoder.raw_decode(held, at)
+        except (JSONDecodeError, RecursionError) as error:
+            held, at = held[at:], 0
+            data = file.read(max(_CHUNK, len(held)))  # doubling, so that none is read too often
+            left -= len(data)
+            if not data or len(held) > _MOST or left < 0 or isinstance(error, RecursionError):
+                raise FormatError("is not a whole list in JSON, or too long") from None
+            held += plain.decode(data)
+        else:
+            if not begun or not isinstance(value, dict):
+                raise FormatError("is not a list of conversations")
+            yield value
+
+
+def _chatgpt(
+    talk: dict[str, Any], told: dict[str, Draft], newest: dict[str, tuple[str, list[Draft]]]
+) -> Chat:
+    """One conversation of ChatGPT's, along the line that the person saw last.
+
+    What it was told to remember adds to `told`; the list of all it remembers and the person's own
+    instructions, of which the newest count, to `newest`.
+    """
+    created = _moment(talk.get("create_time"))
+    turns, said = list[tuple[str, str]](), ""
+    for message in _line(talk):
+        content = _dict(message.get("content"))
+        role = _dict(message.get("author")).get("role")
+        kind = content.get("content_type")
+        text = _text(content.get("parts"))
+        if kind == "model_editable_context":
+            rows = _MEMORY.findall(str(content.get("model_set_context") or ""))
+            drafts = [_draft("ChatGPT's memory", row, day) for day, row in rows]
+            _keep_newest(newest, "memory", created, drafts)
+        elif kind == "user_editable_context":
+            for name in ("user_profile", "user_instructions"):
+                own = "\n".join(re.findall(r"```\n?([^`]*)```", str(content.get(name) or "")))
+                drafts = [_draft("ChatGPT's instructions", one, created) for one, _ in facts(own)]
+                _keep_newest(newest, name, created, drafts)
+        elif message.get("recipient") == "bio":
+            for row in filter(str.strip, text.split("\n")):
+                told.setdefault(row.strip(), _draft("ChatGPT's memory", row, created, said))
+        elif text and role in ("user", "assistant") and message.get("recipient", "all") == "all":
+            turns.append(("person" if role == "user" else "co", text))
+            said = text if role == "user" else said
+    return Chat(str(talk.get("conversation_id") or talk.get("id") or ""),
+                str(talk.get("title") or "Conversation"), created, turns)  # fmt: skip
+
+
+def _line(talk: dict[str, Any]) -> list[dict[str, Any]]:
+    """The messages from the first to the one that was shown last."""
+    nodes, line = _dict(talk["mapping"]), list[dict[str, Any]]()
+    at = talk.get("current_node")
+    while isinstance(at, str) and at in nodes and len(line) <= len(nodes):
+        node = _dict(nodes[at])
+        line.append(_dict(node.get("message")))
+        at = node.get("parent")
+    return line[::-1]
+
+
+def _keep_newest(
+    newest: dict[str, tuple[str, list[Draft]]], kind: str, created: str, drafts: list[Draft]
+) -> None:
+    if drafts and created >= newest.get(kind, ("", []))[0]:
+        newest[kind] = created, drafts
+
+
+def _claude(talk: dict[str, Any]) -> Chat:
+    turns = []
+    told = talk["chat_messages"]
+    for message in map(_dict, told if isinstance(told, list) else ()):
+        blocks = message.get("content")
+        found = [_dict(one) for one in blocks] if isinstance(blocks, list) else []
+        texts = [one.get("text") for one in found if one.get("type") == "text"]
+        if text := _text(texts) or _text([message.get("text")]):
+            turns.append(("person" if message.get("sender") == "human" else "co", text))
+    created = iso_moment(talk.get("created_at"))
+    return Chat(
+        str(talk.get("uuid") or ""), str(talk.get("name") or "Conversation"), created, turns
+    )
+
+
+def _claude_memory(entry: Any) -> Iterator[Draft]:
+    if not isinstance(entry, dict) or "conversations_memory" not in entry:
+        raise FormatError("holds memories of a shape that Co does not know")
+    for text, tags in facts(_heads(entry["conversations_memory"])):
+        yield _draft("Claude's memory", text, "", tags=tags)
+    for text in _dict(entry.get("project_memories")).values():
+        for fact, tags in facts(_heads(text)):
+            yield _draft("Claude's memory of a project", fact, "", tags=tags)
+
+
+def _heads(text: Any) -> str:
+    """A text whose headings are bold lines, with headings."""
+    return re.sub(r"(?m)^\*\*([^*\n]{1,80})\*\*$", r"## \1", text if isinstance(text, str) else "")
+
+
+# Memory servers
+
+
+def _memories(text: str) -> Export | None:
+    """A list of mem0's, or the graph of an MCP memory server, as one value or a line each."""
+    data: Any
+    if _GRAPH.search(text.partition("\n")[0].encode()):
+        data = [read_json(line) for line in text.split("\n") if line.strip()]
+    else:
+        data = read_json(text)
+    if isinstance(data, dict) and data.keys() >= {"entities", "relations"}:
+        kinds = {"entity": data["entities"], "relation": data["relations"]}
+        data = [{"type": kind, **_dict(one)} for kind, rows in kinds.items() for one in rows]
+    rows = data
+    if isinstance(data, dict):
+        rows = next((data[name] for name in ("results", "memories") if name in data), None)
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+        return None
+    if all(row.get("type") in ("entity", "relation") for row in rows):
+        return _graph(rows)
+    if not any("memory" in row for row in rows):
+        return None
+    drafts = []
+    for row in rows:
+        if not isinstance(row.get("memory"), str):
+            raise FormatError("holds a memory of a shape that Co does not know")
+        tags = tuple(one for one in row.get("categories") or () if isinstance(one, str))
+        drafts.append(_draft("mem0", row["memory"], iso_moment(row.get("created_at")), tags=tags))
+    return Export("mem0", drafts, [])
+
+
+def _graph(rows: list[dict[str, Any]]) -> Export:
+    drafts = list[Draft]()
+    for row in rows:
+        linked = row.get("type") == "relation"
+        names = ("from", "relationType", "to") if linked else ("name", "entityType")
+        said: list[Any] = [row.get(name) for name in names]
+        seen: Any = row.get("observations", [])
+        if not isinstance(seen, list) or not all(isinstance(one, str) for one in [*said, *seen]):
+            raise FormatError("holds a graph of a shape that Co does not know")
+        if linked:
+            seen = [" ".join(said).replace("_", " ")]
+        for one in seen:
+            known = said[0].casefold() in one.casefold()
+            tags = () if linked else (said[1],)
+            drafts.append(_draft("MCP memory", one if known else f"{said[0]}: {one}", "", "", tags))
+    return Export("MCP memory", drafts, [])
+
+
+def _draft(
+    origin: str, text: str, created: str, quote: str = "", tags: tuple[str, ...] = ()
+) -> Draft:
+    created = iso_moment(created) or created
+    return Draft(text.strip(), tags, quote, origin, created, IMPORTED)
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(parts: Any) -> str:
+    """The texts among the parts of a message."""
+    found = [part for part in parts if isinstance(part, str)] if isinstance(parts, list) else []
+    return "\n\n".join(filter(None, (part.strip() for part in found)))
+
+
+def _moment(seconds: Any) -> str:
+    try:
+        return timestamp(datetime.fromtimestamp(float(seconds), UTC))
+    except (TypeError, ValueError, OverflowError, OSError):
+        return ""

@@ -1,0 +1,246 @@
+"""What other assistants kept becomes drafts, never memories; every sample of the page is tried."""
+
+import json
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli import co
+
+from co_cli.errors import CoError
+from co_cli.knowledge import Notebook
+from co_cli.knowledge.importers import exports
+from co_cli.knowledge.importers.assistants import assistant_of, places, read_files
+from co_cli.knowledge.inbox import waiting
+
+PAGE = Path(__file__).parent.parent / "docs/import.md"
+NO_CHATS: dict[str, Any] = {"title": "T", "create_time": 1.0, "mapping": {}, "current_node": None}
+
+
+@pytest.fixture
+def work() -> Path:
+    """The folder that one works in."""
+    return Path.cwd()
+
+
+def sample(name: str) -> str:
+    """The sample that stands below a file's name on the page."""
+    text = PAGE.read_text(encoding="utf-8").partition(f"`{name}`")[2]
+    return text.partition("```text\n")[2].partition("```")[0]
+
+
+def write(folder: Path, *names: str) -> Path:
+    """These samples as files below a folder; the first one's path."""
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(sample(name), encoding="utf-8")
+    return folder / names[0]
+
+
+@pytest.mark.parametrize(
+    ("names", "folder", "expected"),
+    [
+        (
+            ("memory/MEMORY.md", "memory/deploys.md"),
+            True,
+            [
+                ("The staging database is reset every Sunday.", ()),
+                ("When we deploy\n\nWe deploy on Tuesdays, never on Fridays.", ("project",)),
+            ],
+        ),
+        (
+            ("GEMINI.md",),
+            False,
+            [
+                ("Ask before you add a dependency.", ("house-rules",)),
+                ("The user prefers pnpm to npm.", ("gemini-added-memories",)),
+                ("The user lives in Lisbon.", ("gemini-added-memories",)),
+            ],
+        ),
+        (("memories/MEMORY.md",), True, [("Run the migrations before the tests.", ())]),
+        (("rules/api.mdc",), True, [("Style of the API: Answer errors as problem+json.", ())]),
+    ],
+)
+def test_files_of_other_assistants_become_drafts(
+    tmp_path: Path, names: tuple[str, ...], folder: bool, expected: list[tuple[str, tuple[str]]]
+) -> None:
+    first = write(tmp_path, *names)
+    drafts, batch = read_files(str(first.parent if folder else first))
+    assert [(draft.text, draft.tags) for draft in drafts] == expected
+    assert not batch.problems
+
+
+@pytest.mark.parametrize(
+    ("name", "whose", "expected"),
+    [
+        ("conversations.json", "ChatGPT", ["Lives in Porto.", "Is allergic to peanuts."]),
+        ("mem0.json", "mem0", ["Prefers dark mode"]),
+        (
+            "memory.jsonl",
+            "MCP memory",
+            ["Ana works on search", "Ana: joined in 2024", "Ana helps with Billing"],
+        ),
+    ],
+)
+def test_exports_become_drafts(tmp_path: Path, name: str, whose: str, expected: list[str]) -> None:
+    export = exports.read_export(str(write(tmp_path, name)))
+    assert export is not None
+    assert (export.whose, [draft.text for draft in export.drafts]) == (whose, expected)
+
+
+def test_what_chatgpt_was_told_to_remember_quotes_the_person(tmp_path: Path) -> None:
+    export = exports.read_export(str(write(tmp_path, "conversations.json")))
+    assert export is not None
+    lives, allergic = export.drafts
+    assert lives.quote == "I moved to Porto. Remember it."
+    assert allergic.created.startswith("2026-01-01")
+    turns = [("person", "I moved to Porto. Remember it."), ("co", "Noted.")]
+    assert [(chat.title, chat.turns) for chat in export.chats] == [("Trip", turns)]
+
+
+def test_a_zip_file_of_claudes_is_read_without_unpacking(tmp_path: Path) -> None:
+    text = sample("memories.json")
+    said = [{"sender": "human", "text": "Hello"}, {"sender": "assistant", "text": "Hello!"}]
+    talk = {"uuid": "1", "name": "Hi", "created_at": "2026-01-01T00:00:00Z", "chat_messages": said}
+    with zipfile.ZipFile(tmp_path / "export.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("users.json", "[]")
+        archive.writestr("memories.json", text)
+        archive.writestr("conversations.json", json.dumps([talk] * 3))
+    export = exports.read_export(str(tmp_path / "export.zip"))
+    assert export is not None
+    assert export.whose == "Claude"
+    assert [(draft.text, draft.tags) for draft in export.drafts] == [
+        ("Leads the billing team.", ("work-context",)),
+        ("Likes short answers.", ("preferences",)),
+        ("The project uses Rust.", ()),
+    ]
+    assert [chat.turns for chat in export.chats] == [[("person", "Hello"), ("co", "Hello!")]] * 3
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("conversations.json", json.dumps([NO_CHATS, {"version": 9, "threads": []}])),
+        ("conversations.json", json.dumps([NO_CHATS])[:-3]),
+        ("conversations.json", '{"conversations": []}'),
+        ("conversations.json", "[" * 100_000),
+        ("conversations.json", '[{"mapping": {}}, 7]'),
+        ("mem0.json", '{"results": [{"memory": "a fact"}, {"memory": 7}]}'),
+        (
+            "memory.jsonl",
+            '{"type": "entity", "name": "Ana", "entityType": "x"}\n{"type": "entity"}',
+        ),
+    ],
+)
+def test_a_shape_that_is_not_known_is_refused_whole(tmp_path: Path, name: str, text: str) -> None:
+    """Red when what was read before the trouble is imported all the same."""
+    (tmp_path / name).write_text(text)
+    with pytest.raises(CoError, match=re.escape(name)) as refused:
+        exports.read_export(str(tmp_path / name))
+    assert refused.value.hint.startswith("Nothing was imported.")
+    result = co("import", str(tmp_path / name), "--yes")
+    assert (result.code, not result.out) == (1, True)
+
+
+def test_a_conversation_that_goes_round_in_circles_ends(tmp_path: Path) -> None:
+    content = {"content_type": "text", "parts": ["x"]}
+    message = {"author": {"role": "user"}, "recipient": "all", "content": content}
+    node = {"parent": "a", "message": message}
+    talk = NO_CHATS | {"mapping": {"a": node}, "current_node": "a"}
+    (tmp_path / "conversations.json").write_text(json.dumps([talk]))
+    export = exports.read_export(str(tmp_path / "conversations.json"))
+    assert export is not None
+    assert len(export.chats[0].turns) <= 2
+
+
+def test_a_long_list_is_read_piece_by_piece(tmp_path: Path) -> None:
+    long = [NO_CHATS | {"title": f"{number} " + "x" * 300_000} for number in range(12)]
+    (tmp_path / "conversations.json").write_text(json.dumps(long))
+    export = exports.read_export(str(tmp_path / "conversations.json"))
+    assert export is not None
+    assert [chat.title.split()[0] for chat in export.chats] == [str(n) for n in range(12)]
+
+
+@pytest.mark.parametrize("name", ["notes.json", "export.jsonl", "README.md", "vault"])
+def test_what_is_no_assistants_is_left_to_the_other_importers(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    if name == "vault":
+        path.mkdir()
+    else:
+        path.write_text('{"content": "We deploy on Tuesdays"}')
+    assert (exports.read_export(str(path)), assistant_of(str(path))) == (None, "")
+
+
+def test_known_places_are_named_and_not_opened(tmp_path: Path) -> None:
+    """Red when a place is read before the person chose it."""
+    project = tmp_path / "here"
+    slug = re.sub(r"[^A-Za-z0-9]", "-", str(project))
+    write(tmp_path / ".claude/projects" / slug, "memory/MEMORY.md")
+    write(project, "GEMINI.md")
+    (tmp_path / ".codex").mkdir()
+    (tmp_path / ".codex/memories").symlink_to("/nonexistent")
+    found = places(str(project), str(tmp_path), {})
+    assert [(place.name, place.own) for place in found] == [
+        ("Claude Code's memory of this project", False),
+        ("Codex's memories", True),
+        ("GEMINI.md of this project", False),
+    ]
+
+
+def test_import_puts_facts_into_the_inbox_and_never_into_memories(work: Path) -> None:
+    """Red when an import of another assistant's writes a memory."""
+    export = write(work / "in", "conversations.json")
+    asked = co("import", str(export))
+    assert "2 facts to import" in asked.out
+    assert asked.code == 1
+    book = Notebook(work / ".co-cli/knowledge")
+    assert waiting(book) == []
+    done = co("import", str(export), "--yes")
+    assert "2 drafts in the inbox" in done.out
+    assert [draft.body for draft in waiting(book)] == ["Is allergic to peanuts.", "Lives in Porto."]
+    assert book.notes() == []
+    again = co("import", str(export), "--yes")
+    assert "0 drafts in the inbox, 2 known already" in again.out
+
+
+def test_what_the_person_said_of_themselves_becomes_a_draft(work: Path) -> None:
+    """Red when what the other assistant said is taken for the person's words."""
+    said = [
+        {"sender": "human", "text": "I'm allergic to shellfish."},
+        {"sender": "assistant", "text": "I'm allergic to nothing. You are a night owl."},
+    ]
+    talk = {"uuid": "1", "name": "Dinner", "created_at": "2026-01-01T00:00:00Z"}
+    (work / "conversations.json").write_text(json.dumps([talk | {"chat_messages": said}]))
+    co("import", "conversations.json", "--yes")
+    drafts = waiting(Notebook(work / ".co-cli/knowledge"))
+    assert [(draft.body, draft.meta["origin"]) for draft in drafts] == [
+        ("User is allergic to shellfish", "Claude: Dinner")
+    ]
+
+
+def test_conversations_become_articles_only_on_request(work: Path) -> None:
+    export = write(work / "in", "conversations.json")
+    co("import", str(export), "--yes", "--conversations")
+    book = Notebook(work / ".co-cli/knowledge")
+    (article,) = book.articles()
+    assert (article.title, article.external) == ("Trip", True)
+    assert "**You:** I moved to Porto. Remember it." in article.body
+
+
+def test_what_a_cloned_project_says_is_marked_as_from_outside(work: Path) -> None:
+    """Red when text that nobody here agreed to becomes a draft like the person's own."""
+    write(work, "GEMINI.md")
+    co("import", "GEMINI.md", "--yes")
+    drafts = waiting(Notebook(work / ".co-cli/knowledge"))
+    assert [draft.external for draft in drafts] == [True] * 3
+
+
+def test_import_without_a_path_names_the_places(work: Path) -> None:
+    assert "No other assistant's memory was found" in co("import").out
+    write(work, "GEMINI.md")
+    told = co("import")
+    assert "GEMINI.md of this project" in told.out
+    assert "Nothing was opened yet" in told.out
+    assert json.loads(co("import", "--json").out)["places"][0]["opened"] is False
