@@ -27,7 +27,7 @@ _OTHERS = frozenset(  # folders of other people's code, or of what was made from
     "__pycache__ bower_components build dist env external node_modules out site-packages target "
     "third_party third-party vendor venv".split()
 )
-_FOLDERS, _NAMES = 100, 200  # how many are looked into, and how many names of each
+_FOLDERS, _NAMES = 30, 200  # how many are looked into, and how many names of each
 _SHARE = 10  # one in so many source files makes a language one that is used
 
 
