@@ -617,12 +617,13 @@ def test_nothing_in_an_answer_drives_or_fools_the_terminal(kind: str, how: str) 
 
 
 def on_disk(*roots: Path) -> dict[str, bytes]:
-    """Every file, but for what Co may derive at any time."""
+    """Every file, but for what Co may derive at any time, and when it recalled what."""
+    left = ("knowledge.db", ".lock", ".")
     return {
         str(path): path.read_bytes()
         for root in roots
         for path in root.rglob("*")
-        if path.is_file() and not path.name.startswith(("knowledge.db", ".lock", "."))
+        if path.is_file() and not path.name.startswith(left) and path.name != "use"
     }
 
 
