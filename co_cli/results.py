@@ -119,10 +119,8 @@ def note_json(book: Notebook, note: Note) -> dict[str, Any]:
 
 def _checked_json(book: Notebook, note: Note) -> dict[str, Any]:
     """A note's checks and what came of them, for a program; nothing where it has none."""
-    if not (wanted := checks(note)):
-        return {}
-    told = {"check": wanted, "verified": note.meta.get("verified")}
-    return told | {"stale": freshness(book, note).stale or None}
+    told = {"check": checks(note), "verified": note.meta.get("verified")}
+    return told | {"stale": freshness(book, note).stale or None} if told["check"] else {}
 
 
 def _article_json(book: Notebook, note: Note) -> dict[str, Any]:

@@ -39,11 +39,11 @@ def tree(*roots: Path) -> dict[str, tuple[object, ...]]:
 def incognito() -> Iterator[None]:
     """In here, this process writes nothing, which the file tree proves."""
     before = tree(Path(os.environ["HOME"]), Path.cwd())
-    disk.only_read(WHY)
+    disk.only_reads = WHY
     try:
         yield
     finally:
-        disk.only_read("")
+        disk.only_reads = ""
     assert tree(Path(os.environ["HOME"]), Path.cwd()) == before
 
 

@@ -74,7 +74,7 @@ class Chat:
         self.build, self.personality = prompt, personality
         self.prompt = prompt(choice, personality, None)
         self.resumed = resumed
-        self.incognito = bool(disk.only_reads())
+        self.incognito = bool(disk.only_reads)
         kept = Transcript(deps.folder(), now, resumed.path if resumed else "")
         self.transcript = None if self.incognito else kept
         self.auto = not self.incognito and deps.here().own.auto_learn == "on"

@@ -26,6 +26,7 @@ TABLE = {
     "log": ("log", "Show what changed."),
     "refresh": ("refresh", "Bring articles up to date with their sources."),
     "verify": ("verify", "Test whether memories still hold, by their checks."),
+    "eval": ("eval", "Measure how well recall finds memories, and what wants attention."),
     "doctor": ("doctor", "List the files that cannot be read, and why."),
     "reindex": ("reindex", "Rebuild the search index."),
     "add-folder": ("folders", "Search a folder of markdown where it lies."),

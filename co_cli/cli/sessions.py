@@ -5,11 +5,9 @@ import click
 from co_cli.chat import transcripts
 from co_cli.cli.chat import conversations
 from co_cli.cli.options import as_json, assume_yes, completing, open_here
-from co_cli.cli.output import confirm, no_yes, notice, say, say_line, table, to_json
+from co_cli.cli.output import confirm, no_yes, notice, say, say_line, to_json
 from co_cli.knowledge import inbox
 from co_cli.results import plural
-
-_SHOWN = 100  # conversations, the newest
 
 
 @click.group("session", invoke_without_command=True)
@@ -19,17 +17,13 @@ def session_command(ctx: click.Context, as_json: bool) -> None:
     """List the conversations of this folder, the latest first."""
     if ctx.invoked_subcommand:
         return
-    found = transcripts.recent(open_here().project, _SHOWN)
+    found = transcripts.recent(open_here().project, 100)
     if as_json:
-        rows = [
-            {"id": one.id, "started": one.started, "turns": one.turns, "said": one.said[:1]}
-            for one in found
-        ]
+        names = ("id", "started", "turns", "said")
+        rows = [{name: getattr(one, name) for name in names} for one in found]
         to_json({"count": len(rows), "sessions": rows})
     elif found:
-        told = [(one.id, one.started[:10], transcripts.in_a_line("".join(one.said[:1])))
-                for one in found]  # fmt: skip
-        table(("id", "date", "said first"), told)
+        say("\n".join(transcripts.described(one.path for one in found)))
         notice("To go on with one: co chat --resume ID")
     else:
         notice("There are no conversations in this folder.")

@@ -41,5 +41,4 @@ def verify_command(ref: str | None, dry_run: bool, as_json: bool) -> None:
             notice(f"Undo: {undo_hint(book)}")
         if found.failed:
             notice("To correct one: co knowledge edit REF, or co forget REF")
-    if found.failed:
-        raise click.exceptions.Exit(1)
+    raise click.exceptions.Exit(int(bool(found.failed)))

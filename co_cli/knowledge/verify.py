@@ -24,14 +24,10 @@ if TYPE_CHECKING:  # who only looks never loads what writes
 
 _MOST = 16  # checks of a note that are tested
 _LARGEST = 1024 * 1024  # bytes of a file that is looked into
-_OUTSIDE = "leads out of the project, so it is not looked at"
 
 
 class Freshness(NamedTuple):
-    """What came of a note's checks: `stale` says what no longer holds, `refused` what is no check.
-
-    Both are empty when all hold.
-    """
+    """What came of a note's checks: what no longer holds, and why one was not tested."""
 
     stale: str = ""
     refused: str = ""
@@ -90,7 +86,7 @@ def why_not(project: str, check: str) -> str:
     path = os.path.realpath(os.path.join(root, name))
     inside = path == root or path.startswith(os.path.join(root, ""))
     if os.path.isabs(name) or ".." in name.split("/") or not inside:
-        raise CoError(f"{name} {_OUTSIDE}")
+        raise CoError(f"{name} leads out of the project, so it is not looked at")
     try:
         info = os.lstat(path)
         if not (text or stat.S_ISREG(info.st_mode) or stat.S_ISDIR(info.st_mode)):
@@ -122,22 +118,19 @@ def verify(
         planner, found, stamped = book.planner(actor), Verified([], []), list[Note]()
         notes = [book.find(ref, planner.look) for ref in refs] if refs else planner.look.notes
         for note in filter(checks, notes if project_of(book) else ()):
-            outcome = freshness(book, note)
-            if not outcome.mark and str(note.meta.get("verified"))[:10] == book.today():
-                found.holds.append(note)
-                continue
+            outcome, fresh = freshness(book, note), str(note.meta.get("verified"))[:10]
             try:
-                if not outcome.mark:
+                if not outcome.mark and fresh != book.today():
                     stamped.append(planner.edit(note, {"verified": book.today()}))
+                elif not outcome.mark:
+                    found.holds.append(note)
             except FormatError as error:  # a header that cannot be changed line by line
                 outcome = Freshness(refused=str(error))
-            if outcome.mark:
-                found.failed.append((note, outcome))
+            found.failed.extend([(note, outcome)] if outcome.mark else [])
         found.holds.extend(stamped)
         return found, planner.plan("verify", "marked", stamped[0]) if stamped else None
 
-    def commit(planned: tuple[Verified, Plan | None]) -> Verified:
-        found, change = planned
+    def commit(found: Verified, change: Plan | None) -> Verified:
         return found._replace(change=book.commit(change).change) if change else found
 
-    return plan()[0] if dry_run else book.agree(plan, commit)
+    return plan()[0] if dry_run else book.agree(plan, lambda planned: commit(*planned))

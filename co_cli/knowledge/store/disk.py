@@ -30,7 +30,7 @@ _READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
 
 _TEMP = r"\.co-[0-9a-f]{16}\.tmp"
-_why = [""]  # why this process only reads, if it does
+only_reads = ""  # why this process writes nothing, once somebody has said so
 NO_FILE = "no file"  # instead of a digest
 
 Signature = tuple[int, int, int, int]
@@ -78,23 +78,10 @@ def read_signed(path: str, limit: int = MAX_FILE) -> tuple[bytes, Signature]:
         raise Unreadable(f"cannot be read: {os.strerror(error.errno or 0)}") from error
 
 
-def only_read(why: str) -> None:
-    """Write nothing from here on in this process, and say why; with an empty reason, write again.
-
-    Whoever comes this way is told that the disk is read-only, which all of Co can live with.
-    """
-    _why[0] = why
-
-
-def only_reads() -> str:
-    """Why this process writes nothing; empty when it may."""
-    return _why[0]
-
-
 def refuse_writing(path: str = "") -> None:
-    """As from a disk that is read-only, where this process writes nothing."""
-    if only_reads():
-        raise OSError(errno.EROFS, only_reads(), path or None)
+    """As a disk does that is read-only, where this process writes nothing; all of Co copes."""
+    if only_reads:
+        raise OSError(errno.EROFS, only_reads, path or None)
 
 
 @contextmanager
@@ -128,8 +115,8 @@ def in_words() -> Iterator[None]:
 
 def trouble(error: OSError) -> DiskTrouble:
     """What the disk refused, in words, with the file and what to do."""
-    if error.errno == errno.EROFS and only_reads():
-        return DiskTrouble(only_reads())
+    if error.errno == errno.EROFS and only_reads:
+        return DiskTrouble(only_reads)
     where = f": {error.filename}" if error.filename else ""
     hint = {
         errno.ENOSPC: "Free some space and try again; nothing was changed.",
@@ -286,7 +273,7 @@ def locked(path: str, patience: float | None = None) -> Iterator[None]:
     patience = LOCK_PATIENCE if patience is None else patience
     deadline = time.monotonic() + patience
     pause = 0.0005
-    access = os.O_RDONLY if only_reads() else os.O_RDWR | os.O_CREAT
+    access = os.O_RDONLY if only_reads else os.O_RDWR | os.O_CREAT
     while True:
         with opened(path, access | os.O_CLOEXEC | os.O_NOFOLLOW) as fd:
             if _is_taken(fd, path):

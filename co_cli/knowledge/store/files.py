@@ -156,8 +156,8 @@ class FolderStore:
     # Writing
 
     def refuse(self, path: str) -> None:  # noqa: ARG002 - it is the same for all
-        if why := disk.only_reads():
-            raise ReadOnly(why)
+        if disk.only_reads:
+            raise ReadOnly(disk.only_reads)
 
     @contextmanager
     def locked(self, patience: float | None = None) -> Iterator[None]:
