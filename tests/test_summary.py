@@ -439,10 +439,11 @@ def test_without_a_terminal_only_a_look_or_a_yes_goes_on() -> None:
 
 
 def test_a_group_with_a_secret_is_left_alone() -> None:
+    """Red when a secret is noticed only once a model has seen it."""
     key = "AKIA" + "IOSFODNN7" + "Q3RTUVW"
     book = put(note(1, f"The billing key is {key}"), note(2, f"The billing key of AWS is {key}"))
-    result = co("knowledge", "summarize", "--yes")
-    assert "secret" in result.err
+    [told] = json.loads(co("knowledge", "summarize", "--yes", "--json").out)["groups"]
+    assert ("secret" in told["error"], "text" in told) == (True, False)  # no model was asked
     assert len(book.notes()) == 2
 
 
