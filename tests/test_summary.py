@@ -203,6 +203,13 @@ def test_what_differs_in_a_name_is_kept_twice(other: str) -> None:
     assert [one.text for one in found] == ["Alice owns the billing service", other]
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_what_says_the_same_and_more_is_no_contradiction(turned: bool) -> None:
+    texts = [BILLING[0], "The billing service belongs to Alice! It is written in Go."]
+    notes = [note(at, text) for at, text in enumerate(texts[::-1] if turned else texts, 1)]
+    assert conflicts(distinct(notes)) == []
+
+
 def test_a_value_that_replaces_another_is_found_by_meaning() -> None:
     """Red when the judge of meaning is not asked."""
     found = distinct([note(1, "We host everything on Heroku"), note(2, "We moved to Hetzner")])

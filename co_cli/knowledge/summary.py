@@ -133,10 +133,17 @@ def conflicts(found: Sequence[Sentence]) -> list[tuple[Sentence, Sentence]]:
     pairs = []
     for at, new in enumerate(found):
         olds = [old for old in found[:at] if set(old.sources).isdisjoint(new.sources)]
+        olds = [old for old in olds if not (_goes_on(old, new) or _goes_on(new, old))]
         judged = may_replace([old.text for old in olds], new.text)
         alike = [_frame(old.text) == _frame(new.text) for old in olds]
         pairs += [(old, new) for old in compress(olds, map(max, judged, alike))]
     return pairs
+
+
+def _goes_on(one: Sentence, other: Sentence) -> bool:
+    """Whether one says the same as another and then more."""
+    said = other.text.rstrip(".!")
+    return one.text.startswith((f"{said}. ", f"{said}! "))
 
 
 def reworded(
