@@ -42,7 +42,7 @@ def right(found: list[Fact], talk: dict[str, Any]) -> int:
 
 
 def test_of_labelled_conversations_nearly_every_draft_is_wanted() -> None:
-    """Measured 40 of 42 drafts right, of 47 facts; red when guesses or jokes are drafted too."""
+    """Measured 39 of 42 drafts right, of 47 facts; red when guesses or jokes are drafted too."""
     good = made = wanted = 0
     for talk in conversations("held"):
         assert len(talk["turns"]) == 20
