@@ -231,10 +231,10 @@ def category_text(book: Notebook, saved: Saved) -> list[str]:
     count = sum(note.category == category for note in book.notes()) if limit else -1
     if count < limit:
         return []
-    own = " -g" if book.scope == "user" else ""
+    only = f"--category {category}{' -g' if book.scope == 'user' else ''}"
     return [
         f"This notebook holds {plural(count, f'{category} memory')}, with a limit of {limit}.",
-        f"`co knowledge summarize{own}` or `decay --category {category}{own}` shortens it.",
+        f"`co knowledge summarize {only}` or `co knowledge decay {only}` shortens it.",
     ]
 
 

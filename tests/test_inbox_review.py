@@ -247,3 +247,9 @@ def test_accept_all_leaves_out_what_collides_and_cannot_be_kept() -> None:
     Path(".co-cli/knowledge/inbox/long.md").write_text("y" * 20_000)
     assert co("inbox", "accept", "--all", "--yes").code == 0
     assert (len(bodies()), len(waiting(book()))) == (2, 2)
+
+
+def test_status_counts_the_drafts_that_wait() -> None:
+    book = Notebook(Path(".co-cli/knowledge"))
+    put(book, [Draft("We deploy on Tuesdays")], actor="chat")
+    assert "(1 draft to review: co inbox)" in co("status").out

@@ -483,3 +483,13 @@ def _cpu(work: Callable[[], object]) -> float:
     before = time.process_time()
     work()
     return time.process_time() - before
+
+
+def test_only_memories_of_one_category_are_summarised() -> None:
+    put(*(note(at, text, auto_category="context") for at, text in enumerate(BILLING, 1)))
+
+    def found(category: str) -> int:
+        asked = ("knowledge", "summarize", "--category", category, "--dry-run", "--json")
+        return len(json.loads(co(*asked).out)["groups"])
+
+    assert (found("context"), found("preference")) == (1, 0)

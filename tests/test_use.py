@@ -207,7 +207,8 @@ def test_a_save_says_that_its_category_is_full_and_saves_all_the_same(
     assert "limit" not in first
     assert second.splitlines()[-2:] == [
         "This notebook holds 2 preference memories, with a limit of 2.",
-        "`co knowledge summarize` or `decay --category preference` shortens it.",
+        "`co knowledge summarize --category preference` or "
+        "`co knowledge decay --category preference` shortens it.",
     ]
     [third] = preferring("short meetings")()
     assert "✓ Saved memory 3" in third

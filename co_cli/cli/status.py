@@ -12,7 +12,7 @@ from co_cli.cli.options import as_json, open_here
 from co_cli.cli.output import notice, say, say_line, table, to_json, warn
 from co_cli.cli.trust import brought_text, trust_json
 from co_cli.errors import SettingsError
-from co_cli.knowledge import doctor
+from co_cli.knowledge import doctor, inbox
 from co_cli.knowledge.notebook import Notebook
 from co_cli.providers import models
 from co_cli.providers.registry import WINDOW
@@ -92,6 +92,7 @@ def _book_json(book: Notebook) -> dict[str, Any]:
         "limit": book.policy.max_count,
         "other_languages": len(book.look().notes) - len(notes),
         "articles": len(book.articles()),
+        "drafts": len(inbox.waiting(book)),
         "protected": sum(note.protected for note in notes),
         "expired": sum(note.expired(today) for note in notes),
         "archived": len(book.archived()),
@@ -104,6 +105,9 @@ def _book_line(book: dict[str, Any]) -> str:
     extras = [f"{book[name]} {name}" for name in ("protected", "expired", "archived") if book[name]]
     extras[:0] = [plural(book["articles"], "article")] if book["articles"] else []
     extras += [f"{others} for other languages"] if (others := book["other_languages"]) else []
+    extras += (
+        [f"{plural(drafts, 'draft')} to review: co inbox"] if (drafts := book["drafts"]) else []
+    )
     if book["count"] + others > book["limit"]:
         extras.append("over the limit: co knowledge decay, or raise memory_max_count")
     more = f" ({', '.join(extras)})" if extras else ""

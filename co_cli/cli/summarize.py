@@ -15,6 +15,7 @@ from co_cli.cli.output import notice, say, warn
 from co_cli.cli.session import with_model
 from co_cli.errors import CoError
 from co_cli.knowledge import Note, Notebook, summary
+from co_cli.knowledge.lifecycle import SIGNALS
 from co_cli.knowledge.safety.check import check_text
 from co_cli.knowledge.safety.escape import difference
 from co_cli.knowledge.store import disk
@@ -26,11 +27,15 @@ _Model = Callable[[Sequence[str]], list[tuple[str, list[int]]]] | None
 
 @click.command("summarize")
 @in_user
+@click.option("--category", type=click.Choice([*SIGNALS, "other"]), default=None,
+              help="Only memories of this category.")  # fmt: skip
 @with_model
 @click.option("--dry-run", is_flag=True, help="Only show what would become of each group.")
 @assume_yes
 @as_json
-def summarize_command(in_user: bool, model: str, dry_run: bool, yes: bool, as_json: bool) -> None:
+def summarize_command(
+    in_user: bool, category: str | None, model: str, dry_run: bool, yes: bool, as_json: bool
+) -> None:
     """Make one memory of several that belong together; the originals are archived.
 
     You see the groups, then what each would become, every sentence with the numbers of its
@@ -38,7 +43,8 @@ def summarize_command(in_user: bool, model: str, dry_run: bool, yes: bool, as_js
     """
     workspace = open_here()
     book, reword, asking = workspace.book(in_user), _model(workspace.own, model), False
-    notes, quiet, log = book.notes(), as_json, os.path.join(paths.state_folder(), "declined-groups")
+    notes = [note for note in book.notes() if category in (None, note.category)]
+    quiet, log = as_json, os.path.join(paths.state_folder(), "declined-groups")
     declined = (disk.read_if_any(log) or b"").decode("ascii", "replace").split()
     apart = set() if in_user else workspace.untrusted(notes)
     warn(apart and f"{plural(len(apart), 'memory')} left out that nobody agreed to (co trust)")
