@@ -679,7 +679,9 @@ def test_a_log_that_lies_beside_is_not_believed(
 
 
 @pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal", "-new", "-new-wal", "-seal"])
-@pytest.mark.parametrize("data", [b"", b"\x37\x7f\x06\x82", os.urandom(40_000)])
+@pytest.mark.parametrize(
+    "data", [b"", b"\x37\x7f\x06\x82", os.urandom(40_000)], ids=["empty", "begun", "random"]
+)
 def test_rubbish_that_lies_beside_does_no_harm(ending: str, data: bytes, root: str) -> None:
     write(root, 5)
     for _ in range(2):
