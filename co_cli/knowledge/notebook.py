@@ -156,12 +156,7 @@ class Notebook:
         return self.how.watch or len(self.store.names(MEMORIES)) > _FEW
 
     def recall(
-        self,
-        query: str,
-        limit: int = 10,
-        filters: Filters = _EVERY,
-        *,
-        strict: bool = True,
+        self, query: str, limit: int = 10, filters: Filters = _EVERY, *, strict: bool = True
     ) -> Recall[Hit]:
         """The notes that answer, best first, and what search had to do without.
 
@@ -200,24 +195,11 @@ class Notebook:
         A `call` that arrives again is answered as before.
         """
         tags = list(tags)
-        if repeated := self._repeated(mark_call(call, text, tags), text):
-            return repeated
-        with suppress(MovedOn):
-            if agreed:
-                return self.commit(agreed)
         plan = partial(
             self.plan_remember, text, tags, actor=actor, similar=similar, replaces=replaces,
             allow_secret=allow_secret, call=call, fields=fields,
         )  # fmt: skip
-        return self.agree(lambda: plan().hold_to(seen), self.commit)
-
-    def _repeated(self, call: str, text: str) -> Saved | None:
-        """What a call that arrives again was answered, if what it saved is still there."""
-        from co_cli.knowledge.undo import repeated
-
-        entries = self.store.entries() if call else ()
-        done = [one for one in entries if (one.call, one.state) == (call, "done")]
-        return repeated(self.planner(""), done[-1], text) if done else None
+        return self._save(plan, mark_call(call, text, tags), text, seen, agreed)
 
     def keep(
         self, text: str, *, actor: str = "cli", call: str = "", seen: str = "",
@@ -227,12 +209,23 @@ class Notebook:
 
         The same source again updates its article. The other options are those of `remember`.
         """
-        if repeated := self._repeated(mark_call(call, text, about.get("tags", ())), text):
-            return repeated
+        plan = partial(self.plan_keep, text, actor=actor, call=call, **about)
+        called = mark_call(call, text, about.get("tags", ()))
+        return self._save(plan, called, text, seen, agreed)
+
+    def _save(
+        self, plan: Callable[[], Plan], call: str, text: str, seen: str, agreed: Plan | None
+    ) -> Saved:
+        """Save what is planned, or answer as before if the call did and its note is still there."""
+        from co_cli.knowledge.undo import repeated
+
+        entries = self.store.entries() if call else ()
+        done = [one for one in entries if (one.call, one.state) == (call, "done")]
+        if done and (saved := repeated(self.planner(""), done[-1], text)):
+            return saved
         with suppress(MovedOn):
             if agreed:
                 return self.commit(agreed)
-        plan = partial(self.plan_keep, text, actor=actor, call=call, **about)
         return self.agree(lambda: plan().hold_to(seen), self.commit)
 
     def plan_keep(
