@@ -75,14 +75,9 @@ def intent(change: Change, tail: Entry, n: int) -> Entry:
     )  # fmt: skip
 
 
-def is_note(name: str) -> bool:
-    """Whether a file of this name is taken for a note."""
-    return name[-3:] == ".md" and name[0] != "."
-
-
-def is_original(name: str) -> bool:
-    """Whether a file of this name, in attachments/, is taken for an article's original."""
-    return name[0] != "."
+def is_note(name: str, folder: str = "") -> bool:
+    """Whether a file of this name is taken for a note, or in attachments/ for an original."""
+    return name[0] != "." and (name[-3:] == ".md" or folder == "attachments")
 
 
 def mark(*values: object) -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from co_cli import paths
 from co_cli.errors import CoError, ReadOnly
-from co_cli.knowledge.store import JOURNAL, Change, Entry, disk, is_note, is_original
+from co_cli.knowledge.store import JOURNAL, Change, Entry, disk, is_note
 from co_cli.knowledge.store.journal import JournalFile
 
 if TYPE_CHECKING:
@@ -73,8 +73,7 @@ class FolderStore:
     # Reading
 
     def names(self, folder: str) -> list[str]:
-        wanted = is_original if folder == "attachments" else is_note
-        return list(filter(wanted, disk.list_names(self.locate(folder))))
+        return [name for name in disk.list_names(self.locate(folder)) if is_note(name, folder)]
 
     def files(self, folder: str) -> dict[str, int]:
         """As in `Store`; a killed writer's leftovers are removed."""

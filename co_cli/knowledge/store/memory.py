@@ -7,7 +7,7 @@ from threading import RLock
 from time import time_ns
 
 from co_cli.errors import MovedOn
-from co_cli.knowledge.store import Change, Entry, intent, is_note, is_original, refuse_stale
+from co_cli.knowledge.store import Change, Entry, intent, is_note, refuse_stale
 
 
 class MemoryStore:
@@ -40,10 +40,9 @@ class MemoryStore:
         return f"{self.root}/{_path(path, n)}"
 
     def names(self, folder: str) -> list[str]:
-        wanted = is_original if folder == "attachments" else is_note
         with self._lock:
             found = [path.rpartition("/") for path in self._files]
-        return [name for at, _, name in found if at == folder and wanted(name)]
+        return [name for at, _, name in found if at == folder and is_note(name, folder)]
 
     def files(self, folder: str) -> dict[str, int]:
         with self._lock:
