@@ -22,13 +22,8 @@ MAX_TITLE = 200  # characters
 ATTACHED = r"[^/\0.][^/\0]*"  # the name of a file in attachments/
 
 _OUTSIDE = ("extracted", "http", "https", "mcp", "web-fetched")  # sources that are not a person
-_PERSONAL = (
-    "",
-    "auto_decay",
-    "detected",
-    "import",
-    "user-told",
-)  # of a text from outside, no place
+# Of a text from outside, these tell no place.
+_PERSONAL = ("", "auto_decay", "detected", "import", "user-told")
 _KINDS = {"articles": "article", "inbox": "draft"}  # by the folder; all else is a memory
 _HEADING = r"(?m)^## Memory (\d{1,9}) \(\d{4}-\d{2}-\d{2}(?:, ([\w-]{1,64}))?[^)\n]*\)\n"
 _LATIN = str.maketrans(  # letters that are not made of another and a mark
@@ -41,10 +36,10 @@ class Note:
 
     Forget refuses what is `protected`; decay passes that and what is `pinned` by. What is
     `external` came from outside, as every article did, and taints whoever recalls it; what is
-    `consolidated` decay wrote
-    from several older notes. Links hold the `uid`: random, or the number of a note written by hand.
-    What is `plain` has no header; its number is its name's, or 0 when it has none of its own.
-    `filled` is what an article's header does not say and its file tells.
+    `consolidated` decay wrote from several older notes. Links hold the `uid`: random, or the
+    number of a note written by hand. What is `plain` has no header; its number is its name's, or 0
+    when it has none of its own. `filled` is what an article's header does not say and its file
+    tells.
     """
 
     def __init__(
@@ -159,9 +154,9 @@ def parse(path: str, raw: bytes, modified: int = 0) -> Note:
     A text without any header is a plain note, with the file's time (nanoseconds) as its date.
     Whether the number in its name is its own, only who sees all files can tell.
     """
-    text = decode(raw)
+    text, kind = decode(raw), _kind(path)
     meta, body = parse_frontmatter(text)
-    if meta and _is_article(path):
+    if meta and kind == "article":
         filled = _filled(path, meta, body, modified)
         meta = validated(text, meta | filled, validate_article_frontmatter)
         if filled and (line := has_conflict(text)):
@@ -169,7 +164,7 @@ def parse(path: str, raw: bytes, modified: int = 0) -> Note:
         note = Note(path, raw, {**meta, "id": 0, "created": meta["fetched"]}, body.strip())
         note.filled = filled
         return note
-    if meta and _kind(path) == "draft":  # which has no number
+    if meta and kind == "draft":  # which has no number
         validated(text, {**meta, "id": 1}, validate_memory_frontmatter)
         return Note(path, raw, {**meta, "id": 0}, body.strip())
     if meta:
@@ -181,10 +176,9 @@ def parse(path: str, raw: bytes, modified: int = 0) -> Note:
     if line := has_conflict(text):
         raise FormatError("holds an unresolved merge conflict", line=line)
     created = moment_of(modified) or moment_of(0)
-    meta = {"id": 0 if _kind(path) == "draft" else number_of(path), "created": created}
-    if _is_article(path):
-        named = {"source": path, "title": title_of(path, body)}
-        meta = {"id": 0, "created": created, "fetched": created, **named}
+    meta = {"id": number_of(path) if kind == "memory" else 0, "created": created}
+    if kind == "article":
+        meta |= {"fetched": created, "source": path, "title": title_of(path, body)}
     return Note(path, raw, meta, body, plain=True)
 
 
@@ -208,10 +202,6 @@ def title_of(path: str, body: str) -> str:
 
 def _kind(path: str) -> str:
     return _KINDS.get("".join(path.rsplit(os.sep, 2)[-2:-1]), "memory")
-
-
-def _is_article(path: str) -> bool:
-    return _kind(path) == "article"
 
 
 def _refuse_broken(body: str) -> None:
