@@ -40,7 +40,7 @@ class Policy(NamedTuple):
         names += " decay_order category_limits"
         return cls(*(getattr(source, f"memory_{name}") for name in names.split()))
 
-    def limit(self, category: str = "") -> int:
+    def limit(self, category: str) -> int:
         """How many notes there may be, or of this category; 0 if it has no limit of its own."""
         rows = (row.partition("=") for row in self.category_limits.split(","))
         limits = {name.strip(): int(most) for name, _, most in rows if most}

@@ -26,7 +26,7 @@ class Renumbered(NamedTuple):
     named: list[Problem]
 
 
-def renumber(book: Notebook, *, actor: str = "cli") -> Renumbered:
+def renumber(book: Notebook) -> Renumbered:
     """Give memories with the number of another one the next free ones, in one change.
 
     The first one saved keeps it, for all that links to a number means it. What holds a conflict is
@@ -39,7 +39,7 @@ def renumber(book: Notebook, *, actor: str = "cli") -> Renumbered:
             book.commit(planner.plan("renumber", "edited", done.moved[0][1]))
         return done
 
-    return book.agree(lambda: _renumbered(book.planner(actor)), commit)
+    return book.agree(lambda: _renumbered(book.planner("cli")), commit)
 
 
 def _age(note: Note) -> tuple[bool, bool, str, str, str]:

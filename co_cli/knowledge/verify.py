@@ -106,16 +106,14 @@ def _text(path: str, _signature: disk.Signature) -> str:
     return disk.read_signed(path, _LARGEST)[0].decode("utf-8", "replace")
 
 
-def verify(
-    book: Notebook, refs: Sequence[Ref] = (), *, dry_run: bool = False, actor: str = "cli"
-) -> Verified:
+def verify(book: Notebook, refs: Sequence[Ref] = (), *, dry_run: bool = False) -> Verified:
     """Test the checks of these notes, or of all, and stamp `verified` on those that hold.
 
     One change for all of them; a note that has today's stamp is left as it is.
     """
 
     def plan() -> tuple[Verified, Plan | None]:
-        planner, found, stamped = book.planner(actor), Verified([], []), list[Note]()
+        planner, found, stamped = book.planner("cli"), Verified([], []), list[Note]()
         notes = [book.find(ref, planner.look) for ref in refs] if refs else planner.look.notes
         for note in filter(checks, notes if project_of(book) else ()):
             outcome, fresh = freshness(book, note), str(note.meta.get("verified"))[:10]
