@@ -28,10 +28,8 @@ _LATELY = 0.84  # or that something holds now,
 _LEAVES = -2.1  # that it asks, plans or adds,
 _RIVAL = 1.6  # that it tells of a change and names a rival of what the old one names
 _COSINE, _LEAST = 0.4, 0.2  # below which two texts are not judged; where a change is told
-_COMMON, _CLOSE = (
-    3,
-    0.65,
-)  # notes that share a word, as the project's name; the cosine it takes then
+_COMMON = 3  # notes that share a word, as the project's name,
+_CLOSE = 0.65  # and the cosine that it takes then
 _LONG = 300  # characters; a page is not one fact
 _STEM = 5  # letters by which the forms of a word agree
 _TRIED = 4  # pairs that are judged for one save or recall: each takes as long as a question

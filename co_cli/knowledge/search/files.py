@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable
+from functools import cache
 
 from co_cli.errors import CoError
 from co_cli.knowledge.format.frontmatter import find_header
@@ -115,20 +116,20 @@ class Parts:
 
     def __init__(self, files: NoteFiles, lookup: Lookup) -> None:
         self._files, self._lookup = files, lookup
-        self._memories: dict[str, list[Part]] = {}
-        self._articles: dict[str, Note | None] = {}
+        self._memory = cache(self._passages)
+        self.article = cache(files.article)
 
     def get(self, at: int, row: Row) -> Part | None:
         """A passage of a file, if it is still there."""
         if row.article:
             note, places = self.article(row), self._lookup.places(at, at)
             return places[at].part(note.body, note.title) if note and at in places else None
-        if row.name not in self._memories:
-            text = self._files.text(row)
-            parts = [] if text is None else [Part(each) for each in passages(text)]
-            self._memories[row.name] = parts
-        parts = self._memories[row.name]
+        parts = self._memory(row)
         return parts[at - row.id] if at - row.id < len(parts) else None
+
+    def _passages(self, row: Row) -> list[Part]:
+        text = self._files.text(row)
+        return [] if text is None else [Part(each) for each in passages(text)]
 
     def told(self, at: int, row: Row) -> Part:
         """A passage; of an article, with its neighbours in the same section as far as they fit."""
@@ -145,9 +146,3 @@ class Parts:
                 else:
                     del ends[step]
         return place.part(note.body, note.title)
-
-    def article(self, row: Row) -> Note | None:
-        """An article, unless it has changed since the index was brought up to date."""
-        if row.name not in self._articles:
-            self._articles[row.name] = self._files.article(row)
-        return self._articles[row.name]

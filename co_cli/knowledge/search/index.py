@@ -138,7 +138,6 @@ class Index:
         """While the database is written to; nobody believes it before that is done."""
         if self.path:
             disk.refuse_writing(self.path)
-        if self.path:
             with open(self._seal, "r+b") as seal:  # also after a power cut
                 seal.truncate()
                 disk.sync_file(seal.fileno())

@@ -146,12 +146,9 @@ class Lookup:
     def _long_notes(self) -> tuple[list[int], list[int]]:
         """Where the notes of several passages start and stop; asked for once after a change."""
         if self._long[0] != (now := self.db.total_changes()):
-            spans = self._get("SELECT id, id + passages FROM file WHERE passages > 1 ORDER BY id")
-            starts, stops = list[int](), list[int]()
-            for start, stop in spans:
-                starts.append(start)
-                stops.append(stop)
-            self._long = now, (starts, stops)
+            query = "SELECT id, id + passages FROM file WHERE passages > 1 ORDER BY id"
+            spans = self._get(query).fetchall()
+            self._long = now, ([start for start, _ in spans], [stop for _, stop in spans])
         return self._long[1]
 
     def highest(self) -> int:
@@ -281,11 +278,9 @@ class Lookup:
         Beside those that take a place, some more of a note are told: the distance is but rough.
         """
         taken, places, near = dict[int, int](), 0, list[tuple[int, float]]()
-        starts, stops = self._long_notes()
         for row, far in rough:
-            at = bisect(starts, row) - 1
-            long = starts[at] if at >= 0 and row < stops[at] else 0
-            many = taken[long] = taken.get(long, 0) + 1 if long else 1
+            note = self.first_of(row)
+            many = taken[note] = taken.get(note, 0) + 1
             places += many <= of_one
             if places == _NEAREST:
                 return [row for row, distance in near if distance < far]

@@ -279,15 +279,13 @@ class Search:
                     continue
             told = ranking.parts.told(one.key, one.row)
             text, note = told.text[:LONGEST], self._numbered(ranking.lookup, note)
-            hit = Hit(note, one.shown, one.why, one.weak, text, ranking.marks(text), one.parts)
             more = (other for other in one.others if other.part.text not in text)
             also = next(more, None) if article and not one.exact else None
-            hits.append(
-                hit._replace(
-                    heading=told.heading, anchor=told.anchor,
-                    also=ranking.parts.told(also.key, also.row) if also else None,
-                )
-            )  # fmt: skip
+            hits.append(Hit(
+                note, one.shown, one.why, one.weak, text, ranking.marks(text), one.parts,
+                heading=told.heading, anchor=told.anchor,
+                also=ranking.parts.told(also.key, also.row) if also else None,
+            ))  # fmt: skip
         return hits, matched
 
     def around(self, text: str, since: str, window: int) -> Around | None:
