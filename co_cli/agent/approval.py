@@ -169,13 +169,8 @@ def prepare(deps: CoDeps, call: str, tool: str, arguments: Mapping[str, Any]) ->
         return Proposal(call, FETCH, str(arguments.get("url", "")), action="fetched")
     text, tags = str(arguments.get("content", "")), map(str, arguments.get("tags") or ())
     names = ("scope", "replaces", "title", "source")
-    scope, replaces, title, source = (str(arguments.get(name) or "") for name in names)
-    return planned(
-        deps,
-        Proposal(
-            call, tool, text, tuple(tags), scope, replaces=replaces, title=title, source=source
-        ),
-    )
+    more: dict[str, Any] = {name: str(arguments.get(name) or "") for name in names}
+    return planned(deps, Proposal(call, tool, text, tuple(tags), **more))
 
 
 def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
@@ -204,10 +199,8 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
                 fields=fields,
                 replaces=replaces,
             )
-    except RefusedText as error:  # how to have a secret stored all the same is no model's business
-        return replace(proposal, refused=str(error))
     except CoError as error:
-        return replace(proposal, refused=error.sentence())
+        return replace(proposal, refused=_why(error))
     saved = plan.saved
     known = [saved.note] if saved.action == "consolidated" else [n for n, _ in saved.similar]
     deps.entered(*(note.mark for note in known))
@@ -242,10 +235,8 @@ def _keeping(deps: CoDeps, one: Proposal) -> Proposal:
             book = shelf.user if scope == "user" else shelf.project
             book.store.refuse("")
             plan = book.plan_keep(text, actor="agent", call=one.call, **about)
-    except RefusedText as error:
-        return replace(one, refused=str(error))
     except CoError as error:
-        return replace(one, refused=error.sentence())
+        return replace(one, refused=_why(error))
     saved = plan.saved
     if plan.change is None:
         deps.entered(saved.note.mark)
@@ -256,6 +247,11 @@ def _keeping(deps: CoDeps, one: Proposal) -> Proposal:
         fetched=canonical(one.source) in deps.pages,
         shown=Shown(plan, {}, {}),
     )  # fmt: skip
+
+
+def _why(error: CoError) -> str:
+    """Why not; how to have a secret stored all the same is no model's business."""
+    return str(error) if isinstance(error, RefusedText) else error.sentence()
 
 
 def _replaceable(deps: CoDeps, scope: str, ref: str) -> tuple[str, str]:
@@ -344,8 +340,7 @@ class Approvals:
             if not deps.external:
                 self.always |= reviewed.always - {FORGET}
             for number, decision in zip(left, reviewed.decisions, strict=True):
-                kept = reviewed.by_key or not (proposals[number].offered and decision.agreed)
-                settled[number] = (
-                    decision if kept else decision._replace(verdict="no", refusal=ONLY_OFFERED)
-                )
+                settled[number] = decision
+                if proposals[number].offered and decision.agreed and not reviewed.by_key:
+                    settled[number] = decision._replace(verdict="no", refusal=ONLY_OFFERED)
         return [settled[number] for number in range(len(proposals))]

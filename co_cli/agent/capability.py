@@ -168,9 +168,8 @@ def _is_offer(call: ToolCallPart) -> bool:
     What a provider sends becomes a call's name and arguments; these marks are set by the code that
     talks with it.
     """
-    return call.provider_name == OfflineModel.system and bool(
-        (call.provider_details or {}).get("offered")
-    )
+    details = call.provider_details or {}
+    return call.provider_name == OfflineModel.system and bool(details.get("offered"))
 
 
 def _arguments(proposal: Proposal) -> dict[str, Any]:
@@ -179,12 +178,10 @@ def _arguments(proposal: Proposal) -> dict[str, Any]:
         return {"ref": proposal.ref}
     if proposal.tool == approval.FETCH:
         return {"url": proposal.text}
-    if proposal.tool == approval.KEEP:
-        about = {"source": proposal.source, "title": proposal.title, "tags": list(proposal.tags)}
-        return {"content": proposal.text, **about, "scope": proposal.scope}
-    replaces = {"replaces": proposal.replaces} if proposal.replaces else {}
     saved = {"content": proposal.text, "tags": list(proposal.tags), "scope": proposal.scope}
-    return {**saved, **replaces}
+    if proposal.tool == approval.KEEP:
+        return {**saved, "source": proposal.source, "title": proposal.title}
+    return saved | ({"replaces": proposal.replaces} if proposal.replaces else {})
 
 
 def _metadata(decision: Decision) -> dict[str, Any]:

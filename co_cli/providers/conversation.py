@@ -140,10 +140,8 @@ def as_command(turn: Turn, said: str) -> str:
     if turn.want == "undo" and re.search(_BACK, said):
         return "restore last"
     if turn.want == "restore":
-        what = topic(turn.text)
-        return (
-            f"restore {what}" if what else "restore" if re.search(_LISTS, said) else "restore last"
-        )
+        what = topic(turn.text) or ("" if re.search(_LISTS, said) else "last")
+        return f"restore {what}".rstrip()
     plain = turn.want in ("undo", "stay") or (turn.want == "help" and is_plain(turn, said))
     return turn.want if plain else ""
 
@@ -241,9 +239,8 @@ def found(part: ToolReturnPart, heard: Conversation) -> tuple[list[Note], list[N
     near = [row for row in near if _score(row) >= least]
     notes = [note_of(row) for row in near]
     guessed = near[:1] in (slips[:1], kin)  # what is best was hardly what was typed
-    known = {note_of(row).ref for row in own} | (
-        {notes[0].ref} if notes and _clear(rows) else set()
-    )
+    known = {note_of(row).ref for row in own}
+    known |= {note.ref for note in notes[:1] if _clear(rows)}
     told = [
         note
         for row, note in zip(near, notes, strict=True)

@@ -123,6 +123,12 @@ def calls(heard: Conversation, returned: Sequence[ToolReturnPart]) -> list[ToolC
     return wanted
 
 
+def _call(tool: str, arguments: dict[str, Any], *, offered: bool) -> ToolCallPart:
+    """A call; what nobody asked for in so many words is only `offered`."""
+    told = {"offered": True} if offered else None
+    return ToolCallPart(tool, arguments, provider_name="offline", provider_details=told)
+
+
 def _recall(query: str, most: int = _RESULTS) -> ToolCallPart:
     query = re.sub(r"(?i)^(?:the|my|our|an?) (?=\S)", "", query)
     query = re.sub(r"[a-z]{3,4}\b", lambda word: SHORT.get(word[0], word[0]), query)
@@ -160,9 +166,7 @@ def _save(turn: Turn, heard: Conversation) -> list[ToolCallPart]:
         arguments["scope"] = "user"
     if old and corrects and old.ref:
         arguments["replaces"] = old.ref
-    offered = None if turn.sure else {"offered": True}
-    call = ToolCallPart("save_memory", arguments, provider_name="offline", provider_details=offered)
-    return [call]
+    return [_call("save_memory", arguments, offered=not turn.sure)]
 
 
 def _put_right(turn: Turn, heard: Conversation) -> Note | None:
@@ -197,9 +201,8 @@ def _forget_found(heard: Conversation, returned: Sequence[ToolReturnPart]) -> li
     sure = [note for note in found(returned[0], heard)[0] if note.ref]
     if len(sure) != 1:
         return []
-    near = {"offered": True}  # the person named no memory: theirs to see, not a rule's
-    which = {"ref": sure[0].ref}
-    return [ToolCallPart("forget_memory", which, provider_name="offline", provider_details=near)]
+    # The person named no memory: theirs to see, not a rule's.
+    return [_call("forget_memory", {"ref": sure[0].ref}, offered=True)]
 
 
 def _change_found(heard: Conversation, returned: Sequence[ToolReturnPart]) -> list[ToolCallPart]:
@@ -220,11 +223,8 @@ def _keep_fetched(heard: Conversation, returned: Sequence[ToolReturnPart]) -> li
     if heard.wants != {"page"} or (last.tool_name, last.outcome) != ("web_fetch", "success"):
         return []
     [turn] = heard.turns
-    offered = None if turn.sure else {"offered": True}
     arguments = {"content": "", "source": turn.text, "title": "", "tags": []}
-    return [
-        ToolCallPart("save_knowledge", arguments, provider_name="offline", provider_details=offered)
-    ]
+    return [_call("save_knowledge", arguments, offered=not turn.sure)]
 
 
 # What to say
