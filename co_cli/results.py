@@ -102,6 +102,7 @@ def outside_text(note: Note) -> str:
 
 def note_json(book: Notebook, note: Note) -> dict[str, Any]:
     """A note for a program."""
+    original = book.store.locate(note.attachment) if note.attachment else None
     return _core_json(book, note) | {
         "updated": note.meta.get("updated"),
         "summary": note.summary,
@@ -112,7 +113,7 @@ def note_json(book: Notebook, note: Note) -> dict[str, Any]:
         **_checked_json(book, note),
         **({"sensitive": True} if note.meta.get("sensitive") is True else {}),
         **({"plain": True} if note.plain else {}),
-        **(_article_json(book, note) if note.kind == "article" else {}),
+        **({"title": note.title, "attachment": original} if note.kind == "article" else {}),
         **({n: note.meta.get(n) for n in ("quote", "origin")} if note.kind == "draft" else {}),
     }
 
@@ -121,11 +122,6 @@ def _checked_json(book: Notebook, note: Note) -> dict[str, Any]:
     """A note's checks and what came of them, for a program; nothing where it has none."""
     told = {"check": checks(note), "verified": note.meta.get("verified")}
     return told | {"stale": freshness(book, note).stale or None} if told["check"] else {}
-
-
-def _article_json(book: Notebook, note: Note) -> dict[str, Any]:
-    original = book.store.locate(note.attachment) if note.attachment else None
-    return {"title": note.title, "attachment": original}
 
 
 def hit_ref(book: Notebook, hit: Hit) -> str:

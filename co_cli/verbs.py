@@ -92,13 +92,11 @@ def candidates(
 
 def labels(found: Found) -> dict[str, tuple[Notebook, Note]]:
     """These notes by what a person calls them: the reference, or the file where two share it."""
-    shared = Counter(book.ref(note) for book, note in found)
+    called = [(book.ref(note), book, note) for book, note in found]
+    shared = Counter(ref for ref, _, _ in called)
     return {
-        book.ref(note) if shared[book.ref(note)] == 1 else book.prefix + note.name[:-3]: (
-            book,
-            note,
-        )
-        for book, note in found
+        ref if shared[ref] == 1 else book.prefix + note.name[:-3]: (book, note)
+        for ref, book, note in called
     }
 
 
