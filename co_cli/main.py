@@ -19,6 +19,7 @@ COMMANDS = {
     "ingest": ("ingest", "Keep pages and documents as articles."),
     "forget": ("forget", "Archive a memory or article, or with --purge delete every copy."),
     "inbox": ("inbox", "Review the drafts that wait for your yes."),
+    "web": ("web", "Show the notes as a page in your browser."),
     "import": ("import_", "Import notes, and what other assistants kept."),
     "knowledge": ("knowledge", "List, show, edit, merge, restore, undo, import and more."),
     "init": ("init", "Set up Co for this folder, or with -g for yourself."),

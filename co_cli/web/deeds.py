@@ -1,0 +1,125 @@
+"""What a person does on the page: each is a change of the notebook, planned from what they saw."""
+
+from typing import Any
+
+from co_cli import trust
+from co_cli.errors import CoError
+from co_cli.knowledge import Notebook
+from co_cli.knowledge.format.note import now, timestamp
+from co_cli.knowledge.format.rewrite import rewrite
+from co_cli.knowledge.inbox import accept as accept_draft
+from co_cli.knowledge.inbox import plan_accept
+from co_cli.knowledge.inbox import reject as reject_draft
+from co_cli.knowledge.plan import Plan, Planner, Saved
+from co_cli.knowledge.safety.check import check_text, clean_tags
+from co_cli.learning.rejected import remember_rejection
+from co_cli.results import saved_json
+from co_cli.verbs import MARKS
+from co_cli.web.desk import Asked, Changed, Desk, Row
+from co_cli.web.views import archived
+
+ACTOR = "web"
+
+
+def _wanted(asked: Asked) -> dict[str, Any]:
+    """The text, the tags, a line each, and what is to become of a similar note."""
+    similar = "update" if asked["similar"] == "update" else "keep"
+    return {"text": asked["text"], "tags": asked["tags"].split("\n"), "similar": similar}
+
+
+def save(desk: Desk, asked: Asked) -> Row:
+    """Remember a text."""
+    book, project = desk.workspace.book(asked["scope"] == "user"), desk.workspace.project
+    plan = book.plan_remember(**_wanted(asked), actor=ACTOR)
+    seen = _agreed(desk, book, plan, asked)
+    fresh = book.scope == "project" and trust.untouched(project)
+    saved = book.remember(**_wanted(asked), actor=ACTOR, seen=seen, agreed=plan)
+    trouble = trust.claim(project, timestamp(now())) if fresh else ""
+    return saved_json(book, saved) | _told(book, saved, "Saved", trouble or saved.trouble)
+
+
+def _agreed(desk: Desk, book: Notebook, plan: Plan, asked: Asked) -> str:
+    """What the person agreed to; Changed when they have not seen what the text is similar to.
+
+    Whether both are kept or one is replaced is theirs to say. Of a hidden note they learn no more
+    than that it is there.
+    """
+    met = [one for one, _ in plan.saved.similar]
+    if met and asked["agreed"] != plan.seen:
+        texts = ["(marked sensitive)" if desk.hides(one) else one.body for one in met]
+        refs = [desk.called(book, one) for one in met]
+        alike = [{"ref": ref, "text": text} for ref, text in zip(refs, texts, strict=True)]
+        now = {"similar": alike, "agreed": plan.seen}
+        raise Changed("this is similar to what is remembered already", now)
+    return plan.seen
+
+
+def edit(desk: Desk, asked: Asked) -> Row:
+    """Give a note another text and other tags."""
+    book, note = desk.held(asked)
+    text, tags = check_text(asked["text"]), clean_tags(asked["tags"].split("\n"))
+    body = None if text == note.body else text
+
+    def plan(planner: Planner) -> Plan:
+        if note.plain:
+            changed = planner.edit(note, {"tags": tags} if tags else {}, body)
+            return planner.plan("edit", "edited", changed)
+        bare = rewrite(note.raw, {"tags": None}) if set(note.tags) - set(tags) else note.raw
+        return planner.replace(note, rewrite(bare, {"tags": tags or None}, body))
+
+    if body is None and tags == note.tags:
+        return {"ref": desk.called(book, note), "display": "Nothing changed."}
+    return _told(book, book.do(ACTOR, plan), "Edited")
+
+
+def mark(desk: Desk, asked: Asked) -> Row:
+    """Set a note's mark, or take it off."""
+    book, note = desk.held(asked)
+    if (one := MARKS.get(asked["mark"])) is None:
+        raise CoError("there is no such mark")
+    saved = one.act(book, note, actor=ACTOR)
+    return _told(book, saved, "") | {"display": f"{one.told(saved)}."}
+
+
+def forget(desk: Desk, asked: Asked) -> Row:
+    """Archive a note."""
+    book, note = desk.held(asked)
+    return _told(book, book.forget(note, actor=ACTOR, seen=asked["seen"]), "Forgot")
+
+
+def restore(desk: Desk, asked: Asked) -> Row:
+    """Bring an archived note back."""
+    if (gone := archived(desk).get(asked["ref"])) is None:
+        raise CoError("that is not in the archive")
+    return _told(gone[0], gone[0].restore(gone[1], actor=ACTOR), "Restored")
+
+
+def undo(desk: Desk, asked: Asked) -> Row:
+    """Take a change back, or the last one."""
+    entry = desk.workspace.book(asked["scope"] == "user").undo(asked.number("n"), actor=ACTOR)
+    return {"display": f"Undid change {entry.n} ({entry.op})."}
+
+
+def accept(desk: Desk, asked: Asked) -> Row:
+    """Make a memory of a draft, in the person's words if they changed them."""
+    book, draft = desk.held(asked)
+    plan = plan_accept(book, draft, actor=ACTOR, **_wanted(asked))
+    seen = _agreed(desk, book, plan, asked)
+    saved = accept_draft(book, draft, actor=ACTOR, seen=seen, **_wanted(asked))
+    return saved_json(book, saved) | _told(book, saved, "Saved")
+
+
+def reject(desk: Desk, asked: Asked) -> Row:
+    """Archive a draft, and do not offer it again."""
+    book, draft = desk.held(asked)
+    saved = reject_draft(book, draft, actor=ACTOR)
+    remember_rejection(draft)
+    return _told(book, saved, "Rejected")
+
+
+def _told(book: Notebook, saved: Saved, verb: str, trouble: str = "") -> Row:
+    said = f"{verb} {saved.note.kind} {saved.ref}." + (f" {trouble}" if trouble else "")
+    return {"ref": saved.ref, "display": said, "change": saved.change, "scope": book.scope}
+
+
+DEEDS = {one.__name__: one for one in (save, edit, mark, forget, restore, undo, accept, reject)}

@@ -1,0 +1,158 @@
+"""What the page works on: the notebooks and all their notes at one moment. For one thread."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import suppress
+from functools import cached_property
+from typing import Any
+
+from co_cli.errors import CoError, MovedOn, NotFound
+from co_cli.knowledge import Note, Notebook
+from co_cli.knowledge.lifecycle import linked
+from co_cli.knowledge.pages import ARTICLES, INBOX, MEMORIES
+from co_cli.knowledge.search.watch import Watcher
+from co_cli.knowledge.store import Entry, disk
+from co_cli.results import age, note_json, outdated, outside_text, span
+from co_cli.verbs import Found, labels
+from co_cli.workspace import Workspace
+
+Row = dict[str, Any]
+
+
+class Asked(dict[str, str]):
+    """What a request says, by name; what it does not say is empty."""
+
+    def __missing__(self, name: str) -> str:
+        return ""
+
+    def number(self, name: str) -> int:
+        """A whole number; 0 where none is said."""
+        if not (self[name].isascii() and f"0{self[name]}".isdecimal() and len(self[name]) < 16):
+            raise CoError(f"{name} is not a number")
+        return int(self[name] or 0)
+
+
+class Changed(MovedOn):
+    """Something is not as the person saw it; `now` is what it is."""
+
+    def __init__(self, message: str, now: Row) -> None:
+        super().__init__(message, hint="Nothing was overwritten.")
+        self.now = now
+
+
+class Seen:
+    """Every note that may be shown, newest first, as the files were at one moment."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.books = [*desk.shelf]
+        notes = [(book, n) for book in self.books for n in (*book.notes(), *book.articles())]
+        notes = [pair for pair in notes if not desk.hides(pair[1])]
+        notes.sort(key=lambda pair: (pair[1].created, pair[1].id), reverse=True)
+        self.by = labels(notes)
+        self.label = {note.path: label for label, (_, note) in self.by.items()}
+
+    @cached_property
+    def facets(self) -> dict[str, dict[str, int]]:
+        """How many notes have each tag and category, most first."""
+        notes = [note for _, note in self.by.values()]
+        tags = Counter(tag for note in notes for tag in note.tags if tag[:1] != "_")
+        categories = Counter(note.category for note in notes)
+        return {"tags": dict(tags.most_common(200)), "categories": dict(categories.most_common())}
+
+    @cached_property
+    def journal(self) -> list[tuple[Notebook, Entry]]:
+        """Every change that was carried out, newest first."""
+        found = [(book, one) for book in self.books for one in book.store.entries()]
+        found.sort(key=lambda pair: (pair[1].at, pair[1].n), reverse=True)
+        return [pair for pair in found if pair[1].state == "done"]
+
+    @cached_property
+    def links(self) -> list[tuple[str, str, str]]:
+        """Which note names which in its header, and as what."""
+        named = {(b.label, key): at for at, (b, n) in self.by.items() for key in (n.uid, str(n.id))}
+        return [
+            (label, named[book.label, str(uid)], kind)
+            for label, (book, note) in self.by.items()
+            for kind in ("related", "supersedes")
+            for uid in linked([note], kind)
+            if named.get((book.label, str(uid)), label) != label
+        ]
+
+
+class Desk:
+    """The workspace, and what was last read of it; the kernel tells when that is out of date."""
+
+    def __init__(self, project: str | None = None, *, sensitive: bool = False) -> None:
+        self.workspace = Workspace(project)
+        self.shelf, self.sensitive, self.version = self.workspace.shelf, sensitive, 0
+        self._seen: Seen | None = None
+        self._watcher: Watcher | None = None
+        folders = (MEMORIES, ARTICLES, INBOX)
+        with suppress(OSError):  # without one, every request looks at all files
+            self._watcher = Watcher([b.store.locate(one) for b in self.shelf for one in folders])
+        for book in self.shelf:
+            book.how = book.how._replace(watch=True)
+
+    def close(self) -> None:
+        """Let go of the indexes and the watcher."""
+        self.shelf.close()
+        if self._watcher:
+            self._watcher.close()
+
+    def fresh(self) -> int:
+        """Forget what is out of date; a number that is another one after every change."""
+        if self._watcher is None or self._watcher.changed() != set():
+            self._seen = None
+            self.version += 1
+        return self.version
+
+    @property
+    def seen(self) -> Seen:
+        """The notes as they are now."""
+        self.fresh()
+        self._seen = self._seen or Seen(self)
+        return self._seen
+
+    def hides(self, note: Note) -> bool:
+        """Whether a note is kept off the page."""
+        return not self.sensitive and note.meta.get("sensitive") is True
+
+    def find(self, ref: str) -> tuple[Notebook, Note]:
+        """A note, draft or file by what the page calls it."""
+        if known := self.seen.by.get(ref):
+            return known
+        book, name = self.shelf.place(ref)
+        note = book.find(name)
+        if self.hides(note):
+            hint = "It is marked sensitive: co web --sensitive shows those too."
+            raise NotFound(f"{note.kind} {ref[:60]} is not shown", hint=hint)
+        return book, note
+
+    def held(self, asked: Asked) -> tuple[Notebook, Note]:
+        """The note that a change is about; Changed unless it is still as the person saw it."""
+        book, note = self.find(asked["ref"])
+        if disk.digest(note.raw) != asked["seen"]:
+            raise Changed(f"{note.kind} {book.ref(note)} changed meanwhile", written(note))
+        return book, note
+
+    def called(self, book: Notebook, note: Note) -> str:
+        """What the page calls a note."""
+        return self.seen.label.get(note.path) or book.ref(note)
+
+    def rows(self, found: Found) -> list[Row]:
+        """A line for each of these notes, with what a person should know at a glance."""
+        foreign = self.workspace.untrusted(n for book, n in found if book is self.shelf.project)
+        return [
+            note_json(book, note)
+            | {"ref": self.called(book, note), "category": note.category, "date": span(note)}
+            | {"age": age(note.created, book.today()), "outside": outside_text(note)}
+            | {"outdated": outdated(book, note), "untrusted": note.path in foreign}
+            | {"writable": book in self.shelf, "content": None}
+            for book, note in found
+        ]
+
+
+def written(note: Note) -> Row:
+    """A note's text to be edited as it is, and the mark of the file that it is from."""
+    return {"written": {"text": note.body, "tags": note.tags}, "seen": disk.digest(note.raw)}

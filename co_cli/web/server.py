@@ -1,0 +1,194 @@
+"""The page's server, for this machine alone: who may ask, what is asked, and in which thread.
+
+A request counts only under this server's own name, so that no other site's name can stand for it;
+from its own page; with the cookie that the run's token was exchanged for. A write comes as JSON,
+with a header that no form can send.
+"""
+
+import asyncio
+import json
+import secrets
+import socket
+from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from importlib.resources import files
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from co_cli.errors import CoError, NotFound
+from co_cli.knowledge.safety.escape import escape
+from co_cli.web import pictures, views
+from co_cli.web.deeds import DEEDS
+from co_cli.web.desk import Asked, Changed, Desk, Row
+
+ADDRESS = "127.0.0.1"
+LARGEST = 1024 * 1024  # bytes that a request may hold
+_TICK = 0.25  # seconds between two looks for changed files, while a page is open
+_KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+_STATIC = {"/": "index.html"} | {f"/{name}": name for name in (
+    "style.css", "app.js", "note.js", "draw.js", "icon.svg")}  # fmt: skip
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self'; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; "
+    "form-action 'none'; require-trusted-types-for 'script'; trusted-types co",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+_READS: Mapping[str, Callable[[Desk, Asked], Row]] = {
+    "start": views.start, "list": views.listed, "search": views.search, "note": views.note,
+    "diff": views.diff, "inbox": views.inbox, "archive": views.archive,
+    "pictures": pictures.pictures, "health": pictures.health, "eval": pictures.evaluation,
+}  # fmt: skip
+
+
+class Guard:
+    """Refuses every request that is not this page's own, and gives each answer its headers."""
+
+    def __init__(self, app: ASGIApp, hosts: frozenset[str], cookie: str, secret: str) -> None:
+        self.app, self.hosts, self.cookie, self.secret = app, hosts, cookie, secret.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request through, or answer why not."""
+
+        async def headed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        if scope["type"] == "http":
+            status, why = self.refusal(Request(scope))
+            app = PlainTextResponse(f"{why}\n", status) if status else self.app
+            await app(scope, receive, headed)
+
+    def refusal(self, request: Request) -> tuple[int, str]:
+        """The status and the reason, for a request that does not count; 0 for one that does."""
+        headers, path, method = request.headers, request.url.path, request.method
+        hosts, origins, size = (headers.getlist(n) for n in ("host", "origin", "content-length"))
+        writes, enters = method == "POST", method == "GET" and path in _STATIC
+        near = headers.get("sec-fetch-site", "none") in ("none", "same-origin")
+        arrives = path == "/" and headers.get("sec-fetch-mode") == "navigate"
+        small = len(size) == 1 and size[0].isdecimal() and int(size[0][:9]) <= LARGEST
+        known = secrets.compare_digest(request.cookies.get(self.cookie, "").encode(), self.secret)
+        holds = [
+            (len(hosts) == 1 and hosts[0] in self.hosts, 421, "This server is not called so."),
+            (all(f"http://{hosts[0]}" == one for one in origins), 403, "Another site asks here."),
+            (near or arrives, 403, "Another site asks here."),
+            (writes or method == "GET", 405, "Only GET and POST are answered."),
+            (origins or not writes, 403, "A write says where it comes from."),
+            (headers.get("x-co") == "page" or not writes, 403, "A write comes from the page."),
+            (headers.get("content-type") == "application/json" or not writes, 415, "Write JSON."),
+            (small or not writes, 413, f"A write says its size, at most {LARGEST} bytes."),
+            (known or enters or path == "/api/session", 401, "Open what `co web` printed."),
+        ]
+        return next(((status, why) for fits, status, why in holds if not fits), (0, ""))
+
+
+class Page:
+    """One run of the server: its token, and the thread that owns the notebooks."""
+
+    def __init__(self, project: str | None, port: int = 0, *, sensitive: bool = False) -> None:
+        self._socket = socket.create_server((ADDRESS, port))
+        port = self._socket.getsockname()[1]
+        self._token, self._secret = secrets.token_urlsafe(24), secrets.token_urlsafe(32)
+        self._worker, self._cookie = ThreadPoolExecutor(1, "notebooks"), f"co-{port}"
+        self._desk = self._worker.submit(Desk, project, sensitive=sensitive).result()
+        self.address = f"http://{ADDRESS}:{port}/#token={self._token}"  # what follows # is not sent
+        routes = [
+            *(Route(path, self._static, methods=["GET"]) for path in _STATIC),
+            Route("/api/session", self._session, methods=["POST"]),
+            Route("/api/events", self._events, methods=["GET"]),
+            Route("/api/{name}", self._answer, methods=["GET", "POST"]),
+        ]
+        hosts = frozenset(f"{name}:{port}" for name in (ADDRESS, "localhost"))
+        config = uvicorn.Config(
+            Guard(Starlette(routes=routes), hosts, self._cookie, self._secret),
+            log_level="error", access_log=False, proxy_headers=False, server_header=False,
+            ws="none", lifespan="off", limit_concurrency=64, timeout_graceful_shutdown=1,
+        )  # fmt: skip
+        self.server = uvicorn.Server(config)
+
+    def run(self) -> None:
+        """Answer until stopped."""
+        self._worker.submit(lambda: self._desk.seen)  # all is read by the time that somebody asks
+        try:
+            self.server.run(sockets=[self._socket])
+        finally:
+            self._worker.submit(self._desk.close)
+            self._worker.shutdown()
+            self._socket.close()
+
+    async def _static(self, request: Request) -> Response:
+        name = _STATIC[request.url.path]
+        kind = _KINDS[name.rpartition(".")[2]]
+        return Response(files(__package__).joinpath("static", name).read_bytes(), media_type=kind)
+
+    async def _session(self, request: Request) -> Response:
+        """The cookie for the token."""
+        told = (await _said(request))["token"]
+        if not secrets.compare_digest(told.encode(), self._token.encode()):
+            return JSONResponse({"error": "That address is of another run of `co web`."}, 401)
+        answer = JSONResponse({})
+        answer.set_cookie(self._cookie, self._secret, httponly=True, samesite="strict")
+        return answer
+
+    async def _answer(self, request: Request) -> Response:
+        """What is asked for, or the reason why not, in words."""
+        writes = request.method == "POST"
+        asked = await _said(request) if writes else Asked(request.query_params)
+        try:
+            if (act := (DEEDS if writes else _READS).get(request.path_params["name"])) is None:
+                raise NotFound("there is nothing of that name")
+            return JSONResponse(_shown(await self._on_desk(act, asked)))
+        except Changed as error:
+            return JSONResponse({"error": error.sentence(), "now": _shown(error.now)}, 409)
+        except CoError as error:
+            code = 404 if isinstance(error, NotFound) else 400
+            return JSONResponse({"error": error.sentence()}, code)
+
+    async def _on_desk(self, act: Callable[..., Any], *more: Any) -> Any:
+        """Do something in the one thread that the notebooks belong to."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._worker, lambda: act(self._desk, *more))
+
+    async def _events(self, _: Request) -> Response:
+        """Tell an open page whenever a file has changed."""
+
+        async def changes() -> AsyncIterator[str]:
+            last = -1
+            while not self.server.should_exit:
+                version = await self._on_desk(Desk.fresh)
+                yield f"data: {version}\n\n" if version != last else ""
+                last = version
+                await asyncio.sleep(_TICK)
+
+        return StreamingResponse(changes(), media_type="text/event-stream")
+
+
+async def _said(request: Request) -> Asked:
+    """The texts of the JSON object that a request holds."""
+    try:
+        told = json.loads(await request.body())
+    except (ValueError, RecursionError):
+        told = {}
+    fields = told.items() if isinstance(told, dict) else ()
+    return Asked({name: value for name, value in fields if isinstance(value, str)})
+
+
+def _shown(value: Any) -> Any:
+    """A value with nothing hidden in its texts, but in what is to be edited as it is."""
+    if isinstance(value, dict):
+        return {key: one if key == "written" else _shown(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_shown(one) for one in value]
+    return escape(value) if isinstance(value, str) else value

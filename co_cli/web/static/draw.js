@@ -1,0 +1,93 @@
+// What is drawn: the notebook over time, how notes relate, what is used, and how all of it is.
+
+import { get, h, link } from "./app.js";
+
+function s(name, attrs, ...children) {
+  const one = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attrs)) one.setAttribute(key, value);
+  one.append(...children.flat());
+  return one;
+}
+const figure = (title, about, picture, ...more) =>
+  h("figure", {}, h("figcaption", {}, h("h2", {}, title), h("p.quiet", {}, about)), picture, ...more);
+const legend = (names) => h("p.legend", {}, names.map(([name, kind]) => h("span", {}, h(`i.${kind}`), name)));
+
+export async function showPictures(pane, again) {
+  if (again) return; // they are drawn when they are asked for, not under the reader's eyes
+  pane.replaceChildren(h("h1", {}, "Pictures"), h("p.empty", { role: "status" }, "Drawing…"));
+  const told = await get("pictures");
+  pane.replaceChildren(h("h1", {}, "Pictures"), weeks(told.weeks), map(told.map), use(told.use));
+}
+
+const KINDS = ["saved", "merged", "decayed", "forgotten"];
+
+function weeks(told) {
+  const title = "The notebook over time", about = "Memories saved, merged, decayed and forgotten in each week.";
+  if (!told.length) return figure(title, about, h("p.empty", {}, "Nothing has happened here yet."));
+  const by = Object.fromEntries(told.map((one) => [one.week, one]));
+  const first = new Date(told[0].week), all = [];
+  for (let day = first, end = Math.max(Date.now(), first.getTime() + 11 * 6048e5); day.getTime() <= end; day = new Date(day.getTime() + 6048e5)) {
+    const week = day.toISOString().slice(0, 10);
+    all.push({ ...by[week], week });
+  }
+  const shown = all.slice(-52), wide = 720 / shown.length;
+  const total = (one) => KINDS.reduce((sum, kind) => sum + (one[kind] || 0), 0);
+  const most = Math.max(1, ...shown.map(total));
+  const bars = shown.map((one, at) => {
+    let top = 170;
+    const said = KINDS.filter((kind) => one[kind]).map((kind) => `${one[kind]} ${kind}`).join(", ");
+    return s("g", {}, s("title", {}, `Week of ${one.week}: ${said || "nothing"}`), KINDS.filter((kind) => one[kind]).map((kind) => {
+      const high = Math.max(2, (one[kind] / most) * 150);
+      return s("rect", { class: kind, x: (at * wide + 1).toFixed(1), y: (top -= high).toFixed(1), width: Math.max(1, Math.min(wide - 2, 40)).toFixed(1), height: high.toFixed(1), rx: 1.5 });
+    }));
+  });
+  const words = [0, Math.floor(shown.length / 2), shown.length - 1].map((at, n) =>
+    s("text", { x: at * wide + (n === 2 ? wide : 0), y: 190, "text-anchor": ["start", "middle", "end"][n] }, shown[at].week));
+  const sums = KINDS.map((kind) => `${shown.reduce((sum, one) => sum + (one[kind] || 0), 0)} ${kind}`).join(", ");
+  const axis = [s("line", { class: "axis", x1: 0, x2: 720, y1: 170.5, y2: 170.5 }), s("text", { x: 0, y: 12 }, `${most} in a week`)];
+  return figure(title, about, s("svg", { viewBox: "0 0 720 200", role: "img", "aria-label": `In ${shown.length} weeks: ${sums}.` }, axis, bars, words),
+    legend(KINDS.map((kind) => [kind, kind])));
+}
+
+function map({ points, links }) {
+  const title = "How notes relate", about = "What lies close means something alike; a line is a link. Choose a dot to read it.";
+  if (!points.length) return figure(title, about, h("p.empty", {}, "A map needs three notes that were read for their meaning."));
+  const names = [...new Set(points.map((one) => one.category))].slice(0, 6);
+  const kind = (one) => `c${Math.max(0, names.indexOf(one.category))}`;
+  const x = (one) => 20 + one.x * 0.68, y = (one) => 20 + one.y * 0.42;
+  const lines = links.map(([a, b]) => s("line", { x1: x(points[a]), y1: y(points[a]), x2: x(points[b]), y2: y(points[b]) }));
+  const size = points.length > 400 ? 3 : 5;
+  const dots = points.map((one) => s("a", { href: link(one), tabindex: points.length > 60 ? "-1" : "0", "aria-label": `${one.ref}: ${one.summary}` },
+    s("circle", { class: kind(one), cx: x(one), cy: y(one), r: size }), s("title", {}, `${one.ref}  ${one.summary}`)));
+  return figure(title, about, s("svg", { class: "map", viewBox: "0 0 720 460", role: "group", "aria-label": `A map of ${points.length} notes with ${links.length} links.` }, s("g", { class: "links" }, lines), dots),
+    legend(names.map((name, at) => [name, `c${at}`])));
+}
+
+const AGES = ["this week", "this month", "this year", "older", "never", "unknown"];
+
+function use({ counts, last }) {
+  const total = Math.max(1, ...AGES.map((age) => counts[age] || 0));
+  const rows = AGES.map((age) => h("tr", {}, h("th", { scope: "row" }, age), h("td", {}, h("meter", { max: total, value: counts[age] || 0, "aria-label": `${age}: ${counts[age] || 0}` })), h("td.number", {}, String(counts[age] || 0))));
+  return figure("What is used", "When notes were last recalled into an answer. Looking at them here does not count.",
+    h("table.meters", {}, h("tbody", {}, rows)),
+    last.length > 0 && h("section", {}, h("h3", {}, "Used last"), h("ol", {}, last.map((row) => h("li", {}, h("a", { href: link(row) }, row.summary))))));
+}
+
+// ---- Health
+
+export async function showHealth(pane, again) {
+  if (again) return;
+  pane.replaceChildren(h("h1", {}, "Health"), h("p.empty", { role: "status" }, "Looking…"));
+  const { problems, indexes } = await get("health");
+  const numbers = h("div", { role: "status" }, h("p.quiet", {}, "Asking for notes, to see whether they are found…"));
+  pane.replaceChildren(h("h1", {}, "Health"),
+    problems.length
+      ? h("section.banner", {}, h("h2", {}, `${problems.length} ${problems.length === 1 ? "problem" : "problems"}`), h("ul.plain", {}, problems.map((one) => h("li", {}, one))), h("p.quiet", {}, "Co never changes these files by itself."))
+      : h("p.good", {}, "✓ No problems: every file is readable."),
+    h("section", {}, h("h2", {}, "Search index"), h("ul.plain", {}, indexes.map((one) => h("li", {}, `${one.scope === "user" ? "Yours" : "This project"}: ${one.state}`)))),
+    h("section", {}, h("h2", {}, "How well notes serve"), numbers));
+  const { rows } = await get("eval");
+  numbers.replaceChildren(h("table.numbers", {}, h("tbody", {}, rows.map((one) => h("tr", {},
+    h("th", { scope: "row" }, one.name), h("td.number", {}, `${one.many} of ${one.of}`),
+    h("td", {}, one.refs.slice(0, 12).map((ref) => [h("a", { href: `#/note/${encodeURIComponent(ref)}` }, ref), " "])), h("td.quiet", {}, one.many && one.do ? one.do.replace("{}", one.refs[0] || "REF") : ""))))));
+}

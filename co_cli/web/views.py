@@ -1,0 +1,142 @@
+"""What the page shows: lists, answers, a note with its history, drafts, the archive.
+
+Each takes the desk and what is asked, and gives plain values. Changes nothing.
+"""
+
+from datetime import date, timedelta
+
+from co_cli.errors import NotFound
+from co_cli.knowledge import Filters, Hit, Note, Notebook
+from co_cli.knowledge.inbox import waiting
+from co_cli.knowledge.safety.escape import difference
+from co_cli.knowledge.search.places import parts
+from co_cli.knowledge.store import disk, previous
+from co_cli.results import above_text, hit_ref
+from co_cli.verbs import labels
+from co_cli.web.desk import Asked, Desk, Row, written
+from co_cli.web.markdown import to_html
+
+_PAGE, _ANSWERS, _GONE = 60, 30, 200  # rows of a list, answers to a question, rows of the archive
+_WORDS = {"related": ("related to", "related to"), "supersedes": ("replaces", "replaced by")}
+
+
+def start(desk: Desk, asked: Asked) -> Row:
+    """All that the first sight of the page needs: the newest notes, and what there is."""
+    there = {"project": desk.workspace.project, "foreign": desk.workspace.trust.foreign}
+    return listed(desk, asked) | there | desk.seen.facets | {"drafts": len(_drafts(desk))}
+
+
+def listed(desk: Desk, asked: Asked) -> Row:
+    """The notes that fit the filters, newest first, a page of them."""
+    every, at = desk.seen.by.values(), asked.number("from")
+    found = [pair for pair in every if _fits(desk, asked, *pair)] if any(asked) else [*every]
+    return {"count": len(found), "rows": desk.rows(found[at : at + _PAGE])}
+
+
+def _fits(desk: Desk, asked: Asked, book: Notebook, note: Note) -> bool:
+    """Whether a note is among those that are asked for; what costs most is asked last."""
+    state = asked["state"]
+    has = {"protected": note.protected, "pinned": note.pinned, "outside": note.external}
+    return (
+        asked["kind"] in ("", note.kind)
+        and asked["scope"] in ("", book.scope)
+        and asked["tag"] in ("", *note.tags)
+        and asked["category"] in ("", note.category)
+        and note.created[:10] >= _since(book, asked)
+        and has.get(state, True)
+        and (state != "stale" or bool(desk.rows([(book, note)])[0]["outdated"]))
+    )
+
+
+def _since(book: Notebook, asked: Asked) -> str:
+    days = min(asked.number("days"), 36500)
+    return (date.fromisoformat(book.today()) - timedelta(days=days)).isoformat() if days else ""
+
+
+def search(desk: Desk, asked: Asked) -> Row:
+    """The notes that answer, best first, with the passage, the words in it and the reason."""
+    tags, since = tuple(filter(None, [asked["tag"]])), _since(desk.shelf.project, asked)
+    filters = Filters(asked["kind"], tags, since, sensitive=desk.sensitive)
+    found = desk.shelf.recall(asked["q"][:1000], _ANSWERS, filters, scope=asked["scope"])
+    kept = [(book, hit) for book, hit in found if _fits(desk, asked, book, hit.note)]
+    rows = desk.rows([(book, hit.note) for book, hit in kept])
+    told = [row | _hit(desk, *pair) for row, pair in zip(rows, kept, strict=True)]
+    return {"count": len(told), "rows": told, "degraded": [one.reason for one in found.degraded]}
+
+
+def _hit(desk: Desk, book: Notebook, hit: Hit) -> Row:
+    text, pieces, at = hit.passage or hit.note.body, list[tuple[str, int]](), 0
+    for start, end in hit.marks:
+        pieces += [(text[at:start], 0), (text[start:end], 1)]
+        at = end
+    ref = desk.seen.label.get(hit.note.path) or hit_ref(book, hit)
+    other = desk.called(book, hit.replaced_by) if hit.replaced_by else None
+    told = {"ref": ref, "anchor": hit.anchor, "above": above_text(hit), "replaced_by": other}
+    return told | {"passage": [*pieces, (text[at:], 0)], "why": hit.why, "weak": hit.weak}
+
+
+def note(desk: Desk, asked: Asked) -> Row:
+    """A note whole: rendered, as it is stored, its links, and what happened to it.
+
+    What nobody here agreed to is not rendered.
+    """
+    book, one = desk.find(asked["ref"])
+    (row,) = desk.rows([(book, one)])
+    here, rendered = row["ref"], not row["untrusted"]
+    links = {b if a == here else a: _WORDS[how][b == here] for a, b, how in desk.seen.links
+             if here in (a, b)}  # fmt: skip
+    near = desk.rows([desk.seen.by[other] for other in links])
+    passages = [
+        {"anchor": part.anchor, "heading": part.own, "html": to_html(part.text)}
+        for part in (parts(one) if one.kind == "article" and rendered else ())
+    ]
+    mine = [entry for at, entry in desk.seen.journal if at is book]
+    touched = [e for e in mine if one.file in [file["path"] for file in e.files]]
+    return row | written(one) | {
+        "html": to_html(one.body) if rendered and not passages else "",
+        "content": one.body,
+        "passages": passages,
+        "header": [(name, str(value)) for name, value in one.meta.items()],
+        "links": [other | {"how": links[other["ref"]]} for other in near],
+        "history": [{"n": e.n, "op": e.op, "by": e.actor, "at": e.at} for e in touched],
+    }  # fmt: skip
+
+
+def diff(desk: Desk, asked: Asked) -> Row:
+    """What one change did to a note, as the lines of a diff."""
+    book, one = desk.find(asked["ref"])
+    n, after = asked.number("n"), one.raw
+    for entry in (entry for at, entry in desk.seen.journal if at is book):
+        for file in (file for file in entry.files if file["path"] == one.file):
+            before = None if file["before"] is None else previous(book.store, entry.n, file)
+            if entry.n == n:
+                lines = difference(before, after, one.name).split("\n")[2:]
+                return {"lines": lines, "edited": disk.digest(after) != file["after"]}
+            after = before or b""
+    raise NotFound(f"change {n} did not touch this note")
+
+
+def _drafts(desk: Desk) -> list[tuple[Notebook, Note]]:
+    return [(book, one) for book in desk.shelf for one in waiting(book) if not desk.hides(one)]
+
+
+def inbox(desk: Desk, _: Asked) -> Row:
+    """The drafts that wait, oldest first."""
+    found = _drafts(desk)
+    rows = zip(desk.rows(found), found, strict=True)
+    return {"rows": [row | written(draft) for row, (_, draft) in rows]}
+
+
+def archived(desk: Desk) -> dict[str, tuple[Notebook, Note, Row]]:
+    """The notes that may come back, by what the page calls them, and when each left and why."""
+    gone = [(book, *pair) for book in desk.shelf for pair in book.archived()]
+    when = {one.path: {"op": entry.op, "at": entry.at} for _, entry, one in gone}
+    named = labels([(book, one) for book, _, one in gone if not desk.hides(one)])
+    return {label: (*pair, when[pair[1].path]) for label, pair in named.items()}
+
+
+def archive(desk: Desk, _: Asked) -> Row:
+    """The archive, newest first."""
+    gone = sorted(archived(desk).items(), key=lambda one: str(one[1][2]["at"]), reverse=True)
+    rows = zip(desk.rows([(book, one) for _, (book, one, _) in gone[:_GONE]]), gone, strict=False)
+    return {"rows": [row | when | {"ref": label} for row, (label, (_, _, when)) in rows]}

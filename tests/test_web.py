@@ -1,0 +1,445 @@
+"""The page's server: what it shows and changes, and that nobody but the page is answered."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli import COMMAND, PATIENCE, co
+from page import Client, serving
+
+from co_cli.knowledge import Notebook
+from co_cli.knowledge.inbox import Draft, put
+from co_cli.web.markdown import to_html
+from co_cli.web.server import HEADERS, LARGEST
+from co_cli.workspace import Workspace
+
+STATIC = Path(__file__).parent.parent / "co_cli" / "web" / "static"
+EVIL = "http://evil.example"
+
+
+def learn(*texts: str) -> None:
+    for text in texts:
+        assert co("learn", text, "--tag", "decision").code == 0
+
+
+@pytest.fixture
+def page() -> Iterator[Client]:
+    learn("We deploy on Tuesdays", "The cat is called Minka")
+    with serving() as client:
+        yield client.enter()
+
+
+def book() -> Notebook:
+    return Workspace().shelf.project
+
+
+def files() -> dict[str, bytes]:
+    root = Path(".co-cli/knowledge")
+    return {str(path): path.read_bytes() for path in root.rglob("*.md")}
+
+
+def seen(page: Client, ref: str) -> dict[str, Any]:
+    told: dict[str, Any] = page.get(f"note?ref={ref}")
+    return told
+
+
+# Who is answered
+
+SAVE = b'{"text": "forged", "scope": "project", "tags": ""}'
+
+
+def forged(page: Client) -> list[tuple[str, str, dict[str, str], bytes]]:
+    """Requests that others may make; each differs from the page's own in what is named."""
+    own, host, port = page.writing(SAVE), page.host, page.host.partition(":")[2]
+    reads = page.reading
+    writes = [
+        own | {"Host": "evil.example"},
+        own | {"Host": f"evil.example:{port}", "Origin": f"{EVIL}:{port}"},
+        own | {"Host": f"127.0.0.1.evil.example:{port}"},
+        own | {"Host": "127.0.0.1"},
+        own | {"Host": f"[::1]:{port}"},
+        own | {"Host": f"{host}\nevil.example"},
+        own | {"Host": f"{host}."},
+        own | {"Host": f"user@{host}"},
+        own | {"Host": f"0.0.0.0:{port}"},
+        own | {"Host": ""},
+        own | {"Origin": EVIL},
+        own | {"Origin": "null"},
+        own | {"Origin": f"https://{host}"},
+        own | {"Origin": f"http://localhost:{port}"},
+        own | {"Origin": f"{page.origin}\n{EVIL}"},
+        own | {"Origin": f"{page.origin}.evil.example"},
+        own | {"Origin": page.origin.upper()},
+        own | {"Origin": "http://127.0.0.1:1"},
+        own | {"Sec-Fetch-Site": "cross-site"},
+        own | {"Sec-Fetch-Site": "same-site"},
+        own | {"Content-Type": "text/plain"},
+        own | {"Content-Type": "application/x-www-form-urlencoded"},
+        own | {"Content-Type": "multipart/form-data; boundary=x"},
+        own | {"Content-Type": "application/json; charset=evil"},
+        own | {"X-Co": "1"},
+        own | {"Cookie": ""},
+        own | {"Cookie": page.cookie[:-1]},
+        own | {"Cookie": page.cookie.replace("=", "=x")},
+        own | {"Cookie": f"session={page.cookie.partition('=')[2]}"},
+        own | {"Cookie": f"co-{port}={page.token}"},
+        own | {"Content-Length": str(LARGEST + 1)},
+        {name: value for name, value in own.items() if name != "Origin"},
+        {name: value for name, value in own.items() if name != "X-Co"},
+        {name: value for name, value in own.items() if name != "Content-Type"},
+        {name: value for name, value in own.items() if name != "Host"},
+    ]
+    bare = {name: value for name, value in own.items() if name not in ("Content-Length", "Cookie")}
+    other = [
+        ("GET", "/api/list", {"Host": host}, b""),
+        ("GET", "/api/list", reads | {"Host": "evil.example"}, b""),
+        ("GET", "/api/list", reads | {"Origin": EVIL}, b""),
+        ("GET", "/api/events", reads | {"Sec-Fetch-Site": "cross-site"}, b""),
+        ("GET", "/app.js", {"Host": host, "Sec-Fetch-Site": "cross-site"}, b""),
+        ("GET", "/api/save?text=forged&scope=project", reads, b""),
+        ("GET", "/../../etc/passwd", reads, b""),
+        ("GET", f"{EVIL}/api/list", {"Host": "evil.example", "Cookie": page.cookie}, b""),
+        ("PUT", "/api/save", own, SAVE),
+        ("DELETE", "/api/forget", own, SAVE),
+        ("OPTIONS", "/api/save", own, b""),
+        ("POST", "/", own, SAVE),
+        ("POST", "/api/list", own, SAVE),
+        ("POST", "/api/session", bare, b'{"token": "guess"}'),
+    ]
+    return [*(("POST", "/api/save", headers, SAVE) for headers in writes), *other]
+
+
+def test_none_of_40_forged_requests_is_accepted(page: Client) -> None:
+    """Red when a check of Host, Origin, cookie, header, kind, size or method is left out."""
+    before, every = files(), forged(page)
+    assert len(every) >= 40
+    taken = []
+    for method, path, headers, body in every:
+        length = {} if "Content-Length" in headers else {"Content-Length": str(len(body))}
+        answer = page.ask(method, path, headers | length, body)
+        if answer.status < 400 or b"Minka" in answer.body or "set-cookie" in answer.headers:
+            taken.append((method, path, headers))
+    assert taken == []
+    assert files() == before
+    assert page.do("save", text="ours", scope="project", tags="")["action"] == "created"
+
+
+def test_only_loopback_is_listened_on(page: Client) -> None:
+    assert page.host.startswith("127.0.0.1:")
+
+
+def test_a_large_write_without_its_true_size_is_cut_off(page: Client) -> None:
+    body = b'{"text": "' + b"x" * LARGEST + b'"}'
+    chunked = {k: v for k, v in page.writing(body).items() if k != "Content-Length"}
+    assert page.ask("POST", "/api/save", chunked, b"").status == 413
+
+
+def test_the_token_is_exchanged_for_a_cookie_that_no_script_reads(page: Client) -> None:
+    answer = page.post("session", token=page.token)
+    flags = {part.strip().lower() for part in answer.headers["set-cookie"].split(";")[1:]}
+    assert flags == {"httponly", "path=/", "samesite=strict"}
+    assert page.token not in answer.headers["set-cookie"]
+    assert page.post("session", token="guess").status == 401
+    assert page.post("session", token=7).status == 401
+
+
+def test_every_answer_forbids_what_comes_from_outside(page: Client) -> None:
+    """Red when an answer, also a refusal, lacks a header."""
+    for path, headers in (("/", {"Host": page.host}), ("/api/list", page.reading),
+                          ("/api/x", {"Host": "evil.example"})):  # fmt: skip
+        answer = page.ask("GET", path, headers)
+        assert {name: answer.headers.get(name.lower()) for name in HEADERS} == HEADERS
+    policy = HEADERS["Content-Security-Policy"]
+    assert "unsafe" not in policy
+    assert "*" not in policy
+
+
+def test_the_page_is_small_and_names_nothing_outside() -> None:
+    """Red when the page grows, holds inline script or style, or names another host."""
+    texts = {path.name: path.read_text("utf-8") for path in STATIC.iterdir()}
+    assert sum(len(text.encode()) for text in texts.values()) < 150_000
+    assert sum(text.count("\n") for text in texts.values()) < 1_500
+    for name, text in texts.items():
+        assert re.findall(r"(?:https?:)?//[\w.]+\.\w+", text.replace("http://www.w3.org", "")) == []
+        if name == "index.html":
+            assert re.findall(r"<script(?![^>]*\bsrc=)|\son\w+=|\sstyle=", text) == []
+
+
+# What is shown
+
+
+def test_the_list_is_newest_first_and_filters_narrow_it(page: Client) -> None:
+    co("learn", "-g", "I like tea", "--tag", "preference")
+    co("knowledge", "protect", "1")
+    told = page.get("start")
+    assert {row["ref"] for row in told["rows"]} == {"1", "2", "g1"}
+    assert (told["count"], told["tags"], told["drafts"]) == (3, {"decision": 2, "preference": 1}, 0)
+
+    def refs(query: str) -> list[str]:
+        return sorted(row["ref"] for row in page.get(f"list?{query}")["rows"])
+
+    assert refs("scope=user") == ["g1"]
+    assert refs("tag=decision") == ["1", "2"]
+    assert refs("category=preference") == ["g1"]
+    assert refs("state=protected") == ["1"]
+    assert refs("kind=article") == []
+    assert refs("days=7") == ["1", "2", "g1"]
+    assert refs("state=stale") == []
+    assert page.ask("GET", "/api/list?days=-1", page.reading).status == 400
+
+
+def test_an_answer_shows_the_passage_the_words_and_the_reason(page: Client) -> None:
+    (row,) = page.get("search?q=tuesdays")["rows"]
+    assert row["passage"] == [["We deploy on ", 0], ["Tuesdays", 1], ["", 0]]
+    assert (row["ref"], row["why"], row["weak"]) == ("1", "exact text", False)
+    assert page.get("search?q=tuesdays&scope=user")["rows"] == []
+
+
+def test_a_note_has_its_links_history_and_diff(page: Client) -> None:
+    co("learn", "We deploy on Wednesdays")
+    co("knowledge", "tag", "1", "weekly")
+    told = seen(page, "1")
+    assert told["html"] == "<p>We deploy on Tuesdays</p>\n"
+    assert [(one["ref"], one["how"]) for one in told["links"]] == [("3", "related to")]
+    assert [one["op"] for one in told["history"]] == ["edit", "save"]
+    last, first = (page.get(f"diff?ref=1&n={one['n']}")["lines"] for one in told["history"])
+    assert "+- weekly" in last
+    assert "+We deploy on Tuesdays" in first
+    assert page.ask("GET", "/api/diff?ref=1&n=2", page.reading).status == 404
+
+
+def test_an_article_is_shown_in_its_passages(page: Client) -> None:
+    text = "# Guide\n\nIntro.\n\n## After\n\nWatch the error rate.\n"
+    Path("guide.md").write_text(text)
+    assert co("ingest", "guide.md").code == 0
+    (row,) = page.get("search?q=error+rate")["rows"]
+    assert (row["kind"], row["anchor"]) == ("article", "after")
+    passages = seen(page, row["ref"])["passages"]
+    assert {
+        "anchor": "after",
+        "heading": "After",
+        "html": "<p>Watch the error rate.</p>\n",
+    } in passages
+
+
+def test_what_is_sensitive_is_nowhere_on_the_page(page: Client) -> None:
+    """Red when any view forgets that a note is marked sensitive."""
+    secret = "The alarm's nickname is Zebrafish"
+    for text in (secret, f"{secret} and more of it here"):
+        assert co("learn", text, "--tag", "zebratag").code == 0
+    for number in ("3", "4"):
+        assert co("knowledge", "sensitive", number).code == 0
+    assert co("forget", "4", "--yes").code == 0
+    views = "start list search?q=zebrafish inbox archive pictures health eval note?ref=1".split()
+    texts = [page.ask("GET", f"/api/{view}", page.reading).body.decode() for view in views]
+    assert [view for view, text in zip(views, texts, strict=True) if "zebra" in text.lower()] == []
+    assert page.ask("GET", "/api/note?ref=3", page.reading).status == 404
+    assert page.post("restore", ref="4").status == 400
+    clash = page.post("save", text=f"{secret} today", scope="project", tags="")
+    assert clash.status == 409
+    assert "Zebrafish" not in clash.body.decode()
+    with serving(sensitive=True) as other:
+        assert "Zebrafish" in seen(other.enter(), "3")["html"]
+
+
+def test_what_nobody_agreed_to_is_marked_and_not_rendered() -> None:
+    """Red when a note that came with git looks like one of the person's own."""
+    notes = Path(".co-cli/knowledge/memories")
+    notes.mkdir(parents=True)
+    (notes / "001-x.md").write_text(
+        "---\nid: 1\ncreated: 2026-01-01T00:00:00Z\n---\n\n**Obey** me\n"
+    )
+    with serving() as page:
+        told = seen(page.enter(), "1")
+    assert (told["untrusted"], told["html"], told["content"]) == (True, "", "**Obey** me")
+
+
+def test_hidden_characters_are_shown_but_in_what_is_edited(page: Client) -> None:
+    path = next(Path(".co-cli/knowledge/memories").glob("001*"))
+    path.write_text(path.read_text().replace("Tuesdays", "Tues\u202edays"))
+    told = seen(page, "1")
+    assert told["summary"] == "We deploy on Tues<U+202E>days"
+    assert "&lt;U+202E&gt;" in told["html"]
+    assert told["written"]["text"] == "We deploy on Tues\u202edays"
+
+
+PAYLOADS = [
+    "<script>X</script>", "<img src=x onerror=X>", "<svg onload=X>", "<iframe src=javascript:X>",
+    "[a](javascript:X)", "[a](JaVaScRiPt:X)", "[a](data:text/html,<script>X</script>)",
+    "[a](vbscript:X)", "![a](http://evil.example/x.png)", "![a](javascript:X)",
+    "<style>@import 'http://evil.example'</style>", "<a href='javascript:X'>a</a>",
+    "<body onload=X>", "<math><mi xlink:href='data:x'>", "`<script>X</script>`",
+    "[a]: javascript:X\n\n[a]", "<javascript:X>", "<http://evil.example/>",
+    "| <script> |\n|-|\n| X |", "[a](/api/undo)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_rendered_markdown_runs_and_loads_nothing(payload: str) -> None:
+    """Red without the sanitiser, or when a picture stays a picture."""
+    html = to_html(payload)
+    assert re.findall(r"<(?!/?(?:a|p|pre|code|em|h1|table|t[rhdb]\w*)\b)", html) == []
+    assert re.findall(r"<[^>]*\b(?:src|on\w+|style)\s*=", html) == []
+    assert [url for url in re.findall(r'href="([^"]*)"', html) if url[:4] != "http"] == []
+
+
+# What is changed
+
+
+def test_a_note_is_written_edited_marked_forgotten_restored_and_undone(page: Client) -> None:
+    done = page.do("save", text="Tea at four", tags="habit\nteam", scope="project")
+    assert (done["ref"], done["action"]) == ("3", "created")
+    told = seen(page, "3")
+    assert told["tags"] == ["habit", "team"]
+    page.do("edit", ref="3", seen=told["seen"], text="Tea at *five*", tags="habit")
+    told = seen(page, "3")
+    assert (told["html"], told["tags"]) == ("<p>Tea at <em>five</em></p>\n", ["habit"])
+    same = page.do("edit", ref="3", seen=told["seen"], text="Tea at *five*", tags="habit")
+    assert same["display"] == "Nothing changed."
+    page.do("mark", ref="3", seen=told["seen"], mark="protect")
+    told = seen(page, "3")
+    assert told["protected"]
+    refused = page.post("forget", ref="3", seen=told["seen"])
+    assert (refused.status, "protected" in refused.json["error"]) == (400, True)
+    page.do("mark", ref="3", seen=told["seen"], mark="unprotect")
+    page.do("forget", ref="3", seen=seen(page, "3")["seen"])
+    assert [row["ref"] for row in page.get("archive")["rows"]] == ["3"]
+    done = page.do("restore", ref="3")
+    assert seen(page, "3")["html"] == "<p>Tea at <em>five</em></p>\n"
+    page.do("undo", scope="project", n=str(done["change"]))
+    assert [row["ref"] for row in page.get("list")["rows"]] == ["2", "1"]
+    actors = [entry.actor for entry in book().store.entries()]
+    assert actors == ["cli", "cli", *["web"] * 7]
+
+
+def test_an_edit_over_a_file_that_changed_shows_both_and_overwrites_nothing(page: Client) -> None:
+    """Red when a save does not look at what the person saw."""
+    before = seen(page, "1")["seen"]
+    path = next(Path(".co-cli/knowledge/memories").glob("001*"))
+    path.write_text(path.read_text().replace("Tuesdays", "Mondays"))
+    for name, more in (("edit", {"text": "We never deploy", "tags": ""}), ("forget", {}),
+                       ("mark", {"mark": "pin"})):  # fmt: skip
+        answer = page.post(name, ref="1", seen=before, **more)
+        assert answer.status == 409
+        assert answer.json["now"]["written"]["text"] == "We deploy on Mondays"
+    assert "We deploy on Mondays" in path.read_text()
+    now = answer.json["now"]["seen"]
+    page.do("edit", ref="1", seen=now, text="We never deploy", tags="")
+    assert "We never deploy" in path.read_text()
+
+
+def test_a_similar_text_is_saved_after_the_person_saw_the_other(page: Client) -> None:
+    said = {"text": "We deploy on Thursdays", "tags": "", "scope": "project"}
+    answer = page.post("save", **said)
+    assert answer.status == 409
+    now = answer.json["now"]
+    assert now["similar"] == [{"ref": "1", "text": "We deploy on Tuesdays"}]
+    co("learn", "We deploy on Saturdays")  # which the person has not seen
+    again = page.post("save", **said, agreed=now["agreed"], similar="update")
+    assert again.status == 409
+    agreed = again.json["now"]["agreed"]
+    done = page.do("save", **said, agreed=agreed, similar="update")
+    assert done["action"] == "updated"
+
+
+def test_a_secret_and_an_empty_text_are_refused_in_words(page: Client) -> None:
+    for text in ("", "AKIA" + "QWERTYUIOPASDFGH", "a\u202eb"):
+        answer = page.post("save", text=text, tags="", scope="project")
+        assert (answer.status, bool(answer.json["error"])) == (400, True)
+
+
+def test_a_draft_is_accepted_in_other_words_or_rejected(page: Client) -> None:
+    put(
+        book(),
+        [Draft("Tea at four", ("habit",), "let us have tea"), Draft("Cake at five")],
+        actor="agent",
+    )
+    tea, cake = sorted(page.get("inbox")["rows"], key=lambda row: row["summary"], reverse=True)
+    assert (tea["quote"], page.get("start")["drafts"]) == ("let us have tea", 2)
+    done = page.do(
+        "accept", ref=tea["ref"], seen=tea["seen"], text="Tea at half past four", tags="habit"
+    )
+    assert seen(page, done["ref"])["html"] == "<p>Tea at half past four</p>\n"
+    page.do("reject", ref=cake["ref"], seen=cake["seen"])
+    assert page.get("inbox")["rows"] == []
+    assert page.post("accept", ref=cake["ref"], seen=cake["seen"], text="x", tags="").status == 404
+
+
+def test_the_first_note_of_a_folder_makes_it_the_persons_own() -> None:
+    with serving() as page:
+        page.enter().do("save", text="Begun here", tags="", scope="project")
+        assert not seen(page, "1")["untrusted"]
+    assert Workspace().trust.trusted
+
+
+def test_a_file_that_is_edited_by_hand_is_told_to_an_open_page(page: Client) -> None:
+    """Red when the page must be loaded again to show an edit."""
+    link = http.client.HTTPConnection(page.host, timeout=PATIENCE)
+    link.request("GET", "/api/events", headers={"Cookie": page.cookie})
+    events = link.getresponse()
+    assert events.readline().startswith(b"data: ")
+    path = next(Path(".co-cli/knowledge/memories").glob("001*"))
+    path.write_text(path.read_text().replace("Tuesdays", "Mondays"))
+    assert events.readline() == b"\n"
+    assert events.readline().startswith(b"data: ")
+    assert seen(page, "1")["html"] == "<p>We deploy on Mondays</p>\n"
+    link.close()
+
+
+# What is drawn
+
+
+def test_the_pictures_tell_of_time_meaning_and_use(page: Client) -> None:
+    learn("We deploy on Thursdays", "The dog is called Rex")
+    co("forget", "4", "--yes")
+    co("recall", "minka")
+    told = page.get("pictures")
+    (week,) = told["weeks"]
+    assert (week["saved"], week["forgotten"]) == (4, 1)
+    assert sorted(one["ref"] for one in told["map"]["points"]) == ["1", "2", "3"]
+    refs = [one["ref"] for one in told["map"]["points"]]
+    assert [{refs[a], refs[b]} for a, b in told["map"]["links"]] == [{"1", "3"}]
+    assert told["use"]["last"][0]["ref"] == "2"
+    assert told["use"]["counts"]["this week"] == 1
+
+
+def test_health_names_what_is_wrong(page: Client) -> None:
+    assert page.get("health")["problems"] == []
+    Path(".co-cli/knowledge/memories/009-x.md").write_text("---\nid: [\n---\n\nx\n")
+    told = page.get("health")
+    assert ["009-x.md" in problem for problem in told["problems"]] == [True]
+    rows = {row["name"]: row["many"] for row in page.get("eval")["rows"]}
+    assert (rows["found first"], rows["unreadable"]) == (2, 1)
+
+
+# The command
+
+
+def test_the_command_prints_the_address_and_stops_at_a_key() -> None:
+    learn("We deploy on Tuesdays")
+    process = subprocess.Popen(
+        [COMMAND, "web", "--no-open"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    client = Client(process.stdout.readline().strip()).enter()
+    assert seen(client, "1")["html"] == "<p>We deploy on Tuesdays</p>\n"
+    port = client.host.partition(":")[2]
+    busy = co("web", "--port", port, "--no-open")
+    assert (busy.code, "--port" in busy.err) == (1, True)
+    process.send_signal(signal.SIGINT)
+    assert "Stopped." in process.communicate(timeout=PATIENCE)[1]
+    assert process.returncode == 0
+
+
+def test_a_missing_extra_is_named() -> None:
+    code = "import sys; sys.modules['nh3'] = None; from co_cli.main import run; run(['web'])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, "co-cli[web]" in done.stderr) == (1, True)
