@@ -9,7 +9,7 @@ from co_cli.cli.options import as_json, assume_yes, complete_ref, open_here
 from co_cli.cli.output import confirm, no_yes, notice, on_terminal, quote, say, tell, to_json
 from co_cli.errors import NotFound, RefusedText
 from co_cli.knowledge import Note, Notebook
-from co_cli.knowledge.inbox import accept, plan_accept, reject, waiting
+from co_cli.knowledge.inbox import accept, plan_accept, reject, vouched, waiting
 from co_cli.learning.rejected import remember_rejection
 from co_cli.results import NO_DRAFTS, forgotten_json, note_json, plural, saved_json
 
@@ -33,7 +33,8 @@ def inbox_command(
     drafts = [(book, one) for book in workspace.shelf for one in waiting(book)]
     if verb:
         places = map(workspace.shelf.place, refs)
-        named = [(book, book.find(f"i:{name.removeprefix('i:')}")) for book, name in places]
+        found = [(book, book.find(f"i:{name.removeprefix('i:')}")) for book, name in places]
+        named = [(book, one) for book, draft in found for one in vouched(book, [draft])]
         both = [(b, one) for b, one in drafts if kind in (None, one.category) and _is_plain(b, one)]
         _settle(verb, both if every else named, yes, as_json)
     elif as_json:
@@ -52,7 +53,7 @@ def _is_plain(book: Notebook, draft: Note) -> bool:
     """Whether a draft needs no look of its own: the person's words, which collide with nothing."""
     with suppress(RefusedText):
         met = plan_accept(book, draft, actor="cli").saved.similar
-        return not (met or draft.external) and bool(book.own([draft]))
+        return not (met or draft.external)
     return False
 
 

@@ -102,9 +102,24 @@ def _storable(text: str) -> str:
 
 
 def waiting(book: Notebook) -> list[Note]:
-    """Every draft that can be read, oldest first."""
+    """Every draft that can be read, oldest first, as it is `vouched` for."""
     book.store.settle()
-    return book.pages.drafts()[0]
+    return vouched(book, book.pages.drafts()[0])
+
+
+def vouched(book: Notebook, drafts: list[Note]) -> list[Note]:
+    """These drafts; one that nobody here wrote is from outside, whatever its header says.
+
+    What such a one quotes are nobody's words.
+    """
+    own = {one.path for one in book.own(drafts)}
+    return [one if one.path in own else _foreign(one) for one in drafts]
+
+
+def _foreign(draft: Note) -> Note:
+    said = {name: value for name, value in draft.meta.items() if name not in ("quote", "origin")}
+    meta = said | {"source": "import", "trust": "external"}
+    return Note(draft.path, draft.raw, meta, draft.body, plain=draft.plain)
 
 
 class Choice(TypedDict, total=False):
@@ -123,6 +138,7 @@ def plan_accept(book: Notebook, draft: Note, *, actor: str, **choice: Unpack[Cho
     if book.find(draft).raw != draft.raw:
         hint = "Nothing was done; look at it again: co inbox"
         raise MovedOn(f"draft {book.ref(draft)} changed meanwhile", hint=hint)
+    [draft] = vouched(book, [draft])
     to, text, tags = choice.get("into", book), choice.get("text"), choice.get("tags")
     text = check_text(draft.body if text is None else text)
     tags = clean_tags(draft.tags if tags is None else tags)
