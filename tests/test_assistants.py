@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli import co
+from cli import co, in_time
 
+from co_cli import paths
 from co_cli.errors import CoError
 from co_cli.knowledge import Notebook
 from co_cli.knowledge.importers import exports
@@ -47,7 +48,7 @@ def write(folder: Path, *names: str) -> Path:
             True,
             [
                 ("The staging database is reset every Sunday.", ()),
-                ("When we deploy\n\nWe deploy on Tuesdays, never on Fridays.", ("project",)),
+                ("When we deploy: We deploy on Tuesdays, never on Fridays.", ("project",)),
             ],
         ),
         (
@@ -127,6 +128,11 @@ def test_a_zip_file_of_claudes_is_read_without_unpacking(tmp_path: Path) -> None
         ("conversations.json", '{"conversations": []}'),
         ("conversations.json", "[" * 100_000),
         ("conversations.json", '[{"mapping": {}}, 7]'),
+        ("conversations.json", '[{"mapping": {}} {"mapping": {}}]'),
+        ("conversations.json", '[{"mapping": {}, "n": ' + "9" * 5000 + "}]"),
+        ("memories.json", '[{"conversations_memory": 5}]'),
+        ("mem0.json", '[{"memory": "a fact", "categories": 5}]'),
+        ("mem0.json", '{"entities": 5, "relations": []}'),
         ("mem0.json", '{"results": [{"memory": "a fact"}, {"memory": 7}]}'),
         (
             "memory.jsonl",
@@ -195,14 +201,14 @@ def test_import_puts_facts_into_the_inbox_and_never_into_memories(work: Path) ->
     asked = co("import", str(export))
     assert "2 facts to import" in asked.out
     assert asked.code == 1
-    book = Notebook(work / ".co-cli/knowledge")
+    book = Notebook(paths.user_knowledge(), scope="user")
     assert waiting(book) == []
     done = co("import", str(export), "--yes")
-    assert "2 drafts in the inbox" in done.out
+    assert "2 drafts put into the inbox" in done.out
     assert [draft.body for draft in waiting(book)] == ["Is allergic to peanuts.", "Lives in Porto."]
     assert book.notes() == []
     again = co("import", str(export), "--yes")
-    assert "0 drafts in the inbox, 2 known already" in again.out
+    assert again.out.endswith("Nothing new to import. 2 were known, or rejected before.\n")
 
 
 def test_what_the_person_said_of_themselves_becomes_a_draft(work: Path) -> None:
@@ -214,7 +220,7 @@ def test_what_the_person_said_of_themselves_becomes_a_draft(work: Path) -> None:
     talk = {"uuid": "1", "name": "Dinner", "created_at": "2026-01-01T00:00:00Z"}
     (work / "conversations.json").write_text(json.dumps([talk | {"chat_messages": said}]))
     co("import", "conversations.json", "--yes")
-    drafts = waiting(Notebook(work / ".co-cli/knowledge"))
+    drafts = waiting(Notebook(paths.user_knowledge()))
     assert [(draft.body, draft.meta["origin"]) for draft in drafts] == [
         ("User is allergic to shellfish", "Claude: Dinner")
     ]
@@ -222,11 +228,51 @@ def test_what_the_person_said_of_themselves_becomes_a_draft(work: Path) -> None:
 
 def test_conversations_become_articles_only_on_request(work: Path) -> None:
     export = write(work / "in", "conversations.json")
-    co("import", str(export), "--yes", "--conversations")
-    book = Notebook(work / ".co-cli/knowledge")
+    done = co("import", str(export), "--yes", "--conversations")
+    assert "2 drafts put into the inbox and 1 conversation kept." in done.out
+    book = Notebook(paths.user_knowledge(), scope="user")
     (article,) = book.articles()
     assert (article.title, article.external) == ("Trip", True)
     assert "**You:** I moved to Porto. Remember it." in article.body
+
+
+def test_what_any_program_may_have_written_is_marked_as_from_outside(work: Path) -> None:
+    """Red when what a memory server holds, or another project's file, counts as the person's."""
+    for name in ("mem0.json", "memory.jsonl"):
+        export = exports.read_export(str(write(work, name)))
+        assert export is not None
+        assert all(("trust", "external") in draft.fields for draft in export.drafts)
+    write(work.parent / "other", "GEMINI.md")
+    co("import", "../other/GEMINI.md", "-g", "--yes")
+    drafts = waiting(Notebook(paths.user_knowledge()))
+    assert [draft.external for draft in drafts] == [True] * 3
+
+
+def test_no_tool_speaks_for_chatgpts_memory(tmp_path: Path) -> None:
+    text = sample("conversations.json").replace('"role": "system"', '"role": "tool"')
+    text = text.replace(
+        '{"role": "assistant"}, "recipient": "bio"', '{"role": "tool"}, "recipient": "bio"'
+    )
+    (tmp_path / "conversations.json").write_text(text)
+    export = exports.read_export(str(tmp_path / "conversations.json"))
+    assert export is not None
+    assert export.drafts == []
+
+
+def test_blanks_and_many_conversations_take_little(tmp_path: Path) -> None:
+    """Red when each blank is a step of its own, or every conversation is held."""
+    many = ",".join(json.dumps(NO_CHATS | {"create_time": float(n)}) for n in range(1000))
+    (tmp_path / "conversations.json").write_text("[" + " " * 20_000_000 + many + "]")
+    with in_time(5):
+        export = exports.read_export(str(tmp_path / "conversations.json"), most=3)
+    assert export is not None
+    assert [chat.created[14:19] for chat in export.chats] == ["16:39", "16:38", "16:37"]
+
+
+def test_the_folder_of_cursor_leads_to_its_rules(tmp_path: Path) -> None:
+    write(tmp_path / ".cursor", "rules/api.mdc")
+    drafts, _ = read_files(str(tmp_path / ".cursor"))
+    assert [draft.origin for draft in drafts] == ["Cursor: api.mdc"]
 
 
 def test_what_a_cloned_project_says_is_marked_as_from_outside(work: Path) -> None:

@@ -580,7 +580,6 @@ def test_co_notes_keep_what_they_say_and_get_new_numbers(tmp_path: Path, book: N
         ("scope", "language"),
         ("language", "python"),
         ("decay_protected", True),
-        ("pinned", True),
         ("sensitive", True),
     )
     text = "User prefers async/await.\nAlways."
@@ -588,6 +587,7 @@ def test_co_notes_keep_what_they_say_and_get_new_numbers(tmp_path: Path, book: N
     assert batch == ImportBatch(
         items=[ImportItem(text, str(path), ("python", "style"), "2026-02-09T14:30:00Z", fields)],
         sources=[str(path)],
+        remarks=[Problem(str(path), "was pinned; here that is for you to say")],
     )
     (note,) = bring_in(book, batch).added
     assert note.meta == {
@@ -839,12 +839,13 @@ def test_json_lines_become_notes(tmp_path: Path, name: str) -> None:
     assert collect(path) == ImportBatch(
         items=[
             ImportItem("Three", f"{path}:5", (), "2026-01-01T00:00:00+00:00"),
-            ImportItem("One", f"{path}:1", ("a",), "2026-02-01T00:00:00Z", (("pinned", True),)),
+            ImportItem("One", f"{path}:1", ("a",), "2026-02-01T00:00:00Z"),
             ImportItem(
                 "Two", f"{path}:4", ("b", "c"), CHANGED, (("trust", "external"), ("source", "mcp"))
             ),
         ],
         sources=[str(path)],
+        remarks=[Problem(f"{path}:1", "was pinned; here that is for you to say")],
     )
 
 

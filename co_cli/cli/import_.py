@@ -23,10 +23,10 @@ from co_cli.cli.output import (
 from co_cli.errors import CoError
 from co_cli.knowledge import Notebook, Problem
 from co_cli.knowledge.importers import assistants, exports
-from co_cli.knowledge.importers.assistants import IMPORTED, Place
+from co_cli.knowledge.importers.assistants import FROM_OUTSIDE, IMPORTED, Place
 from co_cli.knowledge.importers.collect import collect, plan_import
 from co_cli.knowledge.inbox import Draft, put
-from co_cli.knowledge.plan import ImportPlan
+from co_cli.knowledge.plan import ImportItem, ImportPlan
 from co_cli.knowledge.safety.escape import difference
 from co_cli.learning.drafting import facts
 from co_cli.learning.rejected import rejected
@@ -35,6 +35,7 @@ from co_cli.workspace import Workspace
 
 _SHOWN = 10  # facts that a preview shows
 _CHATS, _TURNS = 200, 40  # conversations of an export that are read for facts, turns of each
+_KEPT = 5000  # of its newest conversations as articles
 _READ = 200  # passages that an import without a terminal reads closely; the rest is owed
 
 
@@ -61,9 +62,10 @@ def import_command(path: Path | None, split: bool, in_user: bool, **flags: bool)
         _from_places(workspace, flags)
         return
     name = str(path)
-    export = exports.read_export(name)
+    export = exports.read_export(name, most=_KEPT if flags["conversations"] else _CHATS)
     if export is not None or assistants.assistant_of(name):
-        _from_assistant(workspace, Place("", name, in_user), export, flags)
+        own = in_user or (export is not None and export.whose != "MCP memory")
+        _from_assistant(workspace, Place("", name, own), export, flags)
     else:
         _from_notes(workspace, workspace.book(in_user), path, split, flags)
 
@@ -120,13 +122,19 @@ def _from_assistant(
         return
     for problem in problems:
         say_line(f"skipped  {problem}")
-    if report["done"]:
-        many = [f"{plural(report['added'], 'draft')} in the inbox"]
-        many += [f"{report['known']} known already"] if report["known"] else []
-        many += [f"{plural(report['articles'], 'conversation')} kept"] if chats else []
-        say(f"✓ {', '.join(many)}. To review: co inbox. Undo: {undo_hint(book)}")
-    elif wanted:
-        raise no_yes("nothing was imported")
+    if not report["done"]:
+        if wanted:
+            raise no_yes("nothing was imported")
+        return
+    many = [f"{plural(report['added'], 'draft')} put into the inbox"] if report["added"] else []
+    many += [f"{plural(report['articles'], 'conversation')} kept"] if report["articles"] else []
+    known = f" {report['known']} were known, or rejected before." if report["known"] else ""
+    if not many:
+        say(f"Nothing new to import.{known}")
+        return
+    review = " To review: co inbox." if report["added"] else ""
+    twice = ", twice" if len(many) == 2 else ""
+    say(f"✓ {' and '.join(many)}.{known}{review} Undo: {undo_hint(book)}{twice}")
 
 
 def _read(
@@ -136,51 +144,58 @@ def _read(
     if export is not None:
         return [*export.drafts, *_said(export)], []
     drafts, batch = assistants.read_files(place.path)
-    if not place.own and _is_foreign(workspace, place.path):
-        drafts = [one._replace(fields=(*one.fields, ("trust", "external"))) for one in drafts]
+    if _is_foreign(workspace, place.path):
+        drafts = [one._replace(fields=FROM_OUTSIDE) for one in drafts]
     return drafts, batch.problems
 
 
 def _said(export: exports.Export) -> list[Draft]:
     """What the person told of themselves in their latest conversations, as far as that is sure."""
-    chats = sorted(export.chats, key=lambda chat: chat.created, reverse=True)[:_CHATS]
     settled = [(draft.quote, draft.text) for draft in export.drafts]
     drafts = []
     with progress("Reading conversations") as step:
-        for done, chat in enumerate(chats, 1):
+        for done, chat in enumerate(export.chats[:_CHATS], 1):
             own = [text for who, text in chat.turns if who == "person"][:_TURNS]
-            for fact in filter(lambda one: one.mine, facts(own, settled=settled)):
+            told = facts(own, settled=settled)
+            for fact in (one for one in told if one.mine or "preference" in one.tags):
                 origin = f"{export.whose}: {chat.title[:100]}"
                 kept = Draft(fact.text, fact.tags, fact.quote, origin, chat.created, IMPORTED)
                 drafts.append(kept)
             if step:
-                step(done, len(chats))
+                step(done, min(len(export.chats), _CHATS))
     return drafts
 
 
 def _is_foreign(workspace: Workspace, path: str) -> bool:
-    """Whether a file of the project may hold what somebody else wrote."""
-    inside = os.path.relpath(os.path.realpath(path), os.path.realpath(workspace.project))
-    if inside.startswith(os.pardir):
-        return False
-    trusted = workspace.trust.known and not workspace.trust.foreign
-    return (
-        inside not in workspace.trust.usable if inside in workspace.trust.present else not trusted
-    )
+    """Whether a file may hold what somebody else wrote: it is neither the person's nor trusted."""
+    real, trusted = os.path.realpath(path), workspace.trust
+    known = assistants.places(workspace.project, paths.home_folder(), os.environ)
+    inside = os.path.relpath(real, os.path.realpath(workspace.project))
+    if not inside.startswith(os.pardir):
+        usable = inside in trusted.usable if inside in trusted.present else trusted.known
+        return not usable
+    return real not in [os.path.realpath(place.path) for place in known]
 
 
 def _keep(book: Notebook, chats: list[exports.Chat]) -> int:
-    """Keep conversations as articles; how many are new or changed."""
-    kept = 0
+    """Keep conversations as articles, as one change; how many are new."""
+    said = {"person": "You", "co": "Assistant"}
+    items = []
     for chat in chats:
-        said = {"person": "You", "co": "Assistant"}
         text = "\n\n".join(f"**{said[who]}:** {words}" for who, words in chat.turns)
+        source = f"conversation:{chat.name or chat.title}"
+        told = {
+            "source": source,
+            "title": chat.title,
+            "fetched": chat.created,
+            **dict(FROM_OUTSIDE),
+        }
         if text:
-            source = f"conversation:{chat.name or chat.title}"
-            saved = book.keep(text, source=source, title=chat.title, fetched=chat.created,
-                              actor="import")  # fmt: skip
-            kept += saved.action != "unchanged"
-    return kept
+            items.append(ImportItem(text, source, (), "", (*{**told, "source": source}.items(),)))
+    plan = book.plan_import([], None, items)
+    if plan.change is not None:
+        book.store.commit(plan.change)
+    return len(plan.added)
 
 
 def _from_notes(

@@ -24,6 +24,7 @@ _FILES = {  # the names that tell whose a file is
 _MEMORY, _INDEX = "memory", "MEMORY.md"  # Claude Code's folder of one project, and what lists it
 _CODEX = ("MEMORY.md", "memory_summary.md")  # the rest repeats what these say
 IMPORTED = (("source", "import"),)
+FROM_OUTSIDE = (*IMPORTED, ("trust", "external"))
 _COMMENT = re.compile(r"<!--(?:[^-]|-(?!->)){0,20000}-->")
 _ONLY_LINK = re.compile(r"(?:[-*+] )?\[[^\]\n]{1,200}\]\([\w./-]{1,200}\.md\)(?:.{0,400})")
 _ONLY_IMPORT = re.compile(r"@[\w./~-]{1,300}")
@@ -63,6 +64,8 @@ def assistant_of(path: str) -> str:
     if not os.path.isdir(path):
         return "Cursor" if name.endswith(".mdc") else _FILES.get(name.lower(), "")
     inside = set(os.listdir(path))
+    if name == ".cursor" and "rules" in inside:
+        return "Cursor"
     if name == "memories" and inside & {*_CODEX, "raw_memories.md"}:
         return "Codex"
     if name == _MEMORY and _INDEX in inside:
@@ -73,6 +76,8 @@ def assistant_of(path: str) -> str:
 def read_files(path: str) -> tuple[list[Draft], ImportBatch]:
     """The drafts in an assistant's file or folder; the batch tells what could not be read."""
     whose, batch, drafts = assistant_of(path), ImportBatch(), list[Draft]()
+    if os.path.basename(os.path.abspath(path)) == ".cursor":
+        path = os.path.join(path, "rules")
     names = [path]
     if os.path.isdir(path):
         wanted = _CODEX if whose == "Codex" else sorted(os.listdir(path))
@@ -119,7 +124,7 @@ def _topic(header: dict[str, str], body: str) -> tuple[str, tuple[str, ...]]:
     """A file of Claude Code's on one subject: what it says, under what it is about."""
     about = header.get("description", "")
     known = not about or wiki.words(about) == wiki.words(body)[: len(wiki.words(about))]
-    text = body if known else f"{about}\n\n{body}"
+    text = body if known else f"{about}\n\n{body}" if "\n" in body else f"{about}: {body}"
     return text.strip(), _tags(header.get("type", ""))
 
 

@@ -19,7 +19,7 @@ from co_cli.knowledge.store import disk
 
 MAX_FIELD = 200
 MAX_LONG = 2000  # of an article, whose source may be a long address
-TEXT_FIELDS = ("trust", "updated", "expires", "check", "scope", "language")
+TEXT_FIELDS = ("trust", "updated", "expires", "scope", "language")
 FLAGS: tuple[str, ...] = ("decay_protected", "pinned", "sensitive")
 PLACES = ("source", "sources", "sourceurl", "url")
 ORIGINS = (*PLACES, "trust", "fetched")  # what may say that a text came from outside
@@ -76,6 +76,8 @@ class ImportBatch:
             self.links.name(origin, [UID + uid])
         if isinstance(related, list):
             self.links.lead(origin, "", [f"{UID}{link}" for link in related])
+        if header.get("pinned") is True:
+            self.remarks.append(Problem(origin, "was pinned; here that is for you to say"))
         self.add(ImportItem(text, origin, tags_of(header.get("tags")), created, _fields(header)))
 
     def add_article(self, text: str, origin: str, header: dict[str, Any]) -> None:
@@ -111,10 +113,10 @@ def _fields(header: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
     """The header fields that stay true in another notebook, where they are of their type.
 
     Whose words a note's are, a file may say to its disadvantage only: a text from outside stays
-    marked, and is neither pinned nor protected here.
+    marked, and is not protected here. What is pinned, and so read at every start, no file says.
     """
     kept: dict[str, Any] = {name: text for name in TEXT_FIELDS if (text := _text(header, name))}
-    flags = FLAGS
+    flags: tuple[str, ...] = ("decay_protected", "sensitive")
     said = [(spelled(name), value) for name, value in header.items()]
     places = [place for name, value in said if name in PLACES for place in _outside(value)]
     if places or any(is_external({name: value}) for name, value in said):

@@ -18,14 +18,13 @@ from typing import Any, BinaryIO, NamedTuple
 from co_cli.errors import CoError, FormatError
 from co_cli.knowledge.format.json_reader import read_json
 from co_cli.knowledge.format.note import decode, timestamp
-from co_cli.knowledge.importers.assistants import IMPORTED, facts
+from co_cli.knowledge.importers.assistants import FROM_OUTSIDE, IMPORTED, facts
 from co_cli.knowledge.importers.batch import iso_moment
 from co_cli.knowledge.inbox import Draft
 
 _MOST = 64 << 20  # characters of one conversation, bytes of one file that is read whole
-_LONGEST = 2 << 30  # characters of all conversations
+_MOST_CHATS = 100_000
 _CHUNK = 1 << 20
-_BETWEEN = tuple(" \t\r\n"), tuple(" \t\r\n,")  # before a list, and in it
 _MEMORY = re.compile(r"\d{1,5}\. \[(\d{4}-\d\d-\d\d)\]\. (\S.*)")
 _GRAPH = re.compile(rb'"type"\s*:\s*"(?:entity|relation)"')
 _CONVERSATIONS = re.compile(r"conversations(?:-\d{1,5})?\.json")
@@ -49,15 +48,18 @@ class Export(NamedTuple):
     chats: list[Chat]
 
 
-def read_export(path: str) -> Export | None:
-    """What an export says; None if this is none. A shape that is not known is an error."""
+def read_export(path: str, most: int = 200) -> Export | None:
+    """What an export says, and its newest conversations, so many at `most`; None if it is none.
+
+    A shape that is not known is an error.
+    """
     if not (os.path.isdir(path) or os.path.isfile(path)):
         return None
     try:
         with _opened(path) as files:
-            return _read(files)
+            return _read(files, most)
     except FormatError as error:
-        hint = "Nothing was imported. The shapes that Co knows are in docs/format.md."
+        hint = "Nothing was imported. The shapes that Co knows are in docs/import.md."
         raise CoError(f"{path}: {error}", hint=hint) from error
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         hint = "Nothing was imported; download it again."
@@ -90,11 +92,11 @@ def _member(archive: zipfile.ZipFile, name: str) -> Callable[[], BinaryIO]:
     return lambda: archive.open(name)  # type: ignore[return-value]  # it reads as any file does
 
 
-def _read(files: _Files) -> Export | None:
+def _read(files: _Files, most: int) -> Export | None:
     chats = [files[name] for name in sorted(files) if _CONVERSATIONS.fullmatch(name)]
     memories = [files[name] for name in sorted(files) if _MEMORIES.fullmatch(name)]
-    if chats or (memories and "users.json" in files):
-        return _conversations(chats, memories)
+    if chats or (memories and ("users.json" in files or len(files) == 1)):
+        return _conversations(chats, memories, most)
     (name, opened), *more = files.items() if files else [("", None)]
     if opened is None or more or not name.endswith((".json", ".jsonl", ".ndjson")):
         return None
@@ -112,7 +114,7 @@ def _read(files: _Files) -> Export | None:
 
 
 def _conversations(
-    opened: list[Callable[[], BinaryIO]], memories: list[Callable[[], BinaryIO]]
+    opened: list[Callable[[], BinaryIO]], memories: list[Callable[[], BinaryIO]], most: int
 ) -> Export:
     whose, chats, told = "Claude", list[Chat](), dict[str, Draft]()
     newest: dict[str, tuple[str, list[Draft]]] = {}  # what is written anew each time, by its kind
@@ -127,6 +129,8 @@ def _conversations(
                 else:
                     raise FormatError("holds a conversation of a shape that Co does not know")
                 chats.append(chat)
+                if len(chats) >= 2 * most:
+                    chats = _newest(chats, most)
     for one in memories:
         with one() as file:
             known = read_json(decode(file.read(_MOST)))
@@ -134,34 +138,43 @@ def _conversations(
             told |= {draft.text: draft for draft in _claude_memory(entry)}
     for _, drafts in newest.values():
         told |= {draft.text: draft for draft in drafts}
-    return Export(whose, list(told.values()), chats)
+    return Export(whose, list(told.values()), _newest(chats, most))
+
+
+def _newest(chats: list[Chat], most: int) -> list[Chat]:
+    return sorted(chats, key=lambda chat: chat.created, reverse=True)[:most]
 
 
 def _elements(file: BinaryIO) -> Iterator[dict[str, Any]]:
     """The objects in a JSON array, one after the other, however long the array is."""
     plain, decoder = codecs.getincrementaldecoder("utf-8-sig")("replace"), JSONDecoder()
-    held, at, left, begun = "", 0, _LONGEST, False
-    while True:
-        while held[at : at + 1] in _BETWEEN[begun]:
-            at += 1
-        if begun and held[at : at + 1] == "]":
-            return
-        if not begun and held[at : at + 1] == "[":
-            begun, at = True, at + 1
-            continue
-        try:
-            value, at = decoder.raw_decode(held, at)
-        except (JSONDecodeError, RecursionError) as error:
-            held, at = held[at:], 0
-            data = file.read(max(_CHUNK, len(held)))  # doubling, so that none is read too often
-            left -= len(data)
-            if not data or len(held) > _MOST or left < 0 or isinstance(error, RecursionError):
-                raise FormatError("is not a whole list in JSON, or too long") from None
-            held += plain.decode(data)
-        else:
-            if not begun or not isinstance(value, dict):
-                raise FormatError("is not a list of conversations")
-            yield value
+    held, at, read, begun, apart = "", 0, 0, False, True
+    for _ in range(_MOST_CHATS):
+        while True:
+            gap = re.compile(r"[ \t\r\n]*(,?)[ \t\r\n]*").match(held, at)
+            assert gap
+            at, apart = gap.end(), apart or bool(gap[1])
+            if not begun and held[at : at + 1] == "[":
+                begun, at = True, at + 1
+                continue
+            if begun and held[at : at + 1] == "]":
+                return
+            try:
+                value, at = decoder.raw_decode(held, at)
+                break
+            except (ValueError, RecursionError) as error:
+                held, at = held[at:], 0
+                data = file.read(max(_CHUNK, len(held)))  # doubling: none is read too often
+                read += len(data)
+                broken = not isinstance(error, JSONDecodeError)
+                if broken or not data or max(len(held), read // 16) > _MOST:
+                    raise FormatError("is not a whole list in JSON, or too long") from None
+                held += plain.decode(data)
+        if not (begun and apart and isinstance(value, dict)):
+            raise FormatError("is not a list of conversations")
+        apart = False
+        yield value
+    raise FormatError(f"holds more than {_MOST_CHATS} conversations")
 
 
 def _chatgpt(
@@ -179,16 +192,17 @@ def _chatgpt(
         role = _dict(message.get("author")).get("role")
         kind = content.get("content_type")
         text = _text(content.get("parts"))
-        if kind == "model_editable_context":
+        by_co = role in ("assistant", "system")
+        if kind == "model_editable_context" and by_co:
             rows = _MEMORY.findall(str(content.get("model_set_context") or ""))
             drafts = [_draft("ChatGPT's memory", row, day) for day, row in rows]
             _keep_newest(newest, "memory", created, drafts)
-        elif kind == "user_editable_context":
+        elif kind == "user_editable_context" and role in ("user", "system"):
             for name in ("user_profile", "user_instructions"):
                 own = "\n".join(re.findall(r"```\n?([^`]*)```", str(content.get(name) or "")))
                 drafts = [_draft("ChatGPT's instructions", one, created) for one, _ in facts(own)]
                 _keep_newest(newest, name, created, drafts)
-        elif message.get("recipient") == "bio":
+        elif message.get("recipient") == "bio" and by_co:
             for row in filter(str.strip, text.split("\n")):
                 told.setdefault(row.strip(), _draft("ChatGPT's memory", row, created, said))
         elif text and role in ("user", "assistant") and message.get("recipient", "all") == "all":
@@ -232,7 +246,7 @@ def _claude(talk: dict[str, Any]) -> Chat:
 
 
 def _claude_memory(entry: Any) -> Iterator[Draft]:
-    if not isinstance(entry, dict) or "conversations_memory" not in entry:
+    if not (isinstance(entry, dict) and isinstance(entry.get("conversations_memory"), str)):
         raise FormatError("holds memories of a shape that Co does not know")
     for text, tags in facts(_heads(entry["conversations_memory"])):
         yield _draft("Claude's memory", text, "", tags=tags)
@@ -253,37 +267,40 @@ def _memories(text: str) -> Export | None:
     """A list of mem0's, or the graph of an MCP memory server, as one value or a line each."""
     data: Any
     if _GRAPH.search(text.partition("\n")[0].encode()):
-        data = [read_json(line) for line in text.split("\n") if line.strip()]
-    else:
-        data = read_json(text)
+        return _graph([read_json(line) for line in text.split("\n") if line.strip()])
+    data = read_json(text)
     if isinstance(data, dict) and data.keys() >= {"entities", "relations"}:
         kinds = {"entity": data["entities"], "relation": data["relations"]}
-        data = [{"type": kind, **_dict(one)} for kind, rows in kinds.items() for one in rows]
+        if not all(isinstance(rows, list) for rows in kinds.values()):
+            raise FormatError("holds a graph of a shape that Co does not know")
+        return _graph(
+            [{"type": kind, **_dict(one)} for kind, rows in kinds.items() for one in rows]
+        )
     rows = data
     if isinstance(data, dict):
         rows = next((data[name] for name in ("results", "memories") if name in data), None)
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
         return None
-    if all(row.get("type") in ("entity", "relation") for row in rows):
-        return _graph(rows)
     if not any("memory" in row for row in rows):
         return None
     drafts = []
     for row in rows:
-        if not isinstance(row.get("memory"), str):
+        named = row.get("categories") or []
+        if not isinstance(row.get("memory"), str) or not isinstance(named, list):
             raise FormatError("holds a memory of a shape that Co does not know")
-        tags = tuple(one for one in row.get("categories") or () if isinstance(one, str))
+        tags = tuple(one for one in named if isinstance(one, str))
         drafts.append(_draft("mem0", row["memory"], iso_moment(row.get("created_at")), tags=tags))
     return Export("mem0", drafts, [])
 
 
-def _graph(rows: list[dict[str, Any]]) -> Export:
+def _graph(rows: list[Any]) -> Export:
+    """What a graph of entities and relations says, in sentences."""
     drafts = list[Draft]()
     for row in rows:
-        linked = row.get("type") == "relation"
+        linked = _dict(row).get("type") == "relation"
         names = ("from", "relationType", "to") if linked else ("name", "entityType")
-        said: list[Any] = [row.get(name) for name in names]
-        seen: Any = row.get("observations", [])
+        said: list[Any] = [_dict(row).get(name) for name in names]
+        seen: Any = _dict(row).get("observations", [])
         if not isinstance(seen, list) or not all(isinstance(one, str) for one in [*said, *seen]):
             raise FormatError("holds a graph of a shape that Co does not know")
         if linked:
@@ -298,8 +315,9 @@ def _graph(rows: list[dict[str, Any]]) -> Export:
 def _draft(
     origin: str, text: str, created: str, quote: str = "", tags: tuple[str, ...] = ()
 ) -> Draft:
-    created = iso_moment(created) or created
-    return Draft(text.strip(), tags, quote, origin, created, IMPORTED)
+    """A draft; what any program may have written into a memory server is text from outside."""
+    fields = IMPORTED if origin.startswith(("ChatGPT", "Claude")) else FROM_OUTSIDE
+    return Draft(text.strip(), tags, quote, origin, iso_moment(created) or created, fields)
 
 
 def _dict(value: Any) -> dict[str, Any]:
