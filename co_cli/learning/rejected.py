@@ -22,8 +22,19 @@ MOST = 1000  # rejections that are remembered, the newest
 _FILE = "rejected.jsonl"
 _ENDING = re.compile(r"(?<=\w{3})(?:ments?|ations?|ings?|ed|es|ly|s|e)$")
 _DENIAL = (
-    r"n['’]t|not?|never|none|nobody|nothing|cannot|without|avoids?|dislikes?|hates?|against|bans?"
+    r"(?:\b|(?=n['’]t))"
+    r"(?:n['’]t|not?|never|none|nobody|nothing|cannot|avoids?|dislikes?|hates?|against|bans?)\b"
 )
+# With its sign and whole: C++ is not C, -1 not 1, 1.5 not 15 and <5 not >5.
+_WORD = r"[<>≤≥=]+|(?<![\w.])[-−+.]?\d(?:[\w.,:/-]*\w)?|(?<!\w)[-.]?[^\W\d]\w*[+#]*|\w+|[,;]"
+# Where one of these is, the order of the words is the fact: tea to coffee, lint before tests.
+_HINGES = frozenset(
+    "over than before after to into unto instead rather versus vs and or but nor if unless when "
+    "while except until since because then , ; < > ≤ ≥ = <= >=".split()
+)
+_TO_DO = r"\b((?:like|love|want|need|prefer|use)s?d?|has|have|had) to\b"
+_BE = frozenset("is are am be been being was were".split())
+_FREE = frozenset("in on at of for with from as".split())  # what begins with these may stand first
 # Without these a fact is the same fact: who speaks, what joins, and verbs so common that one stands
 # for another. None that could be the fact itself: no "before", "all", "only" or number.
 _LIGHT = (
@@ -37,13 +48,16 @@ _PASSED = frozenset(_LIGHT) | {_ENDING.sub("", word) for word in _LIGHT}
 
 
 class _Told(NamedTuple):
-    """A fact without its words; `heaps` are of its words of weight, in order, as `names` are."""
+    """A fact without its words: the heaps of those of weight, in order.
+
+    Some are `free`: they may stand elsewhere too, unless the order is `fixed`.
+    """
 
     said: str
     quote: str
-    denied: bool
     heaps: list[int]
-    names: list[int]
+    free: list[int]
+    fixed: bool
 
 
 def rejected(text: str, quote: str = "") -> bool:
@@ -66,29 +80,47 @@ def forget_rejections(texts: Collection[str]) -> None:
 
 
 def _told(text: str, quote: str) -> _Told:
-    plain, denials = re.subn(rf"(?:\b|(?=n['’]t)){_DENIAL}\b", " ", text.lower())
-    words = [word for word in re.findall(r"\w+", plain) if word not in _PASSED]
-    heaps = [_heap(word) for word in words if _ENDING.sub("", word) not in _PASSED]
-    names = [_heap(name) for name in re.findall(r"\b[A-Z\d]\w*", text)]
-    return _Told(mark(key(text)), quote and mark(key(quote)), denials % 2 == 1, heaps, names)
+    plain = re.sub(_TO_DO, r"\1", re.sub(_DENIAL, " no ", text.lower()))
+    words = re.findall(_WORD, plain)
+    fixed = not _HINGES.isdisjoint(words)
+    heaps, free, loose, agent, before = list[int](), list[int](), False, 0, ""
+    for word in words:
+        if word in _PASSED or _ENDING.sub("", word) in _PASSED or word in ",;":
+            loose = word in _FREE or (loose and before in _PASSED)
+            agent = len(heaps) if word == "by" else agent
+        else:
+            at = (
+                0 if before in _BE and not fixed else len(heaps)
+            )  # the branch is cut: cut the branch
+            heaps.insert(at, _heap(word))
+            free += [_heap(word)] * loose
+        before = word
+    if agent and not fixed:  # billing is owned by Anna: Anna owns billing
+        heaps = heaps[agent:] + heaps[:agent]
+    return _Told(mark(key(text)), quote and mark(key(quote)), heaps, free, fixed)
 
 
 def _heap(word: str) -> int:
-    return int(mark(_ENDING.sub("", word.lower())[:6])[:8], 16) % 1024
+    known = word if re.search(r"\d", word) else _ENDING.sub("", word)[:6]
+    return int(mark(known)[:8], 16) % 1024
 
 
 def _is_same(old: _Told, new: _Told) -> bool:
-    """Whether it is said again: the same words of weight, denied or not, no names exchanged.
+    """Whether it is said again: the same words of weight, in an order that means the same.
 
-    What was drawn from the same quote need share only most of the words.
+    What was drawn from the same quote may leave out some of them, but for a "no".
     """
-    if new.said == old.said or new.denied != old.denied or not new.heaps:
+    if new.said == old.said or not new.heaps:
         return new.said == old.said
-    was, becomes = set(old.heaps), set(new.heaps)
     if new.quote and new.quote == old.quote:
-        return len(was & becomes) * 2 > len(was | becomes)
-    places = [old.heaps.index(name) for name in new.names if name in was]
-    return was == becomes and places == sorted(places)
+        less, more = sorted((old.heaps, new.heaps), key=len)
+        left, gone = [one for one in more if one in less], {*more} - {*less}
+        return left == less and 2 * len(less) > len(more) and _heap("no") not in gone
+    if old.fixed or new.fixed:
+        return old.heaps == new.heaps
+    free = {*old.free, *new.free}
+    parts = [sorted(one.heaps, key=free.__contains__) for one in (old, new)]  # in order, but for it
+    return parts[0] == parts[1]
 
 
 def _load() -> list[_Told]:
