@@ -124,6 +124,32 @@ def test_what_a_model_drafts_has_to_be_quoted_from_the_person() -> None:
     assert asyncio.run(drafts.by_model(scripted(good), turns, [(turns[1], found[0].text)], 5)) == []
 
 
+@pytest.mark.parametrize(
+    ("turn", "quote", "text", "drafted"),
+    [
+        ("I do not like tabs at all", "I do not like tabs", "User likes tabs",
+         "User does not like tabs"),
+        ("Do not push before tests pass. Thanks!", "push before tests pass",
+         "We push before tests pass", "Do not push before tests pass"),
+        ("I prefer tabs over spaces", "I prefer tabs over spaces", "User prefers spaces over tabs",
+         "User prefers tabs over spaces"),
+        ("My boss said to deploy on Fridays", "deploy on Fridays", "We deploy on Fridays",
+         "User's boss said to deploy on Fridays"),
+        ("If I were rich I would move to Porto", "I would move to Porto", "User moves to Porto",
+         "If User were rich User would move to Porto"),
+        ("Hi. I prefer tabs over spaces", "I prefer tabs", "User prefers tabs over spaces",
+         "User prefers tabs over spaces"),
+    ],
+)  # fmt: skip
+def test_what_a_model_turns_round_is_drafted_in_the_persons_words(
+    turn: str, quote: str, text: str, drafted: str
+) -> None:
+    """Red when a draft may leave out a "not", an "if" or who said it, or exchange two words."""
+    one = {"turn": 0, "quote": quote, "text": text, "kind": "preference"}
+    [found] = asyncio.run(drafts.by_model(scripted(one), [turn], [], 5))
+    assert found.text == drafted
+
+
 def test_a_model_is_told_the_persons_words_only_and_within_the_budget() -> None:
     asked: list[str] = []
 

@@ -20,7 +20,7 @@ from co_cli.agent.approval import SAVE
 from co_cli.deps import CoDeps
 from co_cli.knowledge import inbox
 from co_cli.knowledge.format.note import Note, now, timestamp
-from co_cli.learning.drafting import MOST, TOKENS, Fact, may_be_kept, new_facts, words
+from co_cli.learning.drafting import MOST, TOKENS, Fact, faithful, may_be_kept, new_facts
 from co_cli.learning.rejected import rejected
 from co_cli.learning.turns import tagged
 from co_cli.learning.voice import third_person
@@ -69,12 +69,13 @@ async def by_model(
 def _fact(one: Found, turn: str) -> Fact | None:
     """What a model found, if the turn says what it quotes.
 
-    Where it tells more than the turn says, the quote itself is the text.
+    Where it tells more than the turn says, or something else, the person's own words are the text.
     """
     quote = one.quote.strip()
     if not quote or quote not in turn or not may_be_kept(turn):
         return None
-    text = third_person(one.text if words(one.text) <= words(turn) else quote)
+    same, own = faithful(one.text, quote, turn)
+    text = third_person(one.text if same else own)
     return Fact(text, (*tagged([one.kind], text),), quote, one.turn, one.about_the_person)
 
 

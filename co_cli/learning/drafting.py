@@ -33,6 +33,12 @@ _POINTS = (
 )
 _WAS = r"(?i)\b(?:was|were)\b"
 _CHANGED = r"(?i)\b(?:now|instead|no longer|any ?more|renamed|from now on)\b"
+_END = r"[.!?][\"”')]*\s+|\n+"  # of a sentence
+_TURNS = (
+    r"(?i)n['’]t\b|\b(?:not?|cannot|never|none|nobody|nothing|neither|nor|without|if|unless|until"
+    r"|except|only|would|could|should|might|maybe|perhaps|wish|hope|said|says|told"
+    r"|was|were|had|used to|rarely|hardly|sometimes|almost)\b"
+)
 _AGAIN = r"(?i)\b(?:as|like) i (?:just )?(?:said|told)\b|\bi(?: already)? told you\b"
 
 
@@ -149,5 +155,29 @@ def _repeated(fact: Fact, before: Iterable[str]) -> bool:
 
 def words(text: str) -> set[str]:
     """How the words of weight in a text begin, so that their forms agree."""
-    heavy = {*re.findall(r"\w+", text.lower())} - STOP - {"user"}
-    return {word[:_STEM].rstrip("s") for word in heavy}
+    return {*_stems(text)}
+
+
+def _stems(text: str) -> list[str]:
+    heavy = (one for one in re.findall(r"\w+", text.lower()) if one not in STOP and one != "user")
+    return [word[:_STEM].rstrip("s") for word in heavy]
+
+
+def faithful(text: str, quote: str, turn: str) -> tuple[bool, str]:
+    """Whether a text says no more and nothing else than the turn it quotes; and what was quoted.
+
+    That is the whole sentence, where the quote leaves out a word that turns its meaning.
+    """
+    at = turn.index(quote)
+    begins = [0, *(end.end() for end in re.finditer(_END, turn[:at]))][-1]
+    ends = re.search(_END, turn[at + len(quote) - 1 :])
+    sentence = turn[begins : at + len(quote) - 1 + ends.end() if ends else None].strip()
+    turns, left = _turning(sentence), iter(_stems(turn))
+    same = _turning(text) == turns and all(word in left for word in _stems(text))
+    return same, quote if _turning(quote) == turns else sentence
+
+
+def _turning(text: str) -> list[str]:
+    """The words that turn a meaning: a no, an if, a would, and that another said it."""
+    found = (word.lower().replace("’", "'") for word in re.findall(_TURNS, text))
+    return sorted("not" if word in ("n't", "no", "cannot") else word for word in found)
