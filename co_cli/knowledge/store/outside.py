@@ -5,15 +5,15 @@ their path below the folder: `articles/cooking/bread.md`.
 """
 
 import os
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, NoReturn
 
 from co_cli import paths
 from co_cli.errors import FormatError, ReadOnly
 from co_cli.knowledge.safety.escape import escape
-from co_cli.knowledge.store import Entry, disk
+from co_cli.knowledge.store import disk
 from co_cli.knowledge.store.files import is_settled
+from co_cli.knowledge.store.memory import MemoryStore
 
 MOST_FILES = 20_000
 _MOST_LOOKED_AT = 200_000  # names of any kind
@@ -30,6 +30,9 @@ class OutsideStore:
         self.aside: list[str] = []
         self.left_out: list[tuple[str, str]] = []  # what the last listing could not take, and why
         self.links = 0  # to markdown files or folders, which it passed by
+        nothing = MemoryStore()  # what is only read has no journal and no archive
+        self.settle, self.tail, self.entries = nothing.settle, nothing.tail, nothing.entries
+        self.unreadable_lines, self.kept = nothing.unreadable_lines, nothing.kept
 
     # Reading
 
@@ -103,23 +106,6 @@ class OutsideStore:
             raise FormatError("is reached through a link; Co follows none here")
         data, told = disk.read_signed(full)
         return data, hash(told) if is_settled(told) else 0
-
-    # The journal: there is none
-
-    def settle(self) -> tuple[Entry, str]:
-        return self.tail(), ""
-
-    def tail(self) -> Entry:
-        return Entry(0, "done", 0)
-
-    def entries(self) -> list[Entry]:
-        return []
-
-    def unreadable_lines(self) -> list[int]:
-        return []
-
-    def kept(self) -> Iterator[tuple[int, str, bytes]]:
-        return iter(())
 
     # Writing
 
