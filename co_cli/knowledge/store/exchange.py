@@ -121,7 +121,6 @@ def _keep(path: str, kept: str) -> None:
     except OSError as error:
         if error.errno not in disk.NO_LINKS:
             raise
-        with disk.staged(
-            os.path.dirname(kept), disk.read_signed(path, disk.MAX_ATTACHMENT)[0]
-        ) as temp:
+        data, _ = disk.read_signed(path, disk.MAX_ATTACHMENT)
+        with disk.staged(os.path.dirname(kept), data) as temp:
             os.rename(temp, kept)
