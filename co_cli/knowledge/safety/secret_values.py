@@ -95,20 +95,22 @@ def _loose(match: Match) -> bool:
     return _mixed(value) or value.isdigit()
 
 
+def _is_remark(value: str) -> bool:
+    return any(found.search(value) for found in (_PLACEHOLDER, _ORDINARY, _REMARK))
+
+
 def _plain(match: Match) -> bool:
     """A password of letters alone, where a line gives it and nothing else."""
     value = match.value
     if not (value.islower() or "=" in match.before(2)):  # Bitwarden, Alexander
         return False
-    return not any(found.search(value) for found in (_PLACEHOLDER, _ORDINARY, _REMARK))
+    return not _is_remark(value)
 
 
 def _told(match: Match) -> bool:
     """A password of letters alone that ends what is said, and is no word on it: wrong, the same."""
     value = match.value.lower()
-    return value not in _SAID_OF_ONE and not any(
-        found.search(value) for found in (_PLACEHOLDER, _ORDINARY, _REMARK)
-    )
+    return value not in _SAID_OF_ONE and not _is_remark(value)
 
 
 def _beside(match: Match) -> bool:
