@@ -139,7 +139,7 @@ def _say_hit(book: Notebook, hit: Hit, untrusted: str, explain: bool) -> None:
     shown = _cut(passage) if note.kind == "article" else passage
     paint(_marked(shown, hit.marks) + "\n" if has_colour() else styled(shown), "    ")
     if hit.also:
-        paint(styled(_cut(f"Also {hit.also_text}"), "dim"), "    ")
+        paint(styled(_cut(f"Also {hit.also.placed}"), "dim"), "    ")
     if len(passage) < len(note.body):
         notice(f"    ... part of a longer note: co knowledge show {quote(book.ref(note))}")
     if explain:

@@ -87,6 +87,11 @@ class NoteFiles:
             self._texts[key] = text
         return text
 
+    def memory(self, row: Row) -> list[Part]:
+        """The passages of a memory now; none when it is gone."""
+        text = self.text(row)
+        return [] if text is None else [Part(each) for each in passages(text)]
+
     def article(self, row: Row) -> Note | None:
         """An article now, unless it changed since the index saw it; some are remembered."""
         key = row.name, row.signature
@@ -115,21 +120,16 @@ class Parts:
     """The passages that one question looks at, as their files hold them now; each is read once."""
 
     def __init__(self, files: NoteFiles, lookup: Lookup) -> None:
-        self._files, self._lookup = files, lookup
-        self._memory = cache(self._passages)
-        self.article = cache(files.article)
+        self._lookup = lookup
+        self.memory, self.article = cache(files.memory), cache(files.article)
 
     def get(self, at: int, row: Row) -> Part | None:
         """A passage of a file, if it is still there."""
         if row.article:
             note, places = self.article(row), self._lookup.places(at, at)
             return places[at].part(note.body, note.title) if note and at in places else None
-        parts = self._memory(row)
+        parts = self.memory(row)
         return parts[at - row.id] if at - row.id < len(parts) else None
-
-    def _passages(self, row: Row) -> list[Part]:
-        text = self._files.text(row)
-        return [] if text is None else [Part(each) for each in passages(text)]
 
     def told(self, at: int, row: Row) -> Part:
         """A passage; of an article, with its neighbours in the same section as far as they fit."""

@@ -78,14 +78,7 @@ class Hit(NamedTuple):
         """What is told of it: a memory whole, of an article the passage, and the next best."""
         if self.note.kind != "article":
             return self.note.body
-        return f"{self.passage}\n\nAlso {self.also_text}" if self.also else self.passage
-
-    @property
-    def also_text(self) -> str:
-        """The next best passage, after where it stands."""
-        if not self.also:
-            return ""
-        return f"#{self.also.anchor}: {self.also.heading}".rstrip() + f"\n{self.also.text}"
+        return f"{self.passage}\n\nAlso {self.also.placed}" if self.also else self.passage
 
 
 class Degraded(NamedTuple):

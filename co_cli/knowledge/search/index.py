@@ -88,7 +88,6 @@ class Index:
         return disk.locked(self._seal, PATIENCE) if self.path else nullcontext()
 
     def close(self) -> None:
-        """Let go of the database."""
         if self._lookup is not None:
             self._lookup.close()
             self._lookup = None
@@ -237,8 +236,6 @@ class Index:
         ask, freed = self.lookup.db.execute, dict[bytes, bytes]()
         for name in names:
             rows = ask("SELECT id, id + passages - 1 FROM file WHERE name=?", (name,)).get
-            if rows is None:
-                continue
             query = "SELECT hash, v FROM vector JOIN bits USING (id) WHERE id BETWEEN ? AND ?"
             freed.update(ask(query, rows) if not self.reader.kept else ())
             for table in ("terms", "letters", "vector", "bits", "place"):

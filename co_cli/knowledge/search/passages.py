@@ -53,6 +53,11 @@ class Part(NamedTuple):
         """The headings in a line, without the title."""
         return " > ".join(self.above[1:])
 
+    @property
+    def placed(self) -> str:
+        """The text, after where it stands."""
+        return f"#{self.anchor}: {self.heading}".rstrip() + f"\n{self.text}"
+
 
 def reading(part: Part, tags: Iterable[str]) -> tuple[bytes, str]:
     """A passage as an embedder reads it: what is said, without who says it, and the tags.

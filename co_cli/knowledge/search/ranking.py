@@ -331,8 +331,6 @@ class Ranking:
     def _exact(self, found: Candidate) -> int:
         """2 when the question stands there as whole words or as a tag, 1 when as part of a word."""
         needle = self.query.needle
-        if not needle:
-            return 0
         tags = found.row.tags.split("\n")
         text = words.folded("\n".join([*found.part.above, found.text]))
         found.in_text = needle in text
