@@ -31,7 +31,6 @@ class Mark(NamedTuple):
     help: str
 
     def act(self, book: Notebook, ref: Ref, *, actor: str = "cli") -> Saved:
-        """Do it."""
         return book.mark(ref, self.flag, on=self.on, actor=actor)
 
     def told(self, saved: Saved, *, now: str = "") -> str:

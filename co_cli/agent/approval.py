@@ -130,7 +130,6 @@ class Decision(NamedTuple):
 
     @property
     def agreed(self) -> bool:
-        """Whether it is to be done."""
         return self.verdict != "no"
 
 

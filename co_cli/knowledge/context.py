@@ -134,7 +134,6 @@ class Receipt(NamedTuple):
         return [escape(line, keep="") for line in lines]
 
     def as_json(self) -> dict[str, Any]:
-        """The receipt as plain values."""
         return {
             "files": [{**file._asdict(), "path": str(file.path)} for file in self.files],
             "skipped": [skip._asdict() for skip in self.skipped],

@@ -30,8 +30,6 @@ _COUNTING = frozenset(
     "few little most many more less least last next first same other only one two three both who "
     "the".split()
 )
-
-
 _RUN, _FEWEST = 8, 3  # words that nobody says by chance as another did
 _UNSPACED = "\u3040-\u30ff\u3400-\u9fff"  # kana and Chinese characters
 

@@ -72,7 +72,6 @@ class _Provided:
         return self._vectors(texts, "document")
 
     def query(self, text: str) -> bytes:
-        """The vector of a question."""
         return self._vectors([text], "query")[0]
 
     def _vectors(self, texts: Sequence[str], purpose: Purpose) -> list[bytes]:

@@ -54,7 +54,6 @@ class OfflineModel(Model[None]):
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
-        """Answer at once."""
         _, asked = self.prepare_request(model_settings, model_request_parameters)
         return _answer(messages, asked, self._surface)
 
@@ -66,7 +65,6 @@ class OfflineModel(Model[None]):
         model_request_parameters: ModelRequestParameters,
         run_context: RunContext[Any] | None = None,  # noqa: ARG002 - the framework's signature
     ) -> AsyncGenerator[StreamedResponse]:
-        """Answer word by word."""
         _, asked = self.prepare_request(model_settings, model_request_parameters)
         answer = _answer(messages, asked, self._surface)
         yield _Words(answer, model_request_parameters=asked, replay_events=True)

@@ -103,7 +103,6 @@ class Choice(NamedTuple):
 
     @property
     def known(self) -> Provider:
-        """What is known of its provider."""
         return PROVIDERS.get(self.provider, Provider())
 
     @property

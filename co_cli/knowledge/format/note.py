@@ -64,7 +64,6 @@ class Note:
 
     @property
     def name(self) -> str:
-        """The file's name."""
         return os.path.basename(self.path)
 
     @property
@@ -290,7 +289,6 @@ def slugify(text: str, otherwise: str = "note") -> str:
 
 
 def file_name(note_id: int, text: str) -> str:
-    """A memory's file name."""
     return f"{note_id:03d}-{slugify(text)}.md"
 
 

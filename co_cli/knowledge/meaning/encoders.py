@@ -71,7 +71,6 @@ class Meaning:
         return EmbedderUnavailable(f"Co's weights in {self._folder} cannot be read: {why}")
 
     def mapped(self, name: str) -> mmap.mmap:
-        """One file of weights."""
         try:
             with open(os.path.join(self._folder, name), "rb") as file:
                 found = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -89,7 +88,6 @@ class Meaning:
 
     @cached_property
     def _table(self) -> mmap.mmap:
-        """A row of bytes per token."""
         return self.mapped("fast.bin")
 
     @cached_property

@@ -41,12 +41,10 @@ class Row(NamedTuple):
 
     @property
     def article(self) -> bool:
-        """Whether it is an article."""
         return self.name.startswith("articles/")
 
     @property
     def last(self) -> int:
-        """Its last passage."""
         return self.id + self.passages - 1
 
 
@@ -59,7 +57,6 @@ class Lookup:
         self._stem = db.fts5_tokenizer(_TOKENIZER[0], list(_TOKENIZER[1:]))
 
     def close(self) -> None:
-        """Let go of the database."""
         del self._stem
         self.db.close()
 

@@ -38,7 +38,6 @@ class Watcher:
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
     def close(self) -> None:
-        """Stop watching."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
