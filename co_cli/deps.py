@@ -1,7 +1,7 @@
 """What an agent's tools are given: rules, and where to look; places are resolved at each use."""
 
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from co_cli.knowledge import How, Note, Notebook, Shelf
 from co_cli.knowledge.format.note import scoped
 from co_cli.knowledge.pages import kind_of, pick
 from co_cli.knowledge.policy import Scope
+from co_cli.knowledge.search.hits import Filters
 from co_cli.languages import named
 from co_cli.workspace import Workspace
 
@@ -28,8 +29,9 @@ class CoDeps:
     A session has a `workspace`, whose settings hold while it lasts, and is `gated`: the notes of a
     folder that nobody here trusts are kept from the model. `external` names what came into the
     conversation from outside, `notes` the memories whose words did; both grow while it lasts.
-    `pages` are what was fetched in it. `allow` lets a program's own pages be fetched; no setting,
-    person or model can set it.
+    `pages` are what was fetched in it. Where others may hear, no `sensitive` notes are told;
+    `actor` and `saved_as`, fields of a header, tell who saves here. `allow` lets a program's own
+    pages be fetched; no setting, person or model can set it.
     """
 
     memory_max_count: int = None  # type: ignore[assignment]
@@ -48,6 +50,9 @@ class CoDeps:
     notes: list[str] = field(default_factory=list)
     pages: "dict[str, Found]" = field(default_factory=dict)
     allow: "Allowed | None" = None
+    sensitive: bool = True
+    actor: str = "agent"
+    saved_as: Mapping[str, str] = field(default_factory=dict)
     _lock: Any = field(default_factory=RLock, repr=False, compare=False)
 
     if not TYPE_CHECKING:  # who would take any name for a field
@@ -79,7 +84,8 @@ class CoDeps:
     def notebooks(self) -> Iterator[Shelf]:
         """The notebooks for one piece of work, which has them alone; a session opens them once."""
         kept = self.workspace is not None and not self._said() and self.how is None
-        with self._lock, closing(self.here().shelf if kept else self.shelf()) as shelf:
+        let_go = nullcontext if kept and self.here().watch else closing
+        with self._lock, let_go(self.here().shelf if kept else self.shelf()) as shelf:
             yield shelf  # and let go of: the next piece may run in another thread
 
     def usable(self) -> bool:
@@ -88,7 +94,8 @@ class CoDeps:
 
     def tellable(self, book: Notebook, notes: list[Note]) -> list[Note]:
         """Those of these notes that a model may be shown."""
-        notes = [note for note in notes if book.tells(note)]
+        heard = Filters(sensitive=self.sensitive).fit
+        notes = [note for note in notes if book.tells(note) and heard(note)]
         if not self.gated or book.scope == "user":
             return notes
         return book.own(notes) if self.usable() else []

@@ -6,8 +6,9 @@ Every surface builds them here: the command line, the chat, and an agent's tools
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from threading import get_native_id
 from typing import TYPE_CHECKING, Any
 
 from co_cli import config, languages, paths, trust
@@ -23,10 +24,14 @@ class Workspace:
     """A project's folder as it is now.
 
     `settings` hold for the project's notebook, `own` for the person's: no project governs that.
-    With `lenient`, settings that cannot be used are not obeyed, and `trouble` says why.
+    With `lenient`, settings that cannot be used are not obeyed, and `trouble` says why. With
+    `watch`, it lives long: the kernel tells what changes, and one thread keeps the notebooks open.
     """
 
-    def __init__(self, project: paths.AnyPath | None = None, *, lenient: bool = False) -> None:
+    def __init__(
+        self, project: paths.AnyPath | None = None, *, lenient: bool = False, watch: bool = False
+    ) -> None:
+        self.watch = watch
         self.project = str(project or paths.project_folder())
         self.trust = trust.status(self.project)
         self.trouble: SettingsError | None = None
@@ -51,13 +56,15 @@ class Workspace:
         settings = self.settings._replace(**said) if said else self.settings
         project = Notebook(
             paths.knowledge_folder(self.project), policy=Policy.of(settings),
-            how=how or _how(settings), origins=ProjectOrigins(self.project),
+            how=how or _how(settings, self.watch), origins=ProjectOrigins(self.project),
         )  # fmt: skip
         user = Notebook(
             paths.user_knowledge(), scope="user", policy=Policy.of(self.own),
-            how=how or _how(self.own),
+            how=how or _how(self.own, self.watch),
         )  # fmt: skip
-        return Shelf(project, user, self._folders(how or _how(self.own)), self.languages)
+        return Shelf(
+            project, user, self._folders(how or _how(self.own, self.watch)), self.languages
+        )
 
     @cached_property
     def languages(self) -> frozenset[str]:
@@ -95,7 +102,18 @@ class Workspace:
         return {note.path for note in found} - {note.path for note in own}
 
 
-def _how(settings: config.Settings) -> How:
+def read_closely(shelf: Shelf, progress: Callable[[int, int], None] | None = None) -> None:
+    """Read for their meaning the notes that were only skimmed: in a thread of its own, at leisure.
+
+    `progress` is called now and then, and may take its time.
+    """
+    os.setpriority(os.PRIO_PROCESS, get_native_id(), 10)
+    for book in shelf:
+        with Notebook(book.root, scope=book.scope, how=book.how._replace(watch=False)) as own:
+            own.search.read_closely(progress)
+
+
+def _how(settings: config.Settings, watch: bool) -> How:
     """How these settings want to search; another embedder is loaded by the first search."""
 
     def chosen() -> Embedder:
@@ -104,4 +122,4 @@ def _how(settings: config.Settings) -> How:
         return choose(settings.embedder)
 
     own = settings.embedder in config.OWN_EMBEDDER
-    return How(settings.search_backend, settings.search_fusion, None if own else chosen)
+    return How(settings.search_backend, settings.search_fusion, None if own else chosen, watch)

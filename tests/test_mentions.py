@@ -18,7 +18,7 @@ from pydantic_ai.messages import ModelMessage, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall
 from test_session import Stream, agreeing, begin, echo, said
 
-from co_cli.agent.capability import _told
+from co_cli.agent.told import told
 from co_cli.chat import transcripts
 from co_cli.chat.session import Session
 from co_cli.chat.transcripts import Transcript
@@ -323,7 +323,7 @@ class Lives:
         async def use() -> dict[str, Any]:
             return await TOOLS[tool](Call(deps), **arguments)
 
-        return _told(asyncio.run(use())) if tool else ""
+        return told(asyncio.run(use())) if tool else ""
 
     def holding(self, words: list[str]) -> set[str]:
         """The conversations in which one of these words was said, by looking."""

@@ -16,7 +16,6 @@ from rich.console import Console
 
 from co_cli import languages, verbs
 from co_cli.agent.approval import Review, prepare
-from co_cli.agent.capability import _arguments, _metadata
 from co_cli.chat import notes
 from co_cli.chat.approval_prompt import Screen
 from co_cli.deps import CoDeps
@@ -245,8 +244,8 @@ def test_the_card_moves_a_note_from_here_to_everywhere_to_its_language() -> None
     assert offered == ["everywhere", "your notes for python", "in this project only"] * 2
     [decision] = reviewed.decisions
     assert decision.proposal.scope == "language:python"
-    ctx: Any = SimpleNamespace(deps=deps, tool_call_metadata=_metadata(decision))
-    saved = _run(save_memory(ctx, **_arguments(decision.proposal)))
+    ctx: Any = SimpleNamespace(deps=deps, tool_call_metadata=decision.metadata())
+    saved = _run(save_memory(ctx, **decision.proposal.arguments()))
     assert saved["ref"] == "g4"
     note = deps.shelf().user.find(4)
     assert (note.language, note.body, note.tags) == ("python", "Name tests in sentences", ["t"])

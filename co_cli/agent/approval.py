@@ -120,6 +120,17 @@ class Proposal:
         """Whether an article that is there gets another text; only a person says yes to that."""
         return self.tool == KEEP and self.action == "updated"
 
+    def arguments(self) -> dict[str, Any]:
+        """What the tool is called with: exactly what the person saw."""
+        if self.tool == FORGET:
+            return {"ref": self.ref}
+        if self.tool == FETCH:
+            return {"url": self.text}
+        said = {"content": self.text, "tags": list(self.tags), "scope": self.scope}
+        if self.tool == KEEP:
+            return said | {"source": self.source, "title": self.title}
+        return said | ({"replaces": self.replaces} if self.replaces else {})
+
 
 class Decision(NamedTuple):
     """What was decided about a proposal, which the person may have edited."""
@@ -131,6 +142,13 @@ class Decision(NamedTuple):
     @property
     def agreed(self) -> bool:
         return self.verdict != "no"
+
+    def metadata(self) -> dict[str, Any]:
+        """What the tool is told beside its arguments."""
+        told = {"seen": self.proposal.seen, "offered": self.proposal.offered}
+        if self.verdict == "update":  # what was planned keeps both
+            return {**told, "similar": "update"}
+        return {**told, "shown": self.proposal.shown}
 
 
 class Review(NamedTuple):
@@ -192,7 +210,7 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
             plan = book.plan_remember(
                 text,
                 tags,
-                actor="agent",
+                actor=deps.actor,
                 call=proposal.call,
                 checked=True,
                 fields=fields,
@@ -233,7 +251,7 @@ def _keeping(deps: CoDeps, one: Proposal) -> Proposal:
         with deps.notebooks() as shelf:
             book = shelf.user if scope == "user" else shelf.project
             book.store.refuse("")
-            plan = book.plan_keep(text, actor="agent", call=one.call, **about)
+            plan = book.plan_keep(text, actor=deps.actor, call=one.call, **about)
     except CoError as error:
         return replace(one, refused=_why(error))
     saved = plan.saved

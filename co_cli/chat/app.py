@@ -11,7 +11,7 @@ import signal
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from shutil import get_terminal_size
-from threading import Thread, get_native_id
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession
@@ -36,7 +36,6 @@ from co_cli.chat.stream import StreamView
 from co_cli.chat.transcripts import Transcript
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
-from co_cli.knowledge import Notebook
 from co_cli.knowledge.context import Receipt
 from co_cli.knowledge.format.note import now
 from co_cli.knowledge.safety.escape import hanging, rows
@@ -44,6 +43,7 @@ from co_cli.knowledge.store import disk
 from co_cli.providers.registry import Choice
 from co_cli.providers.trouble import Trouble
 from co_cli.results import plural
+from co_cli.workspace import read_closely
 
 if TYPE_CHECKING:
     from co_cli.chat.session import Session
@@ -228,10 +228,7 @@ class Chat:
             if self.warming is not None:
                 self.warming.join()
             with suppress(Exception):  # the next prompt, or `reindex`, tries again
-                os.setpriority(os.PRIO_PROCESS, get_native_id(), 10)
-                for book in self.deps.shelf():
-                    with Notebook(book.root, scope=book.scope, how=book.how) as own:
-                        own.search.read_closely()
+                read_closely(self.deps.shelf())
 
         if not self.incognito and (self.reading is None or not self.reading.is_alive()):
             self.reading = _in_background(read)

@@ -58,7 +58,7 @@ async def web_fetch(ctx: Context, url: str) -> dict[str, Any]:
         deps.pages[canonical(found.source)] = found
         for old in list(deps.pages)[:-_MOST_PAGES]:
             del deps.pages[old]
-        text, left = _cut(found.text)
+        text, left = cut(found.text)
         title = found.document.title
         more = {"left_out": f"{left} more characters of the page"} if left else {}
         return {
@@ -107,7 +107,7 @@ def keep_source(book: Notebook, found: "Found") -> "Planned":
     return keep(book, found, found.about(), actor="chat")
 
 
-def _cut(text: str) -> tuple[str, int]:
+def cut(text: str) -> tuple[str, int]:
     """As much of a text as a model is told, to the end of a line, and how much is left out."""
     if len(text) <= MOST_TEXT:
         return text, 0
@@ -157,7 +157,7 @@ async def save_knowledge(
         agreed = shown.plan if shown else None
         text = agreed.saved.note.body if agreed else text  # exactly what the person agreed to
         saved = book.keep(
-            text, actor="agent", call=call, agreed=agreed, seen=approved.get("seen", ""), **about
+            text, actor=deps.actor, call=call, agreed=agreed, seen=approved.get("seen", ""), **about
         )
         if found := deps.pages.get(canonical(source)):
             from co_cli.articles.ingest import note_record

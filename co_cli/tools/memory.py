@@ -122,7 +122,7 @@ async def save_memory(
         else:
             plan, (_, fields) = None, echo(deps, shelf, scope or book.scope, check_text(content))
         saved = book.remember(
-            content, tags or [], actor="agent", call=call, fields=fields, agreed=plan,
+            content, tags or [], actor=deps.actor, call=call, fields=fields, agreed=plan,
             similar=approved.get("similar", "keep"), replaces=replaces or "",
             seen=approved.get("seen", ""),
         )  # fmt: skip
@@ -156,7 +156,8 @@ def echo(deps: CoDeps, shelf: Shelf, scope: str, text: str) -> tuple[str, dict[s
     model may know of them.
     """
     book, other = shelf if scope == "project" else (shelf.user, shelf.project)
-    marks, fields = _quoted(deps, shelf, text), deps.of_language(scope)
+    marks = _quoted(deps, shelf, text) or dict(deps.saved_as)
+    fields = deps.of_language(scope)
     if marks:
         near = book.around(text)[1].of(str(fields.get("language") or ""))
         if lifecycle.judge(text, near, book.policy.threshold)[0]:
@@ -222,7 +223,8 @@ async def recall_memory(ctx: Context, query: str, max_results: int = 5) -> dict[
     def recall(shelf: Shelf) -> dict[str, Any]:
         scope = "" if ctx.deps.usable() else "user"
         most = min(max(max_results, 1), 50)
-        found = shelf.recall(query, most, scope=scope, own=ctx.deps.gated)
+        heard = Filters(sensitive=ctx.deps.sensitive)
+        found = shelf.recall(query, most, heard, scope=scope, own=ctx.deps.gated)
         for _, hit in found:
             logs.log_note("recalled", hit.note)
         use.used([hit.note for _, hit in found if not hit.weak], timestamp(now()))
@@ -324,7 +326,7 @@ async def forget_memory(ctx: Context, ref: str) -> dict[str, Any]:
 
     def forget(shelf: Shelf) -> dict[str, Any]:
         book, note = ctx.deps.find(shelf, ref)
-        saved = book.forget(note, actor="agent", seen=approved.get("seen", ""))
+        saved = book.forget(note, actor=ctx.deps.actor, seen=approved.get("seen", ""))
         _told(ctx.deps, [saved.note], whole=False)
         return results.forgotten_json(saved)
 

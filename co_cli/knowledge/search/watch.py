@@ -31,7 +31,7 @@ class Watcher:
         libc = ctypes.CDLL(None, use_errno=True)
         try:
             self._add = libc.inotify_add_watch
-            self._fd = libc.inotify_init1(_NONBLOCK)
+            self._fd: int = libc.inotify_init1(_NONBLOCK)
         except AttributeError:
             raise OSError(errno.ENOSYS, "no file events here") from None
         if self._fd < 0:
@@ -41,6 +41,10 @@ class Watcher:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+
+    def fileno(self) -> int:
+        """What is readable when something happened."""
+        return self._fd
 
     def reset(self) -> None:
         """Let the next call look at everything."""

@@ -1,0 +1,238 @@
+"""What each tool does for another agent: it reads as a model here would, and writes only after a
+yes. Without one a save is a draft that waits in the inbox, unless the person started the server
+with `--allow-writes`.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from secrets import token_urlsafe
+from time import monotonic
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+from mcp import types
+from mcp.shared.exceptions import MCPError
+
+from co_cli import paths, results, trust
+from co_cli.agent.approval import DECLINED, FORGET, KEEP, SAVE, WRITES, Decision, Proposal, prepare
+from co_cli.agent.told import told
+from co_cli.deps import CoDeps
+from co_cli.errors import CoError, MovedOn
+from co_cli.knowledge import Shelf, inbox
+from co_cli.knowledge.format.note import now, timestamp
+from co_cli.learning.rejected import rejected
+from co_cli.mcp.asking import Client, Context, NeedsInput
+from co_cli.mcp.tools import LIST, READ, RECALL, TOOLS, checked
+from co_cli.prompts.envelope import defang
+from co_cli.tools import articles, memory
+from co_cli.workspace import Workspace
+
+_MOST_PROJECTS, _MOST_ASKED, _MOST_CLIENTS = 8, 100, 1000  # that are remembered
+_MOST_DRAFTS = 200  # that wait in an inbox before clients are told to stop
+_Result = dict[str, Any]
+
+
+class Options(NamedTuple):
+    """How the person started the server."""
+
+    read_only: bool = False
+    allow_writes: bool = False
+    sensitive: bool = False
+
+
+class Asked(NamedTuple):
+    """A write that a person was shown, and the project it is for."""
+
+    project: str
+    proposal: Proposal
+
+
+class Memory:
+    """The notebooks, and what is remembered of clients between two of their calls."""
+
+    def __init__(self, options: Options, opened: Callable[[Workspace], None]) -> None:
+        self.options, self.opened = options, opened
+        self.here = paths.project_folder()
+        self.used = monotonic()
+        self.projects: dict[str, Workspace] = {}
+        self.chosen: dict[str, str] = {}  # session to project
+        self.asked: dict[str, Asked] = {}  # by a word that the client brings back
+
+    def tools(self) -> list[types.Tool]:
+        """The tools that there are."""
+        reads = self.options.read_only
+        return [tool for name, tool in TOOLS.items() if not (reads and name in WRITES)]
+
+    async def call(
+        self, ctx: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        """Do what a client asks for."""
+        if params.name not in {tool.name for tool in self.tools()}:
+            raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name[:40]!r}")
+        client = Client(ctx, params)
+        asked = self.asked.pop(params.request_state or "", None)
+        try:
+            arguments = checked(params.name, params.arguments or {})
+            deps = await self.deps(client, asked)
+            if params.name in WRITES:
+                result = await self._write(client, deps, params.name, arguments, asked)
+            else:
+                result = await _DO[params.name](SimpleNamespace(deps=deps), **arguments)
+        except NeedsInput as needs:
+            return needs.result
+        except CoError as error:
+            text = types.TextContent(text=defang(error.sentence()))
+            return types.CallToolResult(content=[text], is_error=True)
+        finally:
+            self.used = monotonic()
+        text = types.TextContent(text=articles.cut(defang(result["display"]))[0])
+        return types.CallToolResult(content=[text], structured_content=_without_none(told(result)))
+
+    async def deps(self, client: Client, asked: Asked | None = None) -> CoDeps:
+        """What the tools are given: the notebooks of the project that the client works in."""
+        self.used = monotonic()
+        project = asked.project if asked else await self._project(client)
+        saved_as = {"source": "mcp", "trust": "external", "client": client.name}
+        return CoDeps(
+            workspace=await asyncio.to_thread(self._workspace, project), gated=True, actor="mcp",
+            sensitive=self.options.sensitive, saved_as=saved_as,
+        )  # fmt: skip
+
+    async def _project(self, client: Client) -> str:
+        if known := self.chosen.get(client.session):
+            return known
+        folders = await client.folders()
+        project = paths.project_folder(folders[0]) if folders else self.here
+        if client.session:
+            self.chosen[client.session] = project
+            _shorten(self.chosen, _MOST_CLIENTS)
+        return project
+
+    def _workspace(self, project: str) -> Workspace:
+        """A project's workspace; its notebooks stay open, in the one thread that all work is in."""
+        if project not in self.projects:
+            workspace = Workspace(project, lenient=True, watch=True)
+            self.projects[project] = workspace
+            for old in list(self.projects)[:-_MOST_PROJECTS]:
+                self.projects.pop(old).shelf.close()
+            self.opened(workspace)
+        return self.projects[project]
+
+    def close(self) -> None:
+        """Let go of every notebook."""
+        for workspace in self.projects.values():
+            workspace.shelf.close()
+
+    # Writing
+
+    async def _write(
+        self, client: Client, deps: CoDeps, name: str, arguments: _Result, asked: Asked | None
+    ) -> _Result:
+        if not (client.can_ask or self.options.allow_writes):
+            return await asyncio.to_thread(_draft, deps, name, arguments)
+        plan = partial(prepare, deps, "", name, arguments)
+        proposal = asked.proposal if asked else await asyncio.to_thread(plan)
+        while True:
+            if proposal.refused:
+                raise CoError(f"it cannot be done: {proposal.refused}")
+            decision = await self._decide(client, deps, proposal, asked is not None)
+            if not decision.agreed:
+                return {"display": decision.refusal.text, "action": decision.refusal.kind}
+            agreed = decision.metadata() if client.can_ask else {}  # a plan that they have seen
+            context = SimpleNamespace(deps=deps, tool_call_metadata=agreed)
+            try:
+                return await _DO[name](context, **proposal.arguments())
+            except MovedOn:  # it would do something else now
+                proposal, asked = replace(await asyncio.to_thread(plan), again=True), None
+
+    async def _decide(
+        self, client: Client, deps: CoDeps, proposal: Proposal, asked: bool
+    ) -> Decision:
+        if not client.can_ask:
+            if proposal.left_out or proposal.overwrites:
+                raise CoError(f"it cannot be done: {proposal.left_out or 'an article is there'}",
+                              hint="Only the person can: co knowledge edit")  # fmt: skip
+            return Decision(proposal, "yes")
+        state = token_urlsafe()
+        self.asked[state] = Asked(deps.folder(), proposal)
+        _shorten(self.asked, _MOST_ASKED)
+        answer = await client.agrees(proposal, state, asked=asked)
+        self.asked.pop(state, None)
+        if answer.action != "accept":
+            return Decision(proposal, "no", DECLINED)
+        update = proposal.collides and (answer.content or {}).get("similar") == "update"
+        return Decision(proposal, "update" if update else "yes")
+
+
+def _draft(deps: CoDeps, name: str, arguments: _Result) -> _Result:
+    """Let a text wait in the inbox until the person looks at it."""
+    if name == FORGET:
+        hint = f"The person can do it: co forget {arguments['ref'][:60]}"
+        raise CoError("nobody is here who could agree to that", hint=hint)
+    fields = dict(deps.saved_as)
+    origin = f"mcp: {fields.pop('client')}"
+    if name == KEEP:
+        fields["source"] = arguments["source"]
+    draft = inbox.Draft(
+        arguments["content"], tuple(arguments.get("tags", ())), origin=origin,
+        fields=(*fields.items(),),
+    )  # fmt: skip
+    in_user = deps.scope(arguments.get("scope")) == "user"
+    with deps.notebooks() as shelf:
+        book = shelf.user if in_user else shelf.project
+        if len(inbox.waiting(book)) >= _MOST_DRAFTS:
+            raise CoError("the inbox is full", hint="The person looks through it with: co inbox")
+        fresh = not in_user and trust.untouched(deps.folder())
+        put = inbox.put(book, [draft], actor=deps.actor, refused=rejected)
+        if fresh:
+            trust.claim(deps.folder(), timestamp(now()))
+    if put.refused:
+        raise CoError(put.refused[0].reason)
+    if not put.added:
+        known = "It is known already, waits in the inbox, or was rejected before."
+        return {"display": known, "action": "known"}
+    ref = book.ref(put.added[0])
+    display = f"Draft {ref} waits for the person, who reviews it with: co inbox"
+    return {"display": display, "action": "draft", "ref": ref, "path": put.added[0].path}
+
+
+async def read_note(ctx: memory.Context, ref: str) -> _Result:
+    """One memory or article, whole as far as a model is told."""
+
+    def read(shelf: Shelf) -> _Result:
+        book, note = ctx.deps.find(shelf, ref)
+        row = results.note_json(book, note) | results.outdated_json(book, note)
+        text, left = articles.cut(note.body)
+        row["content"] = f"{text}\n[and {left} more characters]" if left else text
+        names = ("ref", "kind", "scope", "content", "tags", "created", "source", "title",
+                 "outdated")  # fmt: skip
+        told = {name: row[name] for name in names if row.get(name) is not None}
+        about = ", ".join(filter(None, [f"created {note.created[:10]}", results.outside_text(note),
+                                        *results.outdated(book, note)]))  # fmt: skip
+        head = f"{note.kind.capitalize()} {told['ref']} ({about})"
+        tags = [f"Tags: {', '.join(note.tags)}"] if note.tags else []
+        title = [note.title] if note.title else []
+        return told | {"display": "\n".join([head, *tags, *title, "", told["content"]])}
+
+    return await memory.work(ctx, read)
+
+
+_DO: Mapping[str, Callable[..., Awaitable[_Result]]] = {
+    RECALL: memory.recall_memory, LIST: memory.list_memories, READ: read_note,
+    SAVE: memory.save_memory, FORGET: memory.forget_memory, KEEP: articles.save_knowledge,
+}  # fmt: skip
+
+
+def _without_none(value: Any) -> Any:
+    """The same without what is not there: strict clients know no null."""
+    if isinstance(value, dict):
+        return {name: _without_none(one) for name, one in value.items() if one is not None}
+    return [_without_none(one) for one in value] if isinstance(value, list) else value
+
+
+def _shorten(kept: dict[str, Any], most: int) -> None:
+    """Forget the oldest."""
+    for name in list(kept)[:-most]:
+        del kept[name]
