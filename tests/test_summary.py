@@ -247,11 +247,46 @@ def test_a_sentence_its_sources_do_not_bear_out_is_dropped(text: str, places: li
 
 
 def test_a_sentence_that_they_bear_out_takes_the_place_of_all_it_tells() -> None:
-    told = "PostgreSQL 14 is what staging runs, and Alice doesn't deploy on Fridays (#9)"
+    found = [FOUND[0], Sentence("Staging runs in Paris.", (2, 3)), FOUND[1]]
+    told = "The staging runs PostgreSQL 14, and also in Paris (#9)"
     both = Sentence(told.removesuffix(" (#9)"), (1, 2, 3))
-    assert reworded(FOUND, [(told, [1, 2])]) == ([both], 0)
-    first = Sentence("PostgreSQL 14 runs on staging, not elsewhere.", (1, 2, 3))
-    assert reworded(FOUND, [(first.text, [1, 2])]) == ([first, FOUND[1]], 0)  # Alice is not told
+    assert reworded(found, [(told, [1, 2])]) == ([both, FOUND[1]], 0)  # Alice is not told
+    said = Sentence("Alice doesn't deploy on Fridays", (2, 3))
+    assert reworded(FOUND, [(said.text, [2])]) == ([said, FOUND[0]], 0)
+
+
+@pytest.mark.parametrize(
+    ("sources", "text"),
+    [
+        (["User prefers light mode in the editor."], "User prefers dark mode in the editor."),
+        (["User prefers tabs over spaces."], "User prefers spaces over tabs."),
+        (["Alice owns billing.", "Bob owns search."], "Alice owns search and Bob owns billing."),
+        (["Alice owns billing.", "Bob owns search."], "Alice owns search."),
+        (["We deploy on Tuesdays."], "We deploy on Tuesdays with production credentials."),
+        (["The database is backed up before releases."], "The database is wiped before releases."),
+        (["Logs stay 90 days and traces 30 days."], "Logs stay 30 days and traces 90 days."),
+        (["Only admins may merge."], "Admins may merge."),
+        (["The build allows warnings."], "The build refuses warnings."),
+        (["Timeouts below 5 s fail, above 9 s pass."], "Timeouts above 5 s fail, below 9 s pass."),
+        (["Never merge on red.", "Deploy on green."], "Never merge on red and deploy on green."),
+        (["Team A owns billing."], "Team owns billing."),
+        (["Team A owns billing."], "Does team A own billing?"),
+        (["Ask the US office."], "Ask the us office."),
+    ],
+)
+def test_a_model_can_neither_turn_a_fact_round_nor_add_to_it(sources: list[str], text: str) -> None:
+    """Red when the words of a sentence count and their order, or what limits them, does not."""
+    found = [Sentence(source, (at,)) for at, source in enumerate(sources, 1)]
+    assert reworded(found, [(text, range(1, len(found) + 1))]) == (found, 1)
+
+
+def test_with_yes_no_model_is_asked_for_words_that_nobody_sees() -> None:
+    """Red when a model's text is saved without a look: this one's server is not there."""
+    book = billing()
+    told = co("knowledge", "summarize", "--yes", "--model", "ollama:none")
+    assert "with --yes the sentences stay in their own words" in told.err
+    assert bodies(book) == {4: f"{BILLING[0]} (#1, #2)\n{BILLING[2]} (#3)"}
+    assert "Writing" not in told.err
 
 
 def test_a_model_gets_the_sentences_as_data_and_answers_with_sources() -> None:

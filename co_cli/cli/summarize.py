@@ -39,10 +39,12 @@ def summarize_command(
     """Make one memory of several that belong together; the originals are archived.
 
     You see the groups, then what each would become, every sentence with the numbers of its
-    sources. With --yes, groups that may contradict themselves stay as they are.
+    sources. With --yes, groups that may contradict themselves stay as they are, and no model
+    words anything.
     """
     workspace = open_here()
-    book, reword, asking = workspace.book(in_user), _model(workspace.own, model), False
+    reword, asking = _model(workspace.own, model, yes and not dry_run), False
+    book = workspace.book(in_user)
     notes = [note for note in book.notes() if category in (None, note.category)]
     quiet, log = as_json, os.path.join(paths.state_folder(), "declined-groups")
     declined = (disk.read_if_any(log) or b"").decode("ascii", "replace").split()
@@ -80,10 +82,11 @@ def summarize_command(
         output.to_json({"groups": done, "declined": old})
 
 
-def _model(settings: config.Settings, named: str) -> _Model:
-    """What the chosen model makes of sentences; None without a model."""
+def _model(settings: config.Settings, named: str, unseen: bool) -> _Model:
+    """What the chosen model makes of sentences; None without one, or if nobody would look at it."""
     choice = models.choose(named, settings, os.environ)
-    if choice.provider == "offline":
+    if choice.provider == "offline" or unseen:
+        warn(unseen and named and "with --yes the sentences stay in their own words")
         return None
     from co_cli.agent.rewording import reword  # and with it the agent framework
 

@@ -20,7 +20,6 @@ from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.plan import Plan, Planner
 from co_cli.knowledge.replacement import may_replace, told_at
 from co_cli.knowledge.safety.check import check_text, clean_tags
-from co_cli.knowledge.search.words import STOP
 from co_cli.knowledge.similarity import key
 from co_cli.knowledge.store import disk
 
@@ -40,11 +39,16 @@ _ABBREVIATED = re.compile(r"\b(?:[A-Z]|e\.g|i\.e|etc|vs|cf|approx|Dr|Mrs?|Ms|St|
 # A sentence that begins so is read with the one before it.
 _LEANS = re.compile(r"(?i)(?:s?he|it|they|hi[sm]|her|its|their|th[ie]s|th[eo]se|that|there|then|so|"
                     r"but|and|or|also|both|otherwise|instead|however|such)\b")  # fmt: skip
-_STEM = 5  # letters by which the forms of a word agree
+# Of a model's text these add nothing, and "A" may be a name.
+_JOINS = frozenset("a an the and also both An The And Also Both".split())
+_OPENING, _CLOSING = "([{\"'“‘`*", ".,;:!…)]}\"'”’`*"
 _FILLERS = frozenset("a an the that do does just really actually basically please".split())
 _NEGATIONS = frozenset("not no never none nor neither without nobody nothing except unless".split())
+_LIMITS = _NEGATIONS | frozenset("only just hardly rarely seldom until if when <?>".split())
 _NUMBER = re.compile(r".*\d|(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|"
                      r"hundred|thousand|million|half|once|twice)$")  # fmt: skip
+
+_Words = tuple[str, ...]
 
 
 class Sentence(NamedTuple):
@@ -151,22 +155,22 @@ def reworded(
 ) -> tuple[list[Sentence], int]:
     """What a model wrote of these sentences, and how many of its own were dropped.
 
-    It names the places, from 1, of those that each rests on. One that names none, or whose numbers,
-    names and negations are not theirs, is dropped; what no other tells in full stays as it was.
+    It names the places, from 1, of those that each rests on. One that names none, or is not just
+    their words, each sentence's in its order, is dropped; what no other tells stays as it was.
     """
     kept, dropped, covered = list[Sentence](), 0, set[int]()
     for said, places in told:
         text = " ".join(_CITED.sub("", said).split())
-        rests = {place - 1 for place in places if 0 < place <= len(found)}
-        there = {word for place in rests for word in _words(found[place].text)}
-        covers = {place for place in rests if _tells({*_words(text)}, found[place].text)}
-        negated = (there ^ _words(text).keys()) & _NEGATIONS  # on one side only
-        if negated or not covers or not _tells(there, text):
+        rests = sorted({place - 1 for place in places if 0 < place <= len(found)})
+        parts = [_words(found[place].text) for place in rests[: _MOST + 1]]
+        limits = {frozenset(_LIMITS.intersection(map(str.lower, part))) for part in parts}
+        # Beside another sentence a "not" or "only" of one may be read with both.
+        if not parts or len(parts) > _MOST or len(limits) > 1 or not _joined(_words(text), parts):
             dropped += 1
             continue
-        numbers = (number for place in sorted(rests) for number in found[place].sources)
+        numbers = (number for place in rests for number in found[place].sources)
         kept.append(Sentence(text, tuple(dict.fromkeys(numbers))))
-        covered |= covers
+        covered.update(rests)
     return [*kept, *(one for at, one in enumerate(found) if at not in covered)], dropped
 
 
@@ -196,21 +200,27 @@ def plan_summary(planner: Planner, notes: Sequence[Note], text: str) -> Plan:
     return planner.plan("summarize", "merged", note)
 
 
-def _words(text: str) -> dict[str, str]:
-    """The words of a text as they are compared, and as they are written."""
+def _words(text: str) -> _Words:
+    """The words of a text as they are compared, without those that only join sentences."""
     whole = re.sub(r"(?i)(?:n't|(?<=\bcan)not)\b", " not", text.replace("’", "'"))
-    shown = (word.strip(".,;:!?…()[]{}\"'“”‘`*_") for word in whole.split())
-    return {word.removesuffix("'s").casefold(): word for word in shown if word}
+    shown = (word.lstrip(_OPENING).rstrip(_CLOSING) for word in whole.replace("?", " <?>").split())
+    kept = (word.removesuffix("'s") for word in shown if word and word not in _JOINS)
+    return tuple(word.lower() if word[1:].islower() else word for word in kept)
 
 
-def _tells(words: set[str], text: str) -> bool:
-    """Whether these words hold a text's numbers and names, and half of what else it says."""
-    stems, said = {word[:_STEM] for word in words}, _words(text)
-    names = {word for word, shown in said.items() if shown != shown.lower()} - STOP
-    told = [word[:_STEM] in stems for word in said.keys() - STOP]
-    return names | {*filter(_NUMBER.match, said)} <= words and 2 * sum(told) >= len(told) > 0
+def _joined(words: _Words, parts: Sequence[_Words], last: _Words = ()) -> bool:
+    """Whether these words are the parts, each whole but for a start as that of the last."""
+    if not parts:
+        return not words
+    for at, part in enumerate(parts):
+        for shared in (n for n in range(len(part)) if part[:n] == last[:n]):
+            told, rest = part[shared:], [*parts[:at], *parts[at + 1 :]]
+            if words[: len(told)] == told and _joined(words[len(told) :], rest, part):
+                return True
+    return False
 
 
 def _frame(text: str) -> set[str]:
     """What two sentences share that differ only in a number or a negation."""
-    return {word for word in _words(text) if not _NUMBER.match(word)} - _NEGATIONS - _FILLERS
+    words = map(str.lower, _words(text))
+    return {word for word in words if not _NUMBER.match(word)} - _NEGATIONS - _FILLERS
