@@ -2,9 +2,9 @@
 
 from importlib.util import find_spec
 
-_READERS = ("mammoth", "pypdfium2", "selectolax")  # what the extra `articles` brings
+READERS = ("mammoth", "pypdfium2", "selectolax")  # what the extra `articles` brings
 
 
 def can_read() -> bool:
     """Whether the extra `articles` is installed, without which only plain text can be read."""
-    return all(find_spec(name) for name in _READERS)
+    return all(find_spec(name) for name in READERS)

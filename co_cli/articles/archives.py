@@ -28,13 +28,7 @@ def unpacked(archive: zipfile.ZipFile, path: str, what: str) -> bytes:
     try:
         with archive.open(path) as file:
             data = file.read(MOST_UNPACKED + 1)
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        NotImplementedError,
-        EOFError,
-        RuntimeError,
-    ) as error:
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, RuntimeError) as error:
         raise Unread(f"the {what} is broken: {path} cannot be unpacked") from error
     if len(data) > MOST_UNPACKED:
         raise too_large(what)

@@ -13,7 +13,6 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from types import TracebackType
 from typing import Any, NamedTuple
 
 from co_cli.errors import ExtractError
@@ -40,19 +39,11 @@ class Document(NamedTuple):
 
 
 def extract(
-    data: bytes,
-    *,
-    kind: str = "",
-    name: str = "",
-    url: str = "",
-    charset: str = "",
-    progress: Progress | None = None,
+    data: bytes, *, kind: str = "", name: str = "", url: str = "", charset: str = ""
 ) -> Document:
     """Read one document; for several, a `Reader` is quicker."""
     with Reader() as reader:
-        return reader.extract(
-            data, kind=kind, name=name, url=url, charset=charset, progress=progress
-        )
+        return reader.extract(data, kind=kind, name=name, url=url, charset=charset)
 
 
 class Reader:
@@ -65,29 +56,21 @@ class Reader:
     def __enter__(self) -> "Reader":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         self.close(at_once=error is not None)
 
     def close(self, *, at_once: bool = False) -> None:
         """End the process."""
         process, self._process = self._process, None
-        if process is None or process.stdin is None or process.stdout is None:
+        if process is None:
             return
         if at_once:
             _kill(process)
-        with suppress(OSError):  # it ended first
-            process.stdin.close()
         try:
-            process.wait(2)
+            process.communicate(timeout=2)  # which closes its input, and that ends it
         except subprocess.TimeoutExpired:
             _kill(process)
-            process.wait()
-        process.stdout.close()
+            process.communicate()
 
     def extract(
         self,

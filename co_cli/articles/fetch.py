@@ -33,7 +33,7 @@ class Validators(NamedTuple):
     modified: str = ""
 
 
-_NOTHING = Validators()
+NOTHING_KNOWN = Validators()
 
 
 class Page(NamedTuple):
@@ -51,7 +51,7 @@ class Page(NamedTuple):
 def fetch(
     url: str,
     *,
-    known: Validators | None = None,
+    known: Validators = NOTHING_KNOWN,
     allow: Allowed = NOBODY,
     robots: bool = False,
     progress: Callable[[int, int], None] | None = None,
@@ -63,7 +63,7 @@ def fetch(
     With `robots`, what the site's robots.txt forbids is refused. `progress` hears how many bytes
     have come and how many there are, or 0 where the server does not say.
     """
-    client, asked, known = Client(allow, resolve, limits), read_url(url), known or _NOTHING
+    client, asked = Client(allow, resolve, limits), read_url(url)
     check = partial(_heed_robots, client, {}) if robots else None
     with _follow(client, asked, known, check) as (here, answer):
         unchanged = answer.status == 304 and any(known)
@@ -104,10 +104,7 @@ def _no_page(url: Url, status: int) -> FetchError:
 
 @contextmanager
 def _follow(
-    client: Client,
-    url: Url,
-    known: Validators,
-    check: Callable[[Url], None] | None = None,
+    client: Client, url: Url, known: Validators, check: Callable[[Url], None] | None = None
 ) -> Iterator[tuple[Url, HTTPResponse]]:
     """The first answer that is no redirect, and where it was; `check` may refuse a place."""
     headers = {
@@ -150,7 +147,7 @@ def _heed_robots(client: Client, rules: dict[Url, RobotFileParser], url: Url) ->
 
 
 def _read_robots(client: Client, place: Url) -> RobotFileParser:
-    with _follow(client, place, _NOTHING) as (here, answer):
+    with _follow(client, place, NOTHING_KNOWN) as (here, answer):
         if answer.status != 200 and not 400 <= answer.status < 500:
             raise FetchError(f"{place.shown} is not served now ({answer.status})", hint=LATER)
         text = client.body(here, answer)[:_ROBOTS] if answer.status == 200 else b""

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 from co_cli.articles import records
 from co_cli.articles.addresses import NOBODY, Allowed, read_url
 from co_cli.articles.extract import MOST_BYTES, Document, Reader
-from co_cli.articles.fetch import Validators, fetch
+from co_cli.articles.fetch import NOTHING_KNOWN, Validators, fetch
 from co_cli.errors import CoError, FormatError, MovedOn, NotFound
 from co_cli.knowledge.article import About, before
 from co_cli.knowledge.format.note import timestamp
@@ -31,13 +31,18 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 Watch = Callable[[str], AbstractContextManager[Callable[[int, int], None] | None]]
 
 
+def unwatched(_label: str) -> AbstractContextManager[None]:
+    """How a step is done that nobody watches."""
+    return nullcontext()
+
+
 class Found(NamedTuple):
     """A source as it was read now: what a document says, and its bytes where those are kept."""
 
     source: str
     document: Document
     original: tuple[str, bytes] | None = None
-    validators: Validators = Validators()
+    validators: Validators = NOTHING_KNOWN
 
     @property
     def text(self) -> str:
@@ -45,11 +50,7 @@ class Found(NamedTuple):
         return self.document.text.strip() or "\n\n".join(self.document.remarks)
 
     def about(
-        self,
-        tags: Sequence[str] = (),
-        *,
-        title: str = "",
-        allow_secret: bool = False,
+        self, tags: Sequence[str] = (), *, title: str = "", allow_secret: bool = False
     ) -> About:
         """What a notebook is told of it; a title that a person gives counts before its own."""
         return {
@@ -77,22 +78,17 @@ def read(
     source: str,
     reader: Reader,
     *,
-    known: Validators | None = None,
+    known: Validators = NOTHING_KNOWN,
     allow: Allowed = NOBODY,
     robots: bool = False,
-    watch: Watch = lambda _label: nullcontext(),
+    watch: Watch = unwatched,
 ) -> Found | None:
     """What a page or a file says now; None for a page that is still what was `known`."""
     if not is_address(source):
         return read_file(source, file_bytes(source), reader, watch)
     with watch("Fetching (KB)") as step:
-        page = fetch(
-            source,
-            known=known,
-            allow=allow,
-            robots=robots,
-            progress=step and (lambda done, total: step(done >> 10, total >> 10)),
-        )
+        told = step and (lambda done, total: step(done >> 10, total >> 10))
+        page = fetch(source, known=known, allow=allow, robots=robots, progress=told)
     if page.unchanged:
         return None
     name = os.path.basename(unquote(urlsplit(page.url).path))
@@ -123,9 +119,7 @@ def file_bytes(path: str) -> bytes:
         raise CoError(f"{path} {error}") from error
 
 
-def read_file(
-    path: str, data: bytes, reader: Reader, watch: Watch = lambda _label: nullcontext()
-) -> Found:
+def read_file(path: str, data: bytes, reader: Reader, watch: Watch = unwatched) -> Found:
     """What these bytes of a file say; `STDIN` in the place of a path for what was piped in."""
     name = "" if path == STDIN else os.path.basename(path)
     with watch("Reading pages") as step:
@@ -151,6 +145,8 @@ def _original(
 class Planned(NamedTuple):
     """What keeping a source does; `edited` if both a person and the source changed the text."""
 
+    found: Found
+    about: About
     plan: Plan
     edited: bool = False
 
@@ -166,18 +162,19 @@ def plan(
     made = book.plan_keep(found.text, actor=actor, **about)
     if made.saved.action == "created" and (found.document.tags or found.document.date):
         made = book.plan_keep(found.text, actor=actor, **_with_header(found.document, about))
+    planned = Planned(found, about, made)
     old, new = before(made), made.saved.note
     if old is None or old.body == new.body:
-        return Planned(made)
+        return planned
     record = records.load(book, old)
     if record is None or record.text == records.digest(old.body):
-        return Planned(made)
+        return planned
     changed = record.text != records.digest(found.text)
-    if changed and not own:
-        return Planned(made, edited=True)
-    if changed:
+    if changed and own:
         about = {**about, "attachment": None}
-    return Planned(book.plan_keep(old.body, actor=actor, **about), changed)
+    if own or not changed:
+        planned = planned._replace(plan=book.plan_keep(old.body, actor=actor, **about))
+    return planned._replace(edited=changed)
 
 
 def _with_header(document: Document, about: About) -> About:
@@ -188,11 +185,11 @@ def _with_header(document: Document, about: About) -> About:
     return {**about, "tags": [*given, *own[: max(0, MAX_TAGS - len(given))]], "fields": fields}
 
 
-def agree(book: Notebook, found: Found, about: About, agreed: Plan) -> Saved:
+def agree(book: Notebook, planned: Planned) -> None:
     """Keep it as an article as a person saw it; what its server said is noted."""
+    found, about, agreed, _ = planned
     saved = book.keep(found.text, seen=agreed.seen, agreed=agreed, **about)
     note_record(book, found, saved)
-    return saved
 
 
 def keep(book: Notebook, found: Found, about: About, *, actor: str = "cli") -> Planned:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from co_cli import paths
-from co_cli.articles.fetch import Validators
+from co_cli.articles.fetch import NOTHING_KNOWN, Validators
 from co_cli.errors import CoError
 from co_cli.knowledge.article import at_rest, canonical
 from co_cli.knowledge.format.note import Note
@@ -22,7 +22,7 @@ from co_cli.knowledge.store import disk
 class Record(NamedTuple):
     """What the server said of a page's age, the digest of what the page said, and when."""
 
-    validators: Validators = Validators()
+    validators: Validators = NOTHING_KNOWN
     text: str = ""
     checked: str = ""
 
@@ -37,9 +37,8 @@ def load(book: Notebook, note: Note) -> Record | None:
     with suppress(CoError, ValueError, TypeError, KeyError):
         if (data := disk.read_if_any(_path(book, note))) is not None:
             told = json.loads(data)
-            etag, modified, text, checked = (
-                str(told[name]) for name in ("etag", "modified", "text", "checked")
-            )
+            names = ("etag", "modified", "text", "checked")
+            etag, modified, text, checked = (str(told[name]) for name in names)
             return Record(Validators(etag, modified), text, checked)
     return None
 

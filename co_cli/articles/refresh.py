@@ -1,18 +1,16 @@
 """Whether an article's source says something else by now. Writes nothing to a notebook."""
 
-from contextlib import nullcontext
 from shlex import quote
 from typing import Literal, NamedTuple
 
 from co_cli.articles import ingest, records
 from co_cli.articles.addresses import NOBODY
 from co_cli.articles.extract import Reader
-from co_cli.articles.ingest import Found, Watch
+from co_cli.articles.fetch import NOTHING_KNOWN
+from co_cli.articles.ingest import Found, Planned, Watch, unwatched
 from co_cli.errors import CoError, Gone, NotFound, NotPublic
-from co_cli.knowledge.article import About
 from co_cli.knowledge.format.note import Note, timestamp
 from co_cli.knowledge.notebook import Notebook
-from co_cli.knowledge.plan import Plan
 from co_cli.knowledge.store import disk
 
 State = Literal["unchanged", "changed", "gone", "failed"]
@@ -23,10 +21,7 @@ class Checked(NamedTuple):
 
     state: State
     why: str = ""
-    found: Found | None = None
-    about: About | None = None
-    plan: Plan | None = None
-    edited: bool = False  # by hand, so that bringing it up to date replaces what a person wrote
+    change: Planned | None = None
 
 
 def has_source(book: Notebook, note: Note) -> bool:
@@ -47,7 +42,7 @@ def check(
     *,
     allow_private: bool = False,
     allow_secret: bool = False,
-    watch: Watch = lambda _label: nullcontext(),
+    watch: Watch = unwatched,
 ) -> Checked:
     """Ask the source; where it says something else, plan the change."""
     record = records.load(book, note)
@@ -57,20 +52,20 @@ def check(
             known = record or records.Record(text=records.digest(note.body))
             records.save(book, note, known._replace(checked=timestamp(book.clock())))
             return Checked("unchanged")
-        about = found.about(allow_secret=allow_secret)
-        plan, edited = ingest.plan(book, found, about)
-        if plan.saved.note.path != note.path:
-            return Checked("failed", f"{plan.saved.ref} has the same source, and comes first")
+        change = ingest.plan(book, found, found.about(allow_secret=allow_secret))
+        saved = change.plan.saved
+        if saved.note.path != note.path:
+            return Checked("failed", f"{saved.ref} has the same source, and comes first")
     except (Gone, NotFound) as error:
         return Checked("gone", str(error))
     except CoError as error:
         own = isinstance(error, NotPublic) and not allow_private
         hint = f" If it is your own: co knowledge refresh {book.ref(note)} --allow-private"
         return Checked("failed", error.sentence() + (hint if own else ""))
-    if plan.saved.action == "unchanged":
-        ingest.note_record(book, found, plan.saved)
+    if saved.action == "unchanged":
+        ingest.note_record(book, found, saved)
         return Checked("unchanged")
-    return Checked("changed", found=found, about=about, plan=plan, edited=edited)
+    return Checked("changed", change=change)
 
 
 def _read_again(
@@ -79,7 +74,7 @@ def _read_again(
     """What the source says now; None when it is surely the same."""
     source = str(note.meta["source"])
     if ingest.is_address(source):
-        known = record.validators if record else None
+        known = record.validators if record else NOTHING_KNOWN
         allow = ingest.allowing(source) if allow_private else NOBODY
         return ingest.read(source, reader, known=known, allow=allow, watch=watch)
     if record is None:  # a note may come from elsewhere, and name any file

@@ -307,7 +307,7 @@ async def ingest(chat: Chat, argument: str) -> str:
     with deps.notebooks() as shelf:
         book = shelf.user if where == "user" else shelf.project
         fresh = book.scope == "project" and trust.untouched(deps.folder())
-        plan, edited = keep_source(book, found)
+        _, _, plan, edited = keep_source(book, found)
         problem = trust.claim(deps.folder(), timestamp(now())) if fresh else ""
     ref = plan.saved.ref
     stays = f"{ref} stays as you edited it. To take its source: co knowledge refresh {ref}"

@@ -14,7 +14,7 @@ from co_cli.cli.output import confirm, notice, on_terminal, progress, say, to_js
 from co_cli.cli.refresh import show_lines, stays
 from co_cli.errors import CoError, NotPublic
 from co_cli.kept import changed_lines, kept_json, kept_text
-from co_cli.knowledge import Notebook, Plan
+from co_cli.knowledge import Notebook
 from co_cli.knowledge.article import About
 
 _READ = 200  # passages that are read closely where nobody watches; the rest is owed
@@ -49,17 +49,14 @@ def ingest_command(
             try:
                 found = _read(source, reader, flags["allow_private"])
                 about = found.about(tags, title=title, allow_secret=flags["allow_secret"])
-                plan, edited = _keep(book, found, about, flags["as_json"])
+                done = _keep(book, found, about, flags["as_json"])
             except CoError as error:
                 if isinstance(error, NotPublic) and not flags["allow_private"]:
                     error.hint = f"{error.hint} If it is your own: --allow-private".strip()
                 failed.append({"source": source, "error": str(error), "hint": error.hint})
                 warn(f"{source} was not kept", hint=error.sentence())
             else:
-                kept.append(_told(book, found, plan, as_json=flags["as_json"]))
-                kept[-1]["edited"] = edited
-                if edited:
-                    notice(stays(plan.saved.ref))
+                kept.append(_told(book, done, as_json=flags["as_json"]))
     if flags["as_json"]:
         to_json({"articles": kept, "failed": failed})
     sys.stdout.flush()  # the person knows; now there is time to read them closely
@@ -86,17 +83,17 @@ def _keep(book: Notebook, found: Found, about: About, as_json: bool) -> Planned:
     if planned.edited and on_terminal() and not as_json:
         show_lines(changed_lines(planned.plan))
         if confirm(f"{ref} was edited by hand since. Write this over it?", yes=False):
-            ingest.agree(book, found, about, planned.plan)
-            return Planned(planned.plan)
+            ingest.agree(book, planned)
+            return planned._replace(edited=False)
     return ingest.keep(book, found, about)
 
 
-def _told(book: Notebook, found: Found, plan: Plan, *, as_json: bool) -> dict[str, Any]:
+def _told(book: Notebook, done: Planned, *, as_json: bool) -> dict[str, Any]:
     """What was done, said at once unless a program asks."""
-    value = kept_json(book, plan) | {
-        "format": found.document.format,
-        "remarks": list(found.document.remarks),
-    }
+    document = done.found.document
     if not as_json:
-        say("\n".join([kept_text(book, plan), *(f"  {one}" for one in found.document.remarks)]))
-    return value
+        say("\n".join([kept_text(book, done.plan), *(f"  {one}" for one in document.remarks)]))
+    if done.edited:
+        notice(stays(done.plan.saved.ref))
+    told = {"format": document.format, "remarks": list(document.remarks), "edited": done.edited}
+    return kept_json(book, done.plan) | told

@@ -9,6 +9,7 @@ import click
 
 from co_cli.articles import ingest
 from co_cli.articles.extract import Reader
+from co_cli.articles.ingest import Planned
 from co_cli.articles.refresh import Checked, check, has_source, last_checked
 from co_cli.cli.options import (
     act_on,
@@ -106,30 +107,27 @@ def _settle(book: Notebook, note: Note, checked: Checked, flags: dict[str, bool]
     """Say how an article stands, and write what the person agrees to."""
     ref, state, quiet = book.ref(note), str(checked.state), flags["as_json"]
     told: dict[str, Any] = {"ref": ref, "source": note.meta["source"], "why": checked.why}
-    if checked.found and checked.about and checked.plan:
-        told = kept_json(book, checked.plan) | told
+    if checked.change:
+        told = kept_json(book, checked.change.plan) | told
         if not quiet:
             say_line(f"{ref} has changed: {note.title}")
-            show_lines(changed_lines(checked.plan))
+            show_lines(changed_lines(checked.change.plan))
         if not flags["dry_run"]:
-            state = _write(book, checked, flags["yes"], quiet)
+            state = _write(book, checked.change, flags["yes"], quiet)
     elif not quiet:
         why = f" ({checked.why})" if checked.why else ""
         say_line(f"{ref} is {_WORDS[state]}{why}: {note.title}")
     return told | {"state": state}
 
 
-def _write(book: Notebook, checked: Checked, yes: bool, quiet: bool) -> str:
+def _write(book: Notebook, change: Planned, yes: bool, quiet: bool) -> str:
     """Write what the source says if the person agrees; what they wrote themselves takes a key."""
-    assert checked.found
-    assert checked.about
-    assert checked.plan
-    ref, edited = checked.plan.saved.ref, checked.edited
+    ref, edited = change.plan.saved.ref, change.edited
     question = f"Write this to {ref}?"
     if edited:
         question = f"{ref} was edited by hand since. Write this over it?"
     if confirm(question, yes and not edited, quiet=quiet or (yes and edited)):
-        ingest.agree(book, checked.found, checked.about, checked.plan)
+        ingest.agree(book, change)
         if not quiet:
             say_line(f"✓ Updated {ref}. Undo: {undo_hint(book)}")
         return "updated"
