@@ -197,17 +197,11 @@ class Client:
         """A socket at the first address that answers."""
         trouble: OSError = TimeoutError()
         for address in addresses:
-            with ExitStack() as stack:
-                try:
-                    family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
-                    sock = stack.enter_context(socket.socket(family, socket.SOCK_STREAM))
-                    sock.settimeout(min(self.limits.connect, self.left()))
-                    sock.connect((str(address), port))
-                except OSError as error:
-                    trouble = error
-                else:
-                    stack.pop_all()
-                    return sock
+            seconds = min(self.limits.connect, self.left())
+            try:
+                return socket.create_connection((str(address), port), seconds)
+            except OSError as error:
+                trouble = error
         raise trouble
 
     @contextmanager

@@ -54,12 +54,11 @@ class Element:
         self.blocky = self.blocky or child.blocky or child.tag in BLOCKS
 
     def all(self, *tags: str) -> "Iterator[Element]":
-        """The elements inside it with one of these tags, in the order of the text."""
-        for child in self.children:
-            if isinstance(child, Element):
-                if child.tag in tags:
-                    yield child
-                yield from child.all(*tags)
+        """The elements inside it, or those with one of these tags, in the order of the text."""
+        for child in self.elements():
+            if not tags or child.tag in tags:
+                yield child
+            yield from child.all(*tags)
 
     def elements(self) -> "list[Element]":
         """The elements that it holds directly."""
@@ -112,7 +111,7 @@ class Writer:
             text = " ".join(Writer("", links=False).line(node).split())
             yield Block(f"{'#' * int(tag[1])} {text}" if text else "", node.size, node.linked)
         elif tag == "pre":
-            yield Block(_fenced(node), node.size, 0)
+            yield Block(_pre(node), node.size, 0)
         elif tag == "blockquote":
             text = joined(self.blocks(node))
             quoted = "\n".join(f"> {line}".rstrip() for line in text.split("\n"))
@@ -255,17 +254,26 @@ def _code(text: str) -> str:
     words = " ".join(text.split())
     if not words:
         return ""
-    ticks = "`" * (1 + max((len(run) for run in re.findall("`+", words)), default=0))
+    ticks = _ticks(words, 1)
     pad = " " if words[0] == "`" or words[-1] == "`" else ""
     return f"{ticks}{pad}{words}{pad}{ticks}"
 
 
-def _fenced(node: Element) -> str:
+def _ticks(code: str, least: int) -> str:
+    """More backticks than stand together in this code."""
+    return "`" * max(least, 1 + max(map(len, re.findall("`+", code)), default=0))
+
+
+def fenced(code: str, language: str) -> str:
+    """A block of code, if there is any."""
+    fence = _ticks(code, 3)
+    return f"{fence}{language}\n{code}\n{fence}" if code else ""
+
+
+def _pre(node: Element) -> str:
     code = _raw(node).replace("\r\n", "\n").rstrip().lstrip("\n")
-    if not re.search(r"[^\s\d]", code):  # empty, or the numbers of another block's lines
-        return ""
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", code)), default=0))
-    return f"{fence}{language(node)}\n{code}\n{fence}"
+    is_code = re.search(r"[^\s\d]", code)  # not empty, nor the numbers of another block's lines
+    return fenced(code, language(node)) if is_code else ""
 
 
 def _raw(node: Element) -> str:

@@ -64,14 +64,9 @@ def read_image(data: bytes, found: Picture, name: str) -> Read:
 
 def read_picture(data: bytes) -> str:
     """The text in a picture by tesseract; empty where it is not installed or finds none."""
-    program = shutil.which("tesseract")
-    if not program:
-        return ""
+    line = ["tesseract", "stdin", "stdout"]
     try:
-        done = subprocess.run(
-            [program, "stdin", "stdout"], input=data, capture_output=True, timeout=_PATIENCE,
-            check=True,
-        )  # fmt: skip
+        done = subprocess.run(line, input=data, capture_output=True, timeout=_PATIENCE, check=True)
     except (OSError, subprocess.SubprocessError):
         return ""
     return done.stdout.decode("utf-8", "replace").replace("\f", "").strip()

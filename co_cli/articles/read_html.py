@@ -4,7 +4,6 @@ The page is parsed as browsers do. Nothing is fetched and no script is run.
 """
 
 import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser
@@ -227,7 +226,7 @@ def _names(node: Element) -> set[str]:
 def _main(body: Element) -> Element:
     """The element that holds the text: as the page says, else the one with most of it."""
     root, said = body, False
-    mains = [one for one in _all(body) if one.tag == "main" or one.attrs.get("role") == "main"]
+    mains = [one for one in body.all() if one.tag == "main" or one.attrs.get("role") == "main"]
     if mains and max(one.size for one in mains) >= body.size * 0.3:
         root, said = max(mains, key=lambda one: one.size), True
     articles = [one for one in root.all("article") if one.size >= root.size * 0.5]
@@ -242,12 +241,6 @@ def _main(body: Element) -> Element:
             break
         root = inside[0]
     return root
-
-
-def _all(node: Element) -> Iterator[Element]:
-    for child in node.elements():
-        yield child
-        yield from _all(child)
 
 
 def _trimmed(blocks: list[Block]) -> list[Block]:

@@ -6,6 +6,7 @@ import re
 from contextlib import suppress
 from typing import Any
 
+from co_cli.articles.markdown import fenced
 from co_cli.articles.outcome import Read, Unread
 from co_cli.errors import FormatError, RefusedText
 from co_cli.knowledge.format.frontmatter import read_header
@@ -32,17 +33,12 @@ def _cell(cell: dict[str, Any], language: str) -> list[str]:
     source = "".join(cell.get("source", ())).strip("\n")
     if cell.get("cell_type") != "code":
         return [source]
-    made = [_fenced(source, re.sub(r"\W", "", language.lower()))]
+    made = [fenced(source, re.sub(r"\W", "", language.lower()))]
     for output in cell.get("outputs", ()):
         plain = output.get("text") or (output.get("data") or {}).get("text/plain") or ()
         shown = "".join(plain).strip("\n")
-        made.append("" if re.fullmatch(r"<[^\n]*>", shown) else _fenced(shown, ""))
+        made.append("" if re.fullmatch(r"<[^\n]*>", shown) else fenced(shown, ""))
     return made
-
-
-def _fenced(code: str, language: str) -> str:
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", code)), default=0))
-    return f"{fence}{language}\n{code}\n{fence}" if code else ""
 
 
 def read_text(text: str, name: str) -> Read:
@@ -83,8 +79,5 @@ def _first_line(text: str) -> str:
     """The first line with a letter in it, as far as it serves as a title."""
     lines = (" ".join(line.split()) for line in text[:20_000].split("\n"))
     line = next((line for line in lines if any(map(str.isalpha, line))), "")
-    return (
-        line
-        if len(line) <= _LONGEST
-        else f"{line[:_LONGEST].rpartition(' ')[0] or line[:_LONGEST]}…"
-    )
+    begun = line[:_LONGEST].rpartition(" ")[0] or line[:_LONGEST]
+    return line if len(line) <= _LONGEST else f"{begun}…"

@@ -13,9 +13,11 @@ import signal
 import sys
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
+from co_cli.articles import READERS
 from co_cli.articles.archives import open_archive
 from co_cli.articles.charset import decoded
 from co_cli.articles.ocr import picture, read_image
@@ -33,15 +35,12 @@ _OFFICE = {"ppt/": "presentation", "xl/": "spreadsheet"}
 _HIDDEN = re.compile(f"[{''.join(HIDDEN_KINDS.values())}]")
 _NOT_TEXT = frozenset("docx epub epub+zip gif jpeg jpg pdf png webp zip".split())
 _PAGE = re.compile(rb"\s*<(?:!doctype html|html|head|body)\b", re.IGNORECASE)
-_NEEDED = {"selectolax", "pypdfium2", "mammoth"}
 
 
 def kind_of(data: bytes, asked: dict[str, str]) -> str:
     """The format of a document: by its first bytes, then by what is said of it."""
     if data[:1024].lstrip().startswith(b"%PDF-"):
         return "pdf"
-    if picture(data):
-        return "image"
     if data.startswith(b"PK\x03\x04"):
         return _kind_of_archive(data)
     kind, ending, claimed = asked["kind"], _ending(asked), _claimed(asked)
@@ -88,10 +87,9 @@ def read(data: bytes, asked: dict[str, str], progress: Progress) -> tuple[str, R
     """The format of a document and what it says, cleaned."""
     if not data.strip():
         raise Unread("there is nothing to read: the document is empty")
+    if found := picture(data):
+        return "image", clean(read_image(data, found, asked["name"]))
     form = kind_of(data, asked)
-    found = picture(data)
-    if found:
-        return form, clean(read_image(data, found, asked["name"]))
     # Each library is loaded for what it reads; the rest can be read without it.
     if form == "pdf":
         from co_cli.articles.read_pdf import read_pdf
@@ -142,18 +140,13 @@ def clean(made: Read) -> Read:
 
 
 def _visible(text: str) -> tuple[str, bool]:
-    if not _HIDDEN.search(text):
-        return text, False
-    found: dict[int, list[int]] = {}
-    for line, column, _, _ in find_hidden(text):
-        found.setdefault(line - 1, []).append(column - 1)
-    if not found:
-        return text, False
-    lines = text.split("\n")
-    for number, columns in found.items():
-        gone, row = set(columns), lines[number]
-        lines[number] = "".join(one for place, one in enumerate(row) if place not in gone)
-    return "\n".join(lines), True
+    found: dict[int, set[int]] = defaultdict(set)
+    for line, column, _, _ in find_hidden(text) if _HIDDEN.search(text) else ():
+        found[line - 1].add(column - 1)
+    lines = text.split("\n") if found else [text]
+    for number, gone in found.items():
+        lines[number] = "".join(one for at, one in enumerate(lines[number]) if at not in gone)
+    return "\n".join(lines), bool(found)
 
 
 def answer(data: bytes, asked: dict[str, str], progress: Progress) -> dict[str, Any]:
@@ -163,13 +156,10 @@ def answer(data: bytes, asked: dict[str, str], progress: Progress) -> dict[str, 
     except Unread as error:
         return {"error": error.why, "hint": error.hint}
     except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] not in _NEEDED:
+        if (error.name or "").split(".")[0] not in READERS:
             raise
-        hint = "Install the extra: pip install 'co-cli[articles]'"
-        return {
-            "error": f"documents are read with {error.name}, which is not installed",
-            "hint": hint,
-        }
+        why = f"documents are read with {error.name}, which is not installed"
+        return {"error": why, "hint": "Install the extra: pip install 'co-cli[articles]'"}
     except MemoryError:
         return {"error": "reading it takes more memory than it may have", "hint": ""}
     except Exception as error:  # other people's libraries raise what they like
