@@ -6,13 +6,13 @@ too long. Nothing of it is loaded here.
 
 import json
 import os
-import select
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from threading import Timer
 from typing import Any, NamedTuple
 
 from co_cli.errors import ExtractError
@@ -102,28 +102,26 @@ class Reader:
         process = self._process = self._process or _start()
         assert process.stdin is not None
         assert process.stdout is not None
+        end, alarm = time.monotonic() + self._patience, Timer(self._patience, _kill, [process])
+        alarm.start()
         try:
             process.stdin.write(request)
             process.stdin.flush()
-        except BrokenPipeError:
-            return self._given_up("what reads it ended before it began")
-        end, received = time.monotonic() + self._patience, bytearray()
-        while True:
-            left = end - time.monotonic()
-            if left <= 0 or not select.select([process.stdout], [], [], left)[0]:
-                return self._given_up(f"reading it took longer than {self._patience:g} seconds")
-            chunk = os.read(process.stdout.fileno(), 1 << 20)
-            if not chunk:
-                return self._given_up("it broke what reads it, or took too much time or memory")
-            received += chunk
-            while b"\n" in chunk:
-                line, _, received = received.partition(b"\n")
-                chunk = bytes(received)
+            for line in process.stdout:
+                if not line.endswith(b"\n"):
+                    break  # it was ended while it answered
                 told: dict[str, Any] = json.loads(line)
                 if "done" not in told:
                     return told
                 if progress:
                     progress(told["done"], told["all"])
+        except BrokenPipeError:
+            return self._given_up("what reads it ended before it began")
+        finally:
+            alarm.cancel()
+        if time.monotonic() >= end:
+            return self._given_up(f"reading it took longer than {self._patience:g} seconds")
+        return self._given_up("it broke what reads it, or took too much time or memory")
 
     def _given_up(self, why: str) -> dict[str, Any]:
         self.close(at_once=True)

@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from co_cli.errors import FormatError, NotFound
 from co_cli.knowledge.format.frontmatter import parse_frontmatter
-from co_cli.knowledge.format.note import (
-    MAX_TITLE,
-    Note,
-    decode,
-    moment_of,
-    moment_told,
-    title_of,
-)
+from co_cli.knowledge.format.note import MAX_TITLE, Note, decode, moment_of, moment_told, title_of
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.pages import ARTICLES, Look, Pages, Problem, Ref
 from co_cli.knowledge.safety.escape import escape
@@ -115,9 +108,8 @@ class FolderBook(Notebook):
         header, body = dict[str, Any](), text
         with suppress(FormatError):
             header, body = parse_frontmatter(text)
-        title = header.get("title")
-        title = title.strip()[:MAX_TITLE] if isinstance(title, str) else ""
-        title = title or title_of(path, body)
+        given = header.get("title")
+        title = (isinstance(given, str) and given.strip()[:MAX_TITLE]) or title_of(path, body)
         dates = (moment_told(header.get(field)) for field in ("date", "created"))
         file = f"{ARTICLES}/{os.path.relpath(path, self.root)}"
         created = next(filter(None, dates), "") or moment_of(self.store.modified(file))

@@ -35,20 +35,18 @@ def brought(project: str, files: Files) -> set[str]:
     Made here is what git does not hold, what it holds but no commit does, and what a commit made
     here put in.
     """
-    root = folders.repository(project)
-    return set() if root is None else _ask(root, project, files, _Repository.brought)
+    return _ask(project, files, _Repository.brought)
 
 
 def uncommitted(project: str, files: Files) -> set[str]:
     """Those of these files whose content no commit made here put in, as far as git can tell."""
-    root = folders.repository(project)
-    return set(files) if root is None else _ask(root, project, files, _Repository.uncommitted)
+    return _ask(project, files, _Repository.uncommitted)
 
 
-def _ask(
-    root: str, project: str, files: Files, question: Callable[["_Repository"], set[str]]
-) -> set[str]:
-    """Those of these files for which the answer is yes, or for which there is none."""
+def _ask(project: str, files: Files, question: Callable[["_Repository"], set[str]]) -> set[str]:
+    """Those of these files for which the answer is yes, or for which a repository gives none."""
+    if (root := folders.repository(project)) is None:
+        return set()
     real = {path: os.path.realpath(os.path.join(project, path)) for path in files}
     names = {os.path.relpath(real[path], root): path for path in files}  # wherever links lead
     found: set[str] = set()

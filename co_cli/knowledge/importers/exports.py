@@ -12,8 +12,9 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from json import JSONDecodeError, JSONDecoder
-from typing import Any, BinaryIO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from co_cli.errors import CoError, FormatError
 from co_cli.knowledge.format.json_reader import read_json
@@ -38,6 +39,10 @@ class Chat(NamedTuple):
     title: str
     created: str
     turns: list[tuple[str, str]]
+
+
+_Opener = Callable[[], IO[bytes]]
+_Files = dict[str, _Opener]
 
 
 class Export(NamedTuple):
@@ -66,9 +71,6 @@ def read_export(path: str, most: int = 200) -> Export | None:
         raise CoError(f"{path} is no whole zip file", hint=hint) from error
 
 
-_Files = dict[str, Callable[[], BinaryIO]]
-
-
 @contextmanager
 def _opened(path: str) -> Iterator[_Files]:
     """The JSON files of a folder or an archive, or the one file, each by its name."""
@@ -76,20 +78,16 @@ def _opened(path: str) -> Iterator[_Files]:
         inside = [*os.listdir(path)]
         below = os.path.join(path, "memories")
         inside += [f"memories/{name}" for name in os.listdir(below)] if os.path.isdir(below) else []
-        yield {name: _opener(os.path.join(path, name)) for name in inside}
+        yield {name: partial(_open, os.path.join(path, name)) for name in inside}
     elif zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
-            yield {name: _member(archive, name) for name in archive.namelist()}
+            yield {name: partial(archive.open, name) for name in archive.namelist()}
     else:
-        yield {os.path.basename(path): _opener(path)}
+        yield {os.path.basename(path): partial(_open, path)}
 
 
-def _opener(path: str) -> Callable[[], BinaryIO]:
-    return lambda: open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
-
-
-def _member(archive: zipfile.ZipFile, name: str) -> Callable[[], BinaryIO]:
-    return lambda: archive.open(name)  # type: ignore[return-value]  # it reads as any file does
+def _open(path: str) -> IO[bytes]:
+    return open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
 
 
 def _read(files: _Files, most: int) -> Export | None:
@@ -113,9 +111,7 @@ def _read(files: _Files, most: int) -> Export | None:
 # ChatGPT and Claude
 
 
-def _conversations(
-    opened: list[Callable[[], BinaryIO]], memories: list[Callable[[], BinaryIO]], most: int
-) -> Export:
+def _conversations(opened: list[_Opener], memories: list[_Opener], most: int) -> Export:
     whose, chats, told = "Claude", list[Chat](), dict[str, Draft]()
     newest: dict[str, tuple[str, list[Draft]]] = {}  # what is written anew each time, by its kind
     for one in opened:
@@ -145,7 +141,7 @@ def _newest(chats: list[Chat], most: int) -> list[Chat]:
     return sorted(chats, key=lambda chat: chat.created, reverse=True)[:most]
 
 
-def _elements(file: BinaryIO) -> Iterator[dict[str, Any]]:
+def _elements(file: IO[bytes]) -> Iterator[dict[str, Any]]:
     """The objects in a JSON array, one after the other, however long the array is."""
     plain, decoder = codecs.getincrementaldecoder("utf-8-sig")("replace"), JSONDecoder()
     held, at, read, begun, apart = "", 0, 0, False, True
@@ -239,10 +235,8 @@ def _claude(talk: dict[str, Any]) -> Chat:
         texts = [one.get("text") for one in found if one.get("type") == "text"]
         if text := _text(texts) or _text([message.get("text")]):
             turns.append(("person" if message.get("sender") == "human" else "co", text))
-    created = iso_moment(talk.get("created_at"))
-    return Chat(
-        str(talk.get("uuid") or ""), str(talk.get("name") or "Conversation"), created, turns
-    )
+    name, title = str(talk.get("uuid") or ""), str(talk.get("name") or "Conversation")
+    return Chat(name, title, iso_moment(talk.get("created_at")), turns)
 
 
 def _claude_memory(entry: Any) -> Iterator[Draft]:
