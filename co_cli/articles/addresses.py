@@ -121,9 +121,8 @@ def _read_host(host: str, *, bracketed: bool) -> str:
     if not host.isascii():
         host = idna.encode(host, uts46=True).decode("ascii")
     labels = host.removesuffix(".").split(".")
-    if len(host) > 253 or not all(
-        0 < len(name) < 64 and _IN_HOST.issuperset(name) for name in labels
-    ):
+    fit = all(0 < len(name) < 64 and _IN_HOST.issuperset(name) for name in labels)
+    if len(host) > 253 or not fit:
         raise ValueError("no name of a host")
     if labels[-1].isdigit() or labels[-1].startswith("0x"):
         return str(IPv4Address(".".join(labels)))

@@ -69,10 +69,8 @@ def fetch(
         unchanged = answer.status == 304 and any(known)
         if answer.status != 200 and not unchanged:
             raise _no_page(here, answer.status)
-        etag, modified, content = (
-            _plain(answer.headers.get(name, ""))
-            for name in ("ETag", "Last-Modified", "Content-Type")
-        )
+        names = ("ETag", "Last-Modified", "Content-Type")
+        etag, modified, content = (_plain(answer.headers.get(name, "")) for name in names)
         kind = re.match(r"[\w.+-]+/[\w.+-]+", content)
         charset = re.search(r";\s*charset\s*=\s*[\"']?([\w.:+-]+)", content, re.IGNORECASE)
         return Page(

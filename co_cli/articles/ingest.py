@@ -104,17 +104,14 @@ def file_bytes(path: str) -> bytes:
     """A file that a person names, also by a link."""
     real = os.path.realpath(path)
     if os.path.isdir(real):
-        raise CoError(
-            f"{path} is a folder",
-            hint=f"To search it in place: co knowledge add-folder {quote(path)}; "
-            f"to make memories of its notes: co knowledge import {quote(path)}",
-        )
+        hint = f"To search it in place: co knowledge add-folder {quote(path)}; "
+        hint += f"to make memories of its notes: co knowledge import {quote(path)}"
+        raise CoError(f"{path} is a folder", hint=hint)
     try:
         return disk.read_signed(real, MOST_BYTES)[0]
     except FileNotFoundError:
-        raise NotFound(
-            f"there is no file {path}", hint="An address on the web begins with https://."
-        ) from None
+        hint = "An address on the web begins with https://."
+        raise NotFound(f"there is no file {path}", hint=hint) from None
     except FormatError as error:
         raise CoError(f"{path} {error}") from error
 

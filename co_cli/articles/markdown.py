@@ -100,10 +100,9 @@ class Writer:
                 loose.hold(child)
         yield from self._paragraph(loose)
 
-    def _paragraph(self, node: Element, before: str = "") -> Iterator[Block]:
-        text = self.line(node)
-        if text:
-            yield Block(before + text, node.size, node.linked)
+    def _paragraph(self, node: Element) -> Iterator[Block]:
+        if text := self.line(node):
+            yield Block(text, node.size, node.linked)
 
     def _block(self, node: Element) -> Iterator[Block]:
         tag = node.tag

@@ -15,7 +15,7 @@ def read_epub(data: bytes) -> Read:
     archive = open_archive(data, "book")
     container = _xml(archive, "META-INF/container.xml")
     root = next((one.get("full-path", "") for one in container.iter() if _is(one, "rootfile")), "")
-    package = _xml(archive, root)
+    package, here = _xml(archive, root), posixpath.dirname(root)
     items = {one.get("id"): one for one in package.iter() if _is(one, "item")}
     title = next(("".join(one.itertext()) for one in package.iter() if _is(one, "title")), "")
     chapters: list[Read] = []
@@ -24,9 +24,7 @@ def read_epub(data: bytes) -> Read:
         item = items.get(reference.get("idref"))
         if item is None or "nav" in (item.get("properties") or "").split():
             continue
-        path = posixpath.normpath(
-            posixpath.join(posixpath.dirname(root), unquote(item.get("href", "")))
-        )
+        path = posixpath.normpath(posixpath.join(here, unquote(item.get("href", ""))))
         try:
             page = unpacked(archive, path, "book")
         except KeyError:

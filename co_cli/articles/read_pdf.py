@@ -71,9 +71,8 @@ def _page(document: Any, number: int, *, look: bool) -> tuple[list[Line], str]:
     except pypdfium2.PdfiumError:
         return [], "broken"
     rows = [row for row in text.split("\n") if row.strip()]
-    return [Line([(0.0, row)], -n * 10.0, 10.0) for n, row in enumerate(rows)], (
-        "looked" if rows else "picture"
-    )
+    lines = [Line([(0.0, row)], -n * 10.0, 10.0) for n, row in enumerate(rows)]
+    return lines, "looked" if rows else "picture"
 
 
 def _remarks(how: Counter[str], count: int) -> Iterator[str]:
@@ -126,9 +125,8 @@ def _lines(textpage: Any) -> Iterator[Line]:
             else:
                 cells.append((left, word))
             end = textpage.get_charbox(min(at + len(word) - 1, last), loose=True)[2]
-        yield Line(
-            [(x, re.sub(r"(?: ?\.){4,} ?", _LEADER, cell)) for x, cell in cells], bottom, size
-        )
+        shown = [(x, re.sub(r"(?: ?\.){4,} ?", _LEADER, cell)) for x, cell in cells]
+        yield Line(shown, bottom, size)
 
 
 def _without_running_lines(pages: list[list[Line]]) -> list[list[Line]]:
@@ -139,13 +137,10 @@ def _without_running_lines(pages: list[list[Line]]) -> list[list[Line]]:
 
     edges = Counter(one for page in pages for one in {shape(line) for line in page[:2] + page[-2:]})
     often = max(3, len(pages) * 0.6)
-    kept = []
-    for page in pages:
-        middle = range(2, len(page) - 2)
-        kept.append(
-            [one for at, one in enumerate(page) if at in middle or edges[shape(one)] < often]
-        )
-    return kept
+    return [
+        [one for at, one in enumerate(page) if 1 < at < len(page) - 2 or edges[shape(one)] < often]
+        for page in pages
+    ]
 
 
 def _written(pages: list[list[Line]]) -> tuple[str, str]:
@@ -209,10 +204,8 @@ def _paragraph(lines: list[Line]) -> Iterator[tuple[float, str]]:
         else:
             text += (" " if text else "") + line.text
     if text:
-        text = re.sub(
-            r"<(?=[A-Za-z/!?])|^#(?=#{0,5} )", r"\\\g<0>", _BULLET.sub("- ", text, count=1)
-        )
-        yield lines[0].size, text
+        text = _BULLET.sub("- ", text, count=1)
+        yield lines[0].size, re.sub(r"<(?=[A-Za-z/!?])|^#(?=#{0,5} )", r"\\\g<0>", text)
 
 
 def _table(rows: list[Line]) -> Iterator[tuple[float, str]]:

@@ -223,11 +223,8 @@ class Pages:
         gone = {p for p, (at, _, n) in known.items() if at == folder and n not in listed}
         self._known = {p: page for p, page in self._known.items() if p not in gone} | pages
         found = [(self.store.locate(path), page.found) for path, page in pages.items()]
-        problems = sorted(
-            Problem(where, str(error), error.line)
-            for where, error in found
-            if isinstance(error, FormatError)
-        )
+        bad = [(where, error) for where, error in found if isinstance(error, FormatError)]
+        problems = sorted(Problem(where, str(error), error.line) for where, error in bad)
         return [note for _, note in found if isinstance(note, Note)], problems
 
     def numbered(self, note: Note, taken: bool, tail: Entry) -> Note:

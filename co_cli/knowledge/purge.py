@@ -180,12 +180,8 @@ def _made_of(entries: list[Entry], named: Lineage, known: list[Lineage]) -> list
     found = [named]
     for one in found:  # which grows meanwhile
         wrote = [entry for entry in changes if _touched(entry, one, removed=False)]
-        found += [
-            other
-            for other in known
-            if not (other.is_there or other in found)
-            and any(_touched(entry, other, removed=True) for entry in wrote)
-        ]
+        gone = [other for other in known if not (other.is_there or other in found)]
+        found += [it for it in gone if any(_touched(entry, it, removed=True) for entry in wrote)]
     return found[1:]
 
 

@@ -7,6 +7,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import Future
+from contextlib import suppress
 from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -202,22 +203,15 @@ def is_named(url: str, texts: Iterable[str]) -> bool:
     """Whether this very address stands in one of these texts."""
     from co_cli.articles.addresses import read_url
 
-    def places(word: str) -> set[str]:
-        found = set[str]()
-        for spelled in (word, f"https://{word}"):
-            try:
-                found.add(str(read_url(spelled)))
-            except CoError:
-                continue
-        return found
+    def place(spelled: str) -> str:
+        with suppress(CoError):
+            return str(read_url(spelled))
+        return ""
 
-    try:
-        wanted = str(read_url(url))
-    except CoError:
-        return False
+    wanted = place(url)
     words = {word.strip("<>()[]{}\"'`.,;:!?*_") for text in texts for word in text.split()}
-    words |= {word.rstrip("/") for word in words}
-    return any(wanted in places(word) for word in words if "." in word)
+    words |= {word.rstrip("/") for word in words if "." in word}
+    return wanted != "" and any(wanted in (place(w), place(f"https://{w}")) for w in words)
 
 
 TOOLS: dict[str, Callable[..., Awaitable[dict[str, Any]]]] = {

@@ -167,11 +167,8 @@ def echo(deps: CoDeps, shelf: Shelf, scope: str, text: str) -> tuple[str, dict[s
     _, around = other.around(text)
     same, close = lifecycle.judge(text, around, other.policy.threshold)
     known = deps.tellable(other, [same] if same else [note for note, _ in close])
-    return other.ref(same) if same in known else "", {
-        **marks,
-        **fields,
-        **lifecycle.inherited(known),
-    }
+    ref = other.ref(same) if same in known else ""
+    return ref, {**marks, **fields, **lifecycle.inherited(known)}
 
 
 def _quoted(deps: CoDeps, shelf: Shelf, text: str) -> dict[str, Any]:
@@ -192,10 +189,8 @@ def _quoted(deps: CoDeps, shelf: Shelf, text: str) -> dict[str, Any]:
         for note in deps.tellable(book, list(notes.values())):
             if repeats(text, note.text):
                 source = str(note.meta["source"])
-                return {
-                    "trust": "external",
-                    "source": source if "://" in source else book.ref(note),
-                }
+                place = source if "://" in source else book.ref(note)
+                return {"trust": "external", "source": place}
     return {}
 
 

@@ -99,10 +99,7 @@ class Page:
         """The tags that the properties name; in a header, spaces may be between them."""
         found = [self.said.get(name) for name in wiki.TAGS if name not in self.lines]
         spaced = [v.split() if isinstance(v, str) and "," not in v else v for v in found]
-        return [
-            *self._values(name for name in wiki.TAGS if name in self.lines),
-            *wiki.values(spaced),
-        ]
+        return self._values(name for name in wiki.TAGS if name in self.lines) + wiki.values(spaced)
 
     def _moment(self, names: Iterable[str], batch: ImportBatch) -> str:
         """The first of these properties that is a time."""

@@ -97,11 +97,8 @@ def prose(text: str) -> str:
 def inline_tags(said: str) -> list[str]:
     """The #tags of a prose; numbers (#12) and colours (#1e1e1e) are none."""
     found = [(long or short).strip(" /") for long, short in _TAG.findall(said)]
-    return [
-        tag
-        for tag in found
-        if any(char.isalpha() or ord(char) > 127 for char in tag) and not _COLOUR.fullmatch(tag)
-    ]
+    lettered = [tag for tag in found if re.search(r"[A-Za-z]|[^\0-\x7f]", tag)]
+    return [tag for tag in lettered if not _COLOUR.fullmatch(tag)]
 
 
 def links(said: str, folder: str) -> list[str]:
