@@ -27,27 +27,21 @@ class Known:
         self.texts = texts
 
     @cached_property
-    def _passages(self) -> list[tuple[str, Passage]]:
-        return [
-            (heading, Passage(name, text))
-            for name, whole in self.texts.items()
-            for heading, text in _parts(whole)
-        ]
-
-    @cached_property
-    def _book(self) -> Notebook:
+    def _read(self) -> tuple[list[Passage], Notebook]:
+        """The passages, and a notebook with a note for each, whose number is its place."""
+        parts = [(name, *part) for name, whole in self.texts.items() for part in _parts(whole)]
         store = MemoryStore()
-        for number, (heading, passage) in enumerate(self._passages, 1):
-            text = f"{heading or passage.name}\n{passage.text}"
-            header = f"---\nid: {number}\ncreated: {timestamp(now())}\n---\n"
+        for number, (name, heading, text) in enumerate(parts, 1):
+            header = f"---\nid: {number}\ncreated: {timestamp(now())}\n---\n{heading or name}\n"
             store.put(f"memories/{number:03d}-part.md", f"{header}{text}\n".encode())
-        return Notebook(store)
+        return [Passage(name, text) for name, _, text in parts], Notebook(store)
 
     def find(self, query: str) -> Passage | None:
         """The passage that answers best, if one surely does."""
-        hits = self._book.recall(query, 1) if self._passages else ()
-        found = ((self._passages[hit.note.id - 1][1], hit.score) for hit in hits if not hit.weak)
-        return next((passage._replace(score=score) for passage, score in found), None)
+        passages, book = self._read
+        hits = book.recall(query, 1) if passages else ()
+        sure = (passages[hit.note.id - 1]._replace(score=hit.score) for hit in hits if not hit.weak)
+        return next(sure, None)
 
 
 def _parts(text: str) -> Iterator[tuple[str, str]]:
