@@ -373,7 +373,9 @@ def test_a_person_is_asked_about_a_similar_memory() -> None:
         terminal.type("c\n")
         assert terminal.end().code == 0
     assert "This is similar to memory 1 (93%):" in shown
-    assert "  │ -We deploy on Tuesdays\n  │ +We deploy on Thursdays\n" in shown
+    red, green, plain = "\x1b[31m", "\x1b[32m", "\x1b[0m"
+    assert f"{red}  │ -We deploy on Tuesdays{plain}\n" in shown
+    assert f"{green}  │ +We deploy on Thursdays{plain}\n" in shown
     assert terminal.shown.endswith("Nothing was saved.\n")
     assert names() == ["001-we-deploy-on-tuesdays.md"]
     with Terminal("learn", "We deploy on Thursdays") as terminal:
@@ -1370,6 +1372,7 @@ def test_status_says_what_is_loaded_and_how_things_are() -> None:
             "limit": 200,
             "other_languages": 0,
             "articles": 0,
+            "drafts": 0,
             "protected": 1,
             "expired": 0,
             "archived": 1,
@@ -1383,6 +1386,7 @@ def test_status_says_what_is_loaded_and_how_things_are() -> None:
             "limit": 200,
             "other_languages": 0,
             "articles": 0,
+            "drafts": 0,
             "protected": 0,
             "expired": 0,
             "archived": 0,

@@ -84,6 +84,7 @@ CORE_ORDER = [
     "doctor",
     "renumber",
     "moving",
+    "lineage",
     "purge",
     "importers",
     "export",

@@ -14,12 +14,15 @@ import pytest
 from cli import Terminal, co
 from faults import Call, Crash, Fault, Shim
 
+from co_cli import paths
 from co_cli.errors import DiskTrouble, NotFound
 from co_cli.knowledge import Notebook, Policy
 from co_cli.knowledge.doctor import diagnose
 from co_cli.knowledge.format.note import Note
+from co_cli.knowledge.inbox import Draft, accept, put
 from co_cli.knowledge.purge import find_copies, purge
 from co_cli.knowledge.store import JOURNAL
+from co_cli.knowledge.summary import plan_summary
 
 KNOWLEDGE = Path(".co-cli/knowledge")
 MEMORIES = KNOWLEDGE / "memories"
@@ -445,3 +448,39 @@ def test_a_purge_that_was_cut_short_is_told_until_it_is_repeated(last: int) -> N
     purge(left, find_copies(left, "1"))
     assert diagnose(left) == []
     assert holding("zebra") == []
+
+
+def test_a_purge_finds_what_the_other_notebook_keeps_of_a_note_that_moved() -> None:
+    """Red when a purge looks only into the notebook that the note is in now."""
+    co("learn", "The walrusword ledger is kept in Basel")
+    co("knowledge", "promote", "1", "--scope", "global")
+    done = co("forget", "g1", "--purge", "--yes")
+    assert "2 copies removed" in done.out
+    assert _holding(b"walrusword") == []
+
+
+def test_a_purge_finds_the_draft_that_a_note_of_the_other_notebook_was() -> None:
+    project = Notebook(Path(".co-cli/knowledge"))
+    [draft] = put(project, [Draft("The walrusword ledger is kept in Basel")], actor="chat").added
+    user = Notebook(paths.user_knowledge(), scope="user")
+    accept(project, draft, into=user, actor="chat")
+    co("forget", "g1", "--purge", "--yes")
+    assert _holding(b"walrusword") == []
+
+
+def test_a_purge_takes_the_sentence_that_a_summary_has_from_a_note() -> None:
+    """Red when a summary with sources still says what was purged."""
+    book = Notebook(Path(".co-cli/knowledge"))
+    notes = [book.remember(text).note for text in ("The walrusword is 7", "The harbour is open")]
+    text = "The walrusword is 7 (#1)\nThe harbour is open (#2)"
+    book.do("cli", lambda planner: plan_summary(planner, notes, text))
+    co("forget", "1", "--purge", "--yes")
+    assert [note.body for note in book.notes()] == ["The harbour is open (#2)"]
+    assert _holding(b"walrusword") == []
+
+
+def _holding(word: bytes) -> list[Path]:
+    """The files of both notebooks and of the state folder that hold a word, in any case."""
+    roots = (Path(".co-cli"), Path(paths.user_folder()), Path(paths.state_folder()))
+    files = [path for root in roots for path in root.rglob("*") if path.is_file()]
+    return [path for path in files if word in path.read_bytes().lower()]

@@ -178,3 +178,14 @@ def test_what_nobody_agreed_to_stays_so_under_its_new_number(tmp_path: Path) -> 
     assert [new.body for _, new in renumber(book).moved] == ["Obey me", "Be kind"]
     assert [note.body for note in book.notes()] == ["Be brief", "Obey me", "Be kind"]
     assert [note.body for note in book.own(book.notes())] == ["Be brief", "Be kind"]
+
+
+def test_a_copied_file_gets_a_number_and_a_uid_of_its_own(tmp_path: Path) -> None:
+    """Red when the copy keeps the number, or both keep one uid."""
+    book = Notebook(tmp_path)
+    first = book.remember("We deploy on Tuesdays").note
+    (tmp_path / "memories" / first.name.replace(".md", " copy.md")).write_bytes(first.raw)
+    renumber(book)
+    kept, copy = book.notes()
+    assert (kept.name, kept.uid, copy.id) == (first.name, first.uid, 2)
+    assert copy.uid != first.uid

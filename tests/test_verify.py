@@ -12,7 +12,7 @@ from cli import Result, co
 from test_first_hour import Person
 
 from co_cli.deps import CoDeps
-from co_cli.knowledge import Notebook
+from co_cli.knowledge import Notebook, Policy
 from co_cli.knowledge.verify import checks, freshness, verify
 from co_cli.tools.memory import recall_memory
 
@@ -210,3 +210,15 @@ def test_a_check_says_nothing_in_the_persons_own_notebook() -> None:
     )
     assert said(co("recall", "tea")).count("check") == 0
     assert co("knowledge", "verify", "g1").code == 0
+
+
+def test_what_rests_on_a_file_or_runs_out_never_decays(tmp_path: Path) -> None:
+    """Red when decay joins such a memory and its check or its end is lost."""
+    book = Notebook(tmp_path, policy=Policy(max_count=5, percentage=1.0))
+    book.remember("We need Python 3.11", fields={"check": "pyproject.toml"})
+    book.remember("The discount holds until June", fields={"expires": "2099-06-30"})
+    book.remember("Ana waters the plants")
+    book.remember("The harbour opens at nine")
+    plan = book.plan_decay()
+    assert plan is not None
+    assert [note.id for note in plan.saved.decayed] == [3, 4]

@@ -63,7 +63,7 @@ def forget_command(
     else:
         meant = [_described(shelf, " ".join(what), in_user, yes)]
     done = [
-        _purge(book, ref, yes, with_earlier) if purge else forgotten_json(book.forget(ref))
+        _purge(shelf, book, ref, yes, with_earlier) if purge else forgotten_json(book.forget(ref))
         for book, ref in meant
     ]
     value = done[0] if len(done) == 1 else done
@@ -103,7 +103,7 @@ def _which(what: str, found: Found) -> tuple[Notebook, Ref]:
     return called[picked]
 
 
-def _purge(book: Notebook, ref: Ref, yes: bool, with_earlier: bool) -> dict[str, Any]:
+def _purge(shelf: Shelf, book: Notebook, ref: Ref, yes: bool, with_earlier: bool) -> dict[str, Any]:
     """Remove a note for good, after saying what that means and asking."""
     copies = purging.find_copies(book, ref, earlier=with_earlier)
     note = copies.own[0].latest if copies.own else None
@@ -115,12 +115,14 @@ def _purge(book: Notebook, ref: Ref, yes: bool, with_earlier: bool) -> dict[str,
     if earlier and not yes and on_terminal() and _remove_too(made, earlier):
         copies = purging.find_copies(book, copies.ref, earlier=True)
     _say_what_stays(book, copies)
-    talks = _conversations(book, copies, yes)
+    others = [b for b in shelf if b.root != book.root]
+    more = [(other, found) for other in others for found in purging.left_elsewhere(other, copies)]
+    talks = _conversations(book, copies, more, yes)
     for line in transcripts.described(talks):
         warn(f"this conversation will be deleted too: {escape(line, keep='')}")
     quoting = logs.content_logs()
     warn("the log quotes memories and will be deleted too" if quoting else "")
-    many = plural(len(copies), "copy")
+    many = plural(len(copies) + sum(len(found) for _, found in more), "copy")
     many += f", {plural(len(talks), 'conversation')}" if talks else ""
     if not confirm(f'Remove {what} ({many}) for good: "{copies.text}"?', yes):
         raise no_yes(f"{what} was not purged")
@@ -136,6 +138,9 @@ def _purge(book: Notebook, ref: Ref, yes: bool, with_earlier: bool) -> dict[str,
         forget_rejections(copies.texts)
 
     try:
+        for other, found in more:  # before the note itself, so that who is stopped can go on
+            drop_drafts(other, found.names)
+            purging.purge(other, found)
         purging.purge(book, copies, first=first)
     except DiskTrouble:
         if gone := [path for path in talks if not os.path.lexists(path)]:
@@ -161,7 +166,9 @@ def _remove_too(what: str, lines: Iterable[str]) -> bool:
     return confirm("Remove them too?", yes=False)
 
 
-def _conversations(book: Notebook, copies: purging.Copies, yes: bool) -> list[str]:
+def _conversations(
+    book: Notebook, copies: purging.Copies, more: list[tuple[Notebook, purging.Copies]], yes: bool
+) -> list[str]:
     """The conversations that hold it; where that is only likely, the person decides."""
     names = {  # a name that says nothing is somebody else's too: there, the path counts
         name
@@ -169,7 +176,8 @@ def _conversations(book: Notebook, copies: purging.Copies, yes: bool) -> list[st
         else book.store.locate(file)
         for file, name in ((file, os.path.basename(file)) for file in copies.names)
     }
-    certain, likely = mentions.about(copies.marks, copies.texts, names)
+    marks = copies.marks.union(*(found.marks for _, found in more))
+    certain, likely = mentions.about(marks, copies.texts, names)
     same = "These conversations hold the same words, and Co did not record where they came from:"
     sure = not likely or yes or not on_terminal()
     too = sure or _remove_too(same, transcripts.described(likely))

@@ -16,6 +16,7 @@ from co_cli.knowledge.search.hits import Around
 from co_cli.knowledge.similarity import key, longest_word
 from co_cli.knowledge.use import Use
 
+SUMMARY = "summary"  # the source of a memory that was made of several, with what it cites
 SIGNALS = ("preference", "correction", "decision", "context", "pattern")
 DECAY_TAGS = ["_consolidated", "_auto_decay"]
 MAX_SUMMARY = 4 * 1024 * 1024
@@ -97,7 +98,7 @@ def pick_decay(
         note
         for note in notes  # not what a person set apart, decay made, or has a mark of its own
         if not (note.protected or note.pinned or note.consolidated or note.external or note.plain)
-        and not note.meta.get("sensitive")
+        and not any(note.meta.get(name) for name in ("sensitive", "check", "expires"))
         and category in ("", note.category)
     ]
     able.sort(key=lambda note: (note.id, note.name))
@@ -164,7 +165,11 @@ def decay_text(notes: Sequence[Note]) -> str:
 
 
 def without_parts(note: Note, gone: Sequence[Part]) -> str:
-    """A consolidated note's text without these parts."""
+    """The text of a note that holds others without these parts of it."""
+    if not note.consolidated:
+        told = [part.text for part in gone]
+        lines = note.body.replace("\r\n", "\n").split("\n")
+        return "\n".join(one for one in lines if one not in told) or "All that it said was purged."
     left = [part.text for part in sections(note) if part not in gone]
     first = note.body.replace("\r\n", "\n").split("\n\n## Memory ", 1)[0]
     return "\n\n".join([re.sub(r"^\d+(?= older memor)", str(len(left)), first), *left])

@@ -118,9 +118,10 @@ def protected(note: Note, ref: str) -> Protected:
     return Protected(f"{note.kind} {ref} is protected", hint=hint)
 
 
-def new_uid() -> str:
-    """A random name for links: letters only, so that nothing takes it for a number."""
-    return "".join(chr(ord("a") + byte % 26) for byte in os.urandom(14))
+def new_uid(data: bytes = b"") -> str:
+    """A name for links, random or by these bytes; letters, so that none is taken for a number."""
+    chosen = bytes.fromhex(str(disk.digest(data)))[:14] if data else os.urandom(14)
+    return "".join(chr(ord("a") + byte % 26) for byte in chosen)
 
 
 class Planner:
@@ -132,8 +133,8 @@ class Planner:
         self.edits: list[Edit] = []
         self.high, self.over = 0, look.tail.over
 
-    def add(self, text: str, tags: list[str], fields: _Fields) -> Note:
-        """A new note with the next number."""
+    def add(self, text: str, tags: list[str], fields: _Fields, name: str = "") -> Note:
+        """A new note with the next number, in a file that is called after its text or otherwise."""
         number = self.next_id()
         meta: dict[str, Any] = {
             "id": number,
@@ -145,7 +146,7 @@ class Planner:
             **fields,
         }
         kept = {name: value for name, value in meta.items() if value not in (None, [], "", False)}
-        return self.write(f"{MEMORIES}/{file_name(number, text)}", None, render(kept, text))
+        return self.write(f"{MEMORIES}/{file_name(number, name or text)}", None, render(kept, text))
 
     def next_id(self) -> int:
         self.high = self.high + 1 if self.high else self.look.next_id()

@@ -1,23 +1,19 @@
 """The one destroyer: remove every copy Co keeps of a note. Git history, if any, is not Co's.
 
-A note is a file: what is there, and what changes archived under its name. A uid proves little, as
-whoever copies a file copies its uid; it only tells that a file was renamed by hand, or that a name
-that had become free was given to another note.
+A note is a file: what is there, and what changes archived under its name (`lineage.py`).
 """
 
 import os
-import sys
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from co_cli import paths
 from co_cli.errors import Ambiguous, CoError, DiskTrouble, FormatError, MovedOn, Unreadable
 from co_cli.knowledge import lifecycle, similarity
-from co_cli.knowledge.format.note import Note, Part, parse, sections, timestamp
+from co_cli.knowledge.format.note import Note, Part, sections, timestamp
 from co_cli.knowledge.format.rewrite import rewrite
+from co_cli.knowledge.lifecycle import SUMMARY, linked
+from co_cli.knowledge.lineage import NOW, Lineage, Version, lineages
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.pages import (
     ARTICLES,
@@ -35,52 +31,8 @@ from co_cli.knowledge.plan import protected
 from co_cli.knowledge.store import Change, Entry, disk
 
 PURGED = "purged"
-NOW = sys.maxsize  # the change that has not happened yet to a file that is there
 # What puts a note in the place of others.
 _TAKES_IN = ("accept", *JOINS, "update", "decay", "undo")
-_Mentions = Mapping[str, list[tuple[int, str | None]]]  # of each file: a change, and what it left
-
-
-class Version(NamedTuple):
-    """A file's bytes until change `n`; `note` is None when they cannot be read as one."""
-
-    n: int
-    file: str  # what the journal calls it
-    path: str  # where these bytes are
-    raw: bytes
-    note: Note | None
-
-    @property
-    def identity(self) -> tuple[str, int] | None:
-        """What tells apart the notes that had one file name in turn."""
-        return (self.note.meta.get("uid") or "", self.note.id) if self.note else None
-
-
-@dataclass(slots=True)
-class Lineage:
-    """One note's versions, oldest first, and where the journal speaks of it."""
-
-    versions: list[Version]
-    spans: list[tuple[str, int, int]]  # a file, after which change, up to which
-
-    @property
-    def notes(self) -> list[Note]:
-        """The versions that can be read."""
-        return [one.note for one in self.versions if one.note]
-
-    @property
-    def latest(self) -> Note | None:
-        """The note as it is now, or was last."""
-        return self.notes[-1] if self.notes else None
-
-    @property
-    def is_there(self) -> bool:
-        """Whether its file is in its place."""
-        return self.versions[-1].n == NOW
-
-    def has(self, n: int, path: str) -> bool:
-        """Whether change `n` means this note by this path."""
-        return any(path == file and after < n <= until for file, after, until in self.spans)
 
 
 @dataclass(slots=True)
@@ -120,13 +72,13 @@ class Copies:
         """What it says, in all its versions."""
         found = {note.body for one in self.own for note in one.notes}
         parts = (part for _, gone in self.summaries for part in gone)
-        return found | {lifecycle.words_of(part.body) for part in parts}
+        return (found | {lifecycle.words_of(part.body) for part in parts}) - {""}
 
 
 def find_copies(book: Notebook, ref: Ref, *, earlier: bool = False) -> Copies:
     """Where a note is: file, archive, summaries; with `earlier`, also what it was made from."""
     book.store.refuse(f"{ARTICLES}/{called(ref).removeprefix('a:')}.md")
-    known, entries = _lineages(book), book.store.entries()
+    known, entries = lineages(book), book.store.entries()
     named = _named(book, ref, known)
     note = named.latest if named else None
     copies = Copies(ref, note.id if note else as_number(ref), taken=earlier)
@@ -221,6 +173,10 @@ def _find_parts(copies: Copies, known: list[Lineage]) -> None:
             hint = "Take the part you mean out of its summary: co knowledge edit"
             raise Ambiguous(what, choices=(), hint=hint)
         copies.text = "".join(lifecycle.words_of(part.body)[:80] for part in list(mine)[:1])
+    for holder in notes:
+        if told := _cited(holder, copies):
+            copies.summaries.append((holder, told))
+            copies.marks.add(holder.mark)
     for holder, parts in holders.items():
         gone = [part for part in parts if part in mine]
         if gone:
@@ -228,6 +184,30 @@ def _find_parts(copies: Copies, known: list[Lineage]) -> None:
             copies.marks |= {part.mark(holder) for part in gone}
         if (numbered - mine).intersection(parts):
             copies.beside.append(holder)
+
+
+def _cited(holder: Note, copies: Copies) -> list[Part]:
+    """The sentences of a summary whose one source is this note."""
+    uids = {str(note.meta.get("uid")) for one in copies.own for note in one.notes}
+    if holder.meta.get("source") != SUMMARY or not uids & {
+        *map(str, linked([holder], "supersedes"))
+    }:
+        return []
+    lines = holder.body.replace("\r\n", "\n").split("\n")
+    return [Part(copies.number, "", one) for one in lines if one.endswith(f" (#{copies.number})")]
+
+
+def left_elsewhere(book: Notebook, copies: Copies) -> list[Copies]:
+    """What another notebook still keeps of a note: it was moved from there, or drafted there."""
+    uids = {uid for one in copies.own for note in one.notes if (uid := note.meta.get("uid"))}
+    found = []
+    for one in lineages(book):
+        if one.is_there or not (note := one.latest):
+            continue
+        if note.meta.get("uid") in uids or _holds(one, copies.texts):
+            ref = note.handle if note.kind == "draft" else note.meta["uid"]
+            found.append(find_copies(book, ref))
+    return [one for one in found if one.own and not one.own[0].is_there]
 
 
 def _originals(book: Notebook, own: list[Lineage], entries: list[Entry]) -> list[Lineage]:
@@ -258,61 +238,6 @@ def _held(book: Notebook, path: str, n: int) -> bytes | None:
         if n or isinstance(error, Unreadable):
             raise CoError(f"{path} {error}", hint="Nothing was purged.") from error
     return None
-
-
-def _lineages(book: Notebook) -> list[Lineage]:
-    """Every note of which there are bytes."""
-    by_file: dict[str, list[Version]] = defaultdict(list)
-    look = book.look()
-    for n, path, raw in book.store.kept():
-        file, note = "/".join(path.rsplit("/", 2)[1:]), None
-        with suppress(CoError):
-            [note] = book.pages.numbered_gone([parse(path, raw)], look)
-        by_file[file].append(Version(n, file, path, raw, note))
-    for note in (*look.notes, *book.articles(), *book.pages.drafts()[0]):
-        by_file[note.file].append(Version(NOW, note.file, note.path, note.raw, note))
-    mentions = defaultdict(list)
-    for entry in book.store.entries():
-        for change in entry.files if entry.state == "done" else ():
-            mentions[change["path"]].append((entry.n, change["after"]))
-    return _joined([one for known in by_file.values() for one in _split(known, mentions)], mentions)
-
-
-def _split(versions: list[Version], mentions: _Mentions) -> Iterator[Lineage]:
-    """The notes that had a file name in turn: Co removed one before the next one came."""
-    file, known = versions[0].file, versions[0].identity
-    removed = {n for n, after in mentions[file] if after is None}
-    start = since = 0
-    for at, version in enumerate(versions):
-        if version.identity and known != version.identity and versions[at - 1].n in removed:
-            yield Lineage(versions[start:at], [(file, since, versions[at - 1].n)])
-            start, since = at, versions[at - 1].n
-        known = version.identity or known
-    yield Lineage(versions[start:], [(file, since, NOW)])
-
-
-def _joined(found: list[Lineage], mentions: _Mentions) -> list[Lineage]:
-    """The same, where a file that somebody renamed by hand is one note under both names."""
-    left = list(found)
-    for old in found:
-        file, _, until = old.spans[0]
-        if old.is_there or until != NOW or not mentions[file] or mentions[file][-1][1] is None:
-            continue  # it is there, or Co removed it: nobody renamed it
-        same = [new for new in left if new is not old and _is_renamed(old, new, mentions)]
-        if len(same) == 1:
-            same[0].versions[:0] = old.versions
-            same[0].spans += old.spans
-            left.remove(old)
-    return left
-
-
-def _is_renamed(old: Lineage, new: Lineage, mentions: _Mentions) -> bool:
-    """Whether a file that Co did not remove has the uid and number of one that came after it."""
-    was, now = old.versions[-1], new.versions[0]
-    if was.identity is None or not was.identity[0] or was.identity != now.identity:
-        return False
-    firsts = [n for n, _ in mentions[now.file]] or [NOW]
-    return max(n for n, _ in mentions[was.file]) < min(firsts)
 
 
 def purge(book: Notebook, copies: Copies, *, first: Callable[[], None] = lambda: None) -> None:

@@ -4,12 +4,12 @@ Which one keeps the number is told by the files alone, so that every clone decid
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from contextlib import suppress
 from typing import NamedTuple
 
 from co_cli.errors import FormatError
-from co_cli.knowledge.format.note import Note, has_conflict, number_of
+from co_cli.knowledge.format.note import Note, file_name, has_conflict, number_of
 from co_cli.knowledge.format.rewrite import rewrite
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.pages import MEMORIES, Problem
@@ -42,10 +42,13 @@ def renumber(book: Notebook) -> Renumbered:
     return book.agree(lambda: _renumbered(book.planner("cli")), commit)
 
 
-def _age(note: Note) -> tuple[bool, bool, str, str, str]:
-    """What orders notes the same everywhere; one without a uid is linked to by its number."""
-    uid = str(note.meta.get("uid") or "")
-    return not has_conflict(note.raw.decode()), bool(uid), note.created, uid, note.name
+def _age(note: Note) -> tuple[bool, bool, str, str, bool, str]:
+    """What orders notes the same everywhere; one without a uid is linked to by its number.
+
+    Of a file and its copy, the one that Co named comes first.
+    """
+    uid, given = str(note.meta.get("uid") or ""), note.name != file_name(note.id, note.body)
+    return not has_conflict(note.raw.decode()), bool(uid), note.created, uid, given, note.name
 
 
 def _renumbered(planner: Planner) -> tuple[Planner, Renumbered]:
@@ -55,10 +58,12 @@ def _renumbered(planner: Planner) -> tuple[Planner, Renumbered]:
     groups = [sorted(notes, key=_age) for notes in sharing.values() if len(notes) > 1]
     later = sorted((note for notes in groups for note in notes[1:]), key=_age)
     moved = list[tuple[Note, Note]]()
+    uids = Counter(str(note.meta.get("uid") or "") for note in planner.look.notes)
     for note in later:
         with suppress(FormatError):  # it stays as it is, and `doctor` names it
             if not has_conflict(note.raw.decode()):
-                moved.append((note, _moved(planner, note)))
+                copied = uids[str(note.meta.get("uid") or "")] > 1 or not note.meta.get("uid")
+                moved.append((note, _moved(planner, note, copied)))
     now = {old.path: new for old, new in moved}
     shared = {str(old.id) for old, _ in moved}
     left = [now.get(note.path, note) for note in planner.look.notes] if moved else []
@@ -66,10 +71,14 @@ def _renumbered(planner: Planner) -> tuple[Planner, Renumbered]:
     return planner, Renumbered(moved, named)
 
 
-def _moved(planner: Planner, note: Note) -> Note:
-    """The note under the next number, which its file's name begins with if it began with one."""
+def _moved(planner: Planner, note: Note, copied: bool) -> Note:
+    """The note under the next number, which its file's name begins with if it began with one.
+
+    One that has no uid, or another's, gets its own, the same in every clone.
+    """
     number = planner.next_id()
-    raw = rewrite(note.raw, {"id": number, "uid": note.meta.get("uid") or new_uid()})
+    uid = new_uid(f"{note.name}\0".encode() + note.raw) if copied else note.meta["uid"]
+    raw = rewrite(note.raw, {"id": number, "uid": uid})
     if number_of(note.name) != note.id:
         return planner.write(note.file, note.raw, raw)
     rest = note.name.lstrip("0").removeprefix(str(note.id))

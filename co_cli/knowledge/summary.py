@@ -14,7 +14,7 @@ import numpy as np
 
 from co_cli.errors import MovedOn
 from co_cli.knowledge.format.note import Note
-from co_cli.knowledge.lifecycle import linked, union
+from co_cli.knowledge.lifecycle import SUMMARY, linked, union
 from co_cli.knowledge.meaning.encoders import built_in
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.plan import Plan, Planner
@@ -32,7 +32,6 @@ _JOINED = "id uid created updated tags source auto_category supersedes related o
 _PLACE = ("scope", "language")  # which must agree
 _MORE_THAN_PROSE = re.compile(r"(?m)^(?:[ \t]|#|>|\||```|~~~|[-*+] |\d{1,3}[.)] )")
 
-SOURCE = "summary"  # what the header of such a memory says
 _CITED = re.compile(r"(?m) \(#\d{1,9}(?:, #\d{1,9})*\)$")
 _END = re.compile(r"(?<=[.!?…])(?P<quote>[\"'”’)\]]{0,2}) +(?=[^a-z\s])|(?<=。)")
 _ABBREVIATED = re.compile(r"\b(?:[A-Z]|e\.g|i\.e|etc|vs|cf|approx|Dr|Mrs?|Ms|St|No)\.$")
@@ -107,7 +106,7 @@ def mark(group: Sequence[Note]) -> str:
 def sentences(note: Note) -> list[str]:
     """What a memory says, sentence by sentence; together they are all of its words."""
     body, found = note.body.replace("\r\n", "\n"), list[str]()
-    if note.meta.get("source") == SOURCE:
+    if note.meta.get("source") == SUMMARY:
         body = _CITED.sub("\n", body)
     for paragraph in re.split(r"\n[ \t]*\n", body):
         ended = _END.sub(r"\g<quote>\n", " ".join(paragraph.split()))
@@ -187,13 +186,14 @@ def plan_summary(planner: Planner, notes: Sequence[Note], text: str) -> Plan:
     own = planner.links(notes)
     fields = {name: notes[0].meta.get(name) for name in ("scope", "language")} | {
         "created": min(note.created for note in notes),
-        "source": SOURCE,
+        "source": SUMMARY,
         "updated": planner.at,
         "supersedes": union(own, linked(notes, "supersedes")),
         "related": [link for link in union((), linked(notes, "related")) if link not in own],
     }
     tags = clean_tags(tag for note in notes for tag in note.tags)
-    note = planner.add(check_text(text), tags, fields)
+    made = "summary of " + " ".join(str(note.id) for note in notes)  # a purge changes no names
+    note = planner.add(check_text(text), tags, fields, made)
     for old in notes:
         planner.remove(old)
     planner.over = len(there) - len(notes) + 1 > planner.book.policy.max_count
