@@ -207,4 +207,4 @@ def note_record(book: Notebook, found: Found, saved: Saved) -> None:
     if found.source != STDIN:
         at = timestamp(book.clock())
         text = records.digest(found.text)
-        records.save(book, saved.note, records.Record(found.validators, text, at))
+        records.save(book, saved.note, records.Record(*found.validators, text, at))

@@ -305,10 +305,9 @@ def language(pre: Element) -> str:
 
 def _is_data(table: Element) -> bool:
     """Whether a table holds data; many pages of old are laid out with tables."""
-    cells = [*table.all("td", "th")]
-    if any(True for _ in table.all("table", "pre", "h1", "h2", "h3", "ul", "ol", "blockquote")):
-        return False
-    return len(cells) > 1 and table.attrs.get("role") != "presentation"
+    blocks = next(table.all("table", "pre", "h1", "h2", "h3", "ul", "ol", "blockquote"), None)
+    many = len([*table.all("td", "th")]) > 1
+    return many and not blocks and table.attrs.get("role") != "presentation"
 
 
 def _grid(table: Element) -> list[list[Element]]:

@@ -11,7 +11,6 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from co_cli import paths
-from co_cli.articles.fetch import NOTHING_KNOWN, Validators
 from co_cli.errors import CoError
 from co_cli.knowledge.article import at_rest, canonical
 from co_cli.knowledge.format.note import Note
@@ -22,7 +21,8 @@ from co_cli.knowledge.store import disk
 class Record(NamedTuple):
     """What the server said of a page's age, the digest of what the page said, and when."""
 
-    validators: Validators = NOTHING_KNOWN
+    etag: str = ""
+    modified: str = ""
     text: str = ""
     checked: str = ""
 
@@ -37,19 +37,16 @@ def load(book: Notebook, note: Note) -> Record | None:
     with suppress(CoError, ValueError, TypeError, KeyError):
         if (data := disk.read_if_any(_path(book, note))) is not None:
             told = json.loads(data)
-            names = ("etag", "modified", "text", "checked")
-            etag, modified, text, checked = (str(told[name]) for name in names)
-            return Record(Validators(etag, modified), text, checked)
+            return Record(*(str(told[name]) for name in Record._fields))
     return None
 
 
 def save(book: Notebook, note: Note, record: Record) -> None:
     """Take down what the source of this article says; a disk that refuses stops nothing."""
-    told = {**record.validators._asdict(), "text": record.text, "checked": record.checked}
     path = _path(book, note)
     with suppress(CoError, OSError):
         disk.make_folder(os.path.dirname(path), 0o700)
-        disk.put(path, json.dumps(told).encode())
+        disk.put(path, json.dumps(record._asdict()).encode())
 
 
 def drop(book: Notebook, notes: Iterable[Note]) -> None:

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 from co_cli.articles import ingest, records
 from co_cli.articles.addresses import NOBODY
 from co_cli.articles.extract import Reader
-from co_cli.articles.fetch import NOTHING_KNOWN
+from co_cli.articles.fetch import NOTHING_KNOWN, Validators
 from co_cli.articles.ingest import Found, Planned, Watch, unwatched
 from co_cli.errors import CoError, Gone, NotFound, NotPublic
 from co_cli.knowledge.format.note import Note, timestamp
@@ -74,7 +74,7 @@ def _read_again(
     """What the source says now; None when it is surely the same."""
     source = str(note.meta["source"])
     if ingest.is_address(source):
-        known = record.validators if record else NOTHING_KNOWN
+        known = Validators(record.etag, record.modified) if record else NOTHING_KNOWN
         allow = ingest.allowing(source) if allow_private else NOBODY
         return ingest.read(source, reader, known=known, allow=allow, watch=watch)
     if record is None:  # a note may come from elsewhere, and name any file

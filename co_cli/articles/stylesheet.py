@@ -15,6 +15,11 @@ _WHITE = re.compile(  # or so near to it that nobody sees the difference
     r"|rgba?\((?:25[0-5](?:\.\d{1,4})?,?){3}(?:[,/][\d.%]{1,9})?\)|rgba?\((?:100%,?){3}\)"
     r"|rgba\(.*,0\)|hsla?\([^,]*,[^,]*,(?:9[89]|100)%[^)]*\)"
 )
+_MAY_HIDE = re.compile(
+    r"display|visib|color|background|opacity|font|width|height|left|top|right|clip"
+    r"|indent|content-v|transform",
+    re.IGNORECASE,
+)
 _CLIPPED = re.compile(  # a side by all, or two that meet
     r"inset\((?:\d{3,9}%.*|(?:[5-9]\d(?:\.\d{1,9})?%0?){1,4})\)|(?:circle|ellipse)\(0.*\)"
 )
@@ -41,7 +46,8 @@ def hidden_by_style(tree: Any) -> set[int]:
         styles.setdefault(node.mem_id, {}).update(declared(node.attributes.get("style") or ""))
     hidden = {node.mem_id for node in tree.css("[hidden], [aria-hidden=true], details template")}
     for key, style in styles.items():
-        if is_hidden(style) or (_is_white(style) and _on_white(nodes[key], styles)):
+        white = _WHITE.fullmatch(style.get("color", ""))
+        if is_hidden(style) or (white and _on_white(nodes[key], styles)):
             hidden.add(key)
     return hidden
 
@@ -52,7 +58,7 @@ def _rules(tree: Any) -> list[tuple[str, str]]:
     first, *rest = text.split("/*")
     bare = first + "".join(part.partition("*/")[2] for part in rest)
     pairs = (rule.rpartition("{") for rule in _outside_at_rules(bare))
-    told = {(selector.strip(), body): None for selector, _, body in pairs if _may_hide(body)}
+    told = {(selector.strip(), body): None for selector, _, body in pairs if _MAY_HIDE.search(body)}
     return [*told][:_MOST_RULES]
 
 
@@ -70,11 +76,6 @@ def _outside_at_rules(text: str) -> list[str]:
                 kept.append(text[start : brace.start()])
             start = brace.end()
     return kept
-
-
-def _may_hide(body: str) -> bool:
-    return re.search(r"display|visib|color|background|opacity|font|width|height|left|top|right|clip"
-                     r"|indent|content-v|transform", body, re.IGNORECASE) is not None  # fmt: skip
 
 
 def declared(text: str) -> dict[str, str]:
@@ -98,10 +99,6 @@ def is_hidden(style: dict[str, str]) -> bool:
     if style.get("position") == "absolute" and style.get("clip", "auto") != "auto":
         return True
     return placed and any(_FAR.fullmatch(style.get(name, "")) for name in _SIDES)
-
-
-def _is_white(style: dict[str, str]) -> bool:
-    return _WHITE.fullmatch(style.get("color", "")) is not None
 
 
 def _on_white(node: Any, styles: dict[int, dict[str, str]]) -> bool:
