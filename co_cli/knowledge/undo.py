@@ -30,7 +30,8 @@ def plan_undo(store: Store, n: int, actor: str, at: str) -> Change:
     if not _is_undoable(found):
         others = [e.n for e in standing.values() if _is_undoable(e)]
         hint = f"The one before it: co knowledge undo {others[-1]}" if others else ""
-        raise NotFound(f"change {found.n} ({found.op}) was purged or is a purge", hint=hint)
+        why = "is a purge" if found.op == "purge" else "is of a text that was purged since"
+        raise NotFound(f"change {found.n} ({found.op}) {why}", hint=hint)
     edits = tuple(_back(store, found.n, file) for file in found.files)
     return Change("undo", actor, at, basis, edits, undoes=found.n)
 
