@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # what only read something never loads what writes
     from co_cli.knowledge.plan import Saved
 
 SAME_MATTER = "same subject?"
+_OF_A_DRAFT = ("quote", "origin", "expires", "check")  # in its header
 NO_DRAFTS = "No drafts wait. What may become a memory is shown here before it is one."
 
 
@@ -100,6 +101,18 @@ def outside_text(note: Note) -> str:
     return f"from outside{place}" if note.external else ""
 
 
+def draft_text(book: Notebook, draft: Note) -> dict[str, str]:
+    """What a person should know of a draft beside its text: whose words it is from, how it holds.
+
+    Each with its label; nothing where there is nothing to tell.
+    """
+    said, origin, *more = (str(draft.meta.get(name) or "")[:1000] for name in _OF_A_DRAFT)
+    told = filter(None, (outside_text(draft), origin, age(draft.created, book.today())))
+    more += ["sensitive"] if draft.meta.get("sensitive") is True else []
+    lines = {"Said": said, "From": ", ".join(told), "Holds": " ".join(filter(None, more))}
+    return {label: text for label, text in lines.items() if text}
+
+
 def note_json(book: Notebook, note: Note) -> dict[str, Any]:
     """A note for a program."""
     original = book.store.locate(note.attachment) if note.attachment else None
@@ -178,6 +191,13 @@ def forgotten_json(saved: Saved) -> dict[str, Any]:
         "ref": saved.ref,
         "action": saved.action,
     }
+
+
+def rejected_json(saved: Saved) -> dict[str, Any]:
+    """The same of a draft that the person did not want."""
+    back = f"To bring it back: co knowledge restore {quote(saved.ref)}"
+    told = f"✓ Rejected draft {saved.ref}: {saved.note.summary}\nIt is not offered again. {back}"
+    return forgotten_json(saved) | {"display": told}
 
 
 def saved_text(book: Notebook, saved: Saved) -> str:

@@ -13,6 +13,7 @@ from co_cli.knowledge.doctor import diagnose
 from co_cli.knowledge.export import export_to
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.inbox import Draft, accept, plan_accept, put, reject, waiting
+from co_cli.knowledge.plan import Plan, Saved
 from co_cli.knowledge.purge import find_copies, purge
 from co_cli.knowledge.store.memory import MemoryStore
 
@@ -209,3 +210,29 @@ def test_drafts_work_in_a_notebook_that_is_only_in_memory() -> None:
     accept(book, one(book), actor="cli")
     purge(book, find_copies(book, 1))
     assert (waiting(book), book.notes(), list(book.store.kept())) == ([], [], [])
+
+
+def test_cos_own_tags_are_not_taken_from_a_draft(book: Notebook) -> None:
+    """Red when a text from elsewhere may pass for a summary that Co wrote."""
+    [note] = put(book, [Draft("We use tea", ("_consolidated", "tea"))], actor="chat").added
+    assert note.tags == ["tea"]
+    Path(note.path).write_bytes(note.raw.replace(b"- tea", b"- tea\n- _consolidated"))
+    saved = accept(book, waiting(book)[0], actor="cli")
+    assert (saved.note.tags, saved.note.consolidated) == (["tea"], False)
+
+
+def test_a_draft_edited_while_it_goes_elsewhere_waits_and_is_told(
+    book: Notebook, tmp_path: Path
+) -> None:
+    [note] = put(book, [Draft("We use tea")], actor="chat").added
+
+    class Slow(Notebook):
+        def commit(self, plan: Plan) -> Saved:
+            saved = super().commit(plan)
+            Path(note.path).write_bytes(note.raw + b"and cake\n")
+            return saved
+
+    saved = accept(book, note, actor="cli", into=Slow(tmp_path / "other"))
+    assert saved.note.body == "We use tea"
+    assert "changed meanwhile" in saved.trouble
+    assert [one.body for one in waiting(book)] == ["We use tea\nand cake"]

@@ -124,6 +124,7 @@ def test_all_of_a_kind_are_shown_together_but_nothing_from_outside() -> None:
     assert all("[a]ll" not in question for question in (person.questions[0], person.questions[-1]))
     assert (bodies(), rejected(TEA.text)) == ([CAKE.text], True)
     assert "From   from outside: mcp, today" in shown
+    assert shown.count("Said   I always drink green tea") >= 2
     Person("l", "n").reviews()
     assert [note.body for note in waiting(book())] == ["Deploys happen on Friday"]
 
@@ -273,6 +274,45 @@ def test_accept_all_leaves_out_what_collides_and_cannot_be_kept() -> None:
     Path(".co-cli/knowledge/inbox/long.md").write_text("y" * 20_000)
     assert co("inbox", "accept", "--all", "--yes").code == 0
     assert (len(bodies()), len(waiting(book()))) == (2, 2)
+
+
+def test_accept_all_judges_each_beside_those_accepted_before_it() -> None:
+    """Red when two drafts that contradict each other are both saved without a look."""
+    both = [Draft("We deploy on Tuesdays from main"), Draft("We deploy on Fridays from main")]
+    put(book(), [*both, TEA], actor="chat")
+    done = co("inbox", "accept", "--all", "--yes")
+    assert (done.code, bodies()) == (0, [TEA.text, both[1].text])
+    assert "1 draft left" in done.err
+    assert co("inbox", "accept", "--all", "--yes").code == 1
+    assert co("inbox", "reject", "--all", "--yes").code == 1
+    assert [note.body for note in waiting(book())] == [both[0].text]
+
+
+def test_accept_shows_all_that_it_would_write_before_it_asks() -> None:
+    """G14. Red when a tag, a mark or whose words it is are not told."""
+    python = (("scope", "language"), ("language", "python"))
+    more = (("expires", "2030-01-01"), ("sensitive", True), *python)
+    put(book("user"), [TEA._replace(fields=more)], actor="chat")
+    asked = co("inbox", "accept", "gi:user-drinks-green-tea")
+    assert (asked.code, bodies("user")) == (1, [])
+    assert asked.out == (
+        "User drinks green tea\n  Tags   preference\n  Where  your notes for python\n"
+        "  Said   I always drink green tea\n  From   chat 7, today\n"
+        "  Holds  2030-01-01 sensitive\n"
+    )
+
+
+def test_a_protected_draft_is_settled_as_any_other() -> None:
+    """Red when a header's mark keeps a draft in the inbox, or ends the review."""
+    put(book(), [TEA, CAKE], actor="chat")
+    for note in waiting(book()):
+        Path(note.path).write_bytes(note.raw.replace(b"---\n", b"---\ndecay_protected: true\n", 1))
+    Person("g", "y", "l").reviews()
+    assert bodies("user") == [CAKE.text]
+    done = co("inbox", "reject", "i:user-drinks-green-tea", "--yes")
+    assert "Rejected draft i:user-drinks-green-tea" in done.out
+    assert "not offered again" in done.out
+    assert waiting(book()) == []
 
 
 def test_status_counts_the_drafts_that_wait() -> None:

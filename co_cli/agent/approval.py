@@ -14,7 +14,7 @@ from co_cli.knowledge import Notebook, Saved
 from co_cli.knowledge.article import canonical
 from co_cli.knowledge.format.note import parse
 from co_cli.knowledge.pages import MEMORIES
-from co_cli.knowledge.safety.check import check_text, clean_tags, without_secret
+from co_cli.knowledge.safety.check import check_text, outside_tags, without_secret
 from co_cli.knowledge.store import disk
 from co_cli.prompts.envelope import defang
 from co_cli.results import numbers_text, plural
@@ -155,14 +155,14 @@ class Review(NamedTuple):
     """Everything a model wants to write in one step, and where outside text came from.
 
     What is `typed` the person asked for by a command: there is no model to be let write always.
-    `about` is further said of it, each with its label, and `keys` are further letters that end it.
+    `about` is what is further said of each, with labels; `keys` are further letters that end it.
     """
 
     proposals: list[Proposal]
     external: tuple[str, ...]
     deps: CoDeps
     typed: bool = False
-    about: Mapping[str, str] = {}
+    about: Sequence[Mapping[str, str]] = ()
     keys: Mapping[str, str] = {}
 
 
@@ -200,7 +200,7 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
         if language and proposal.scope in ("", "user"):  # what corrects it is told where it was
             proposal = replace(proposal, scope=f"language:{language}")
         text, left_out = _without_secret(proposal.text)
-        tags = tuple(clean_tags(proposal.tags))
+        tags = tuple(outside_tags(proposal.tags))
         with deps.notebooks() as shelf:
             book = shelf.user if scope == "user" else shelf.project
             book.store.refuse("")

@@ -231,7 +231,7 @@ class Screen:
                 self._quote(proposal.text)
             if proposal.tool != FETCH:
                 self._show_place(proposal, card)
-            for label, text in card.review.about.items():
+            for label, text in (card.review.about[number] if card.review.about else {}).items():
                 self._quote(text, f"  {label:<7}")
             self._show_similar(proposal, corrected)
         first = card.proposals[0]

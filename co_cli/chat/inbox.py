@@ -9,15 +9,14 @@ from co_cli.agent.approval import SAVE, STOPPED, Asker, Decision, Proposal, Revi
 from co_cli.chat.approval_prompt import Screen
 from co_cli.chat.line_input import TerminalInput
 from co_cli.deps import CoDeps
-from co_cli.errors import MovedOn, NotFound
+from co_cli.errors import CoError
 from co_cli.knowledge import Note, Notebook
-from co_cli.knowledge.inbox import MAX_QUOTE, accept, reject, waiting
+from co_cli.knowledge.inbox import accept, reject, waiting
 from co_cli.learning.rejected import remember_rejection
-from co_cli.results import NO_DRAFTS, age, outside_text, plural
+from co_cli.results import NO_DRAFTS, draft_text, plural
 from co_cli.workspace import Workspace
 
 _MOST = 20  # drafts on one screen
-_TOLD = ("quote", "origin", "expires", "check")  # of a draft's header
 
 
 def at_terminal(workspace: Workspace, tell: Callable[[str], None]) -> str:
@@ -46,7 +45,9 @@ async def review(deps: CoDeps, ask: Asker, tell: Callable[[str], None], actor: s
             continue
         every = {"a": f"[a]ll {len(alike)} of kind {draft.category}"} if len(alike) > 1 else {}
         keys = {"l": "[l]ater", **every, "q": "[q] stop"} if len(batch) == 1 else {}
-        about = _about(*batch[0], len(found)) if keys else {}
+        about = [draft_text(*one) for one in batch]
+        place = f"{batch[0][0].ref(draft)}, one of {len(found)}; after a no it is not offered again"
+        about[0] |= {"Draft": place} if keys else {}
         reviewed = await ask(Review(shown, (), deps, True, about, keys))
         kind = draft.category if reviewed.key == "a" else ""
         if reviewed.key == "l":
@@ -65,15 +66,6 @@ def _waiting(deps: CoDeps) -> list[tuple[Notebook, Note]]:
         return [(book, one) for book in shelf for one in waiting(book)]
 
 
-def _about(book: Notebook, draft: Note, count: int) -> dict[str, str]:
-    """What a person should know beside the text: whose words it is from, whom it would be for."""
-    said, origin, *more = (str(draft.meta.get(name) or "")[:MAX_QUOTE] for name in _TOLD)
-    told = filter(None, (outside_text(draft), origin, age(draft.created, book.today())))
-    place = f"{book.ref(draft)}, one of {count}; after a no it is not offered again"
-    lines = {"Said": said, "From": ", ".join(told), "Holds": " ".join(more).strip(), "Draft": place}
-    return {label: text for label, text in lines.items() if text}
-
-
 def _settled(deps: CoDeps, book: Notebook, draft: Note, decision: Decision, actor: str) -> str:
     """What came of a decision; where somebody else was quicker, the draft is shown again."""
     one = decision.proposal
@@ -89,6 +81,7 @@ def _settled(deps: CoDeps, book: Notebook, draft: Note, decision: Decision, acto
                 replaces=one.replaces, fields=deps.of_language(one.scope),
                 into=book if into.root == book.root else into,
             )  # fmt: skip
-        return f"✓ Saved memory {saved.ref}: {saved.note.summary}"
-    except (MovedOn, NotFound) as error:
+        told = f"✓ Saved memory {saved.ref}: {saved.note.summary}"
+        return "\n".join(filter(None, [told, saved.trouble]))
+    except CoError as error:
         return error.sentence()

@@ -1,17 +1,29 @@
 """co inbox: the drafts that wait for a yes."""
 
-from contextlib import suppress
+from typing import Any
 
 import click
 
 from co_cli.cli.list import note_table
 from co_cli.cli.options import as_json, assume_yes, complete_ref, open_here
-from co_cli.cli.output import confirm, no_yes, notice, on_terminal, quote, say, tell, to_json
-from co_cli.errors import NotFound, RefusedText
+from co_cli.cli.output import (
+    confirm,
+    no_yes,
+    notice,
+    on_terminal,
+    progress,
+    quote,
+    say,
+    say_line,
+    tell,
+    to_json,
+    warn,
+)
+from co_cli.errors import NotFound
 from co_cli.knowledge import Note, Notebook
-from co_cli.knowledge.inbox import accept, plan_accept, reject, vouched, waiting
+from co_cli.knowledge.inbox import accept, accept_alone, plan_alone, reject, vouched, waiting
 from co_cli.learning.rejected import remember_rejection
-from co_cli.results import NO_DRAFTS, forgotten_json, note_json, plural, saved_json
+from co_cli.results import NO_DRAFTS, draft_text, note_json, plural, rejected_json, saved_json
 
 
 @click.command("inbox")
@@ -35,8 +47,8 @@ def inbox_command(
         places = map(workspace.shelf.place, refs)
         found = [(book, book.find(f"i:{name.removeprefix('i:')}")) for book, name in places]
         named = [(book, one) for book, draft in found for one in vouched(book, [draft])]
-        both = [(b, one) for b, one in drafts if kind in (None, one.category) and _is_plain(b, one)]
-        _settle(verb, both if every else named, yes, as_json)
+        said = [(b, o) for b, o in drafts if kind in (None, o.category) and not o.external]
+        _settle(verb, said if every else named, yes, as_json, every)
     elif as_json:
         to_json({"drafts": [note_json(*one) for one in drafts], "count": len(drafts)})
     elif drafts and on_terminal():
@@ -49,26 +61,49 @@ def inbox_command(
         notice(NO_DRAFTS)
 
 
-def _is_plain(book: Notebook, draft: Note) -> bool:
-    """Whether a draft needs no look of its own: the person's words, which collide with nothing."""
-    with suppress(RefusedText):
-        met = plan_accept(book, draft, actor="cli").saved.similar
-        return not (met or draft.external)
-    return False
+def _show(book: Notebook, draft: Note) -> None:
+    """All that accepting it would write, and whose words it is."""
+    quote(draft.body)
+    where = f"your notes for {draft.language}" if draft.language else f"{book.label} notebook"
+    about = {"Tags": ", ".join(draft.tags) or "none", "Where": where, **draft_text(book, draft)}
+    for label, text in about.items():
+        say_line(f"  {label:<7}{text}")
 
 
-def _settle(verb: str, drafts: list[tuple[Notebook, Note]], yes: bool, as_json: bool) -> None:
+def _settle(
+    verb: str, drafts: list[tuple[Notebook, Note]], yes: bool, as_json: bool, every: bool
+) -> None:
+    """Do what the person agrees to; what was done is told, whatever comes between."""
     if not drafts:
         raise NotFound("no such draft waits", hint="`co inbox --json` shows what waits.")
-    for _, one in [] if yes else drafts:
-        quote(one.body)
-    if not confirm(f"{verb.capitalize()} {plural(len(drafts), 'draft')}?", yes):
+    for shown in [] if yes else drafts:
+        _show(*shown)
+    beside = ", but none that collides" if every else ""
+    if not confirm(f"{verb.capitalize()} {plural(len(drafts), 'draft')}{beside}?", yes):
         raise no_yes("nothing was changed")
-    done = []
-    for book, one in drafts:
-        if verb == "accept":
-            done.append(saved_json(book, accept(book, one, actor="cli")))
-        else:
-            done.append(forgotten_json(reject(book, one, actor="cli")))
-            remember_rejection(one)
-    tell(as_json, done, "\n".join(one["display"] for one in done))
+    done = list[dict[str, Any]]()
+    try:
+        with progress("Drafts") as tick:
+            for number, (book, one) in enumerate(drafts, 1):
+                done += _settled(verb, book, one, every)
+                if tick:
+                    tick(number, len(drafts))
+    finally:
+        if done:
+            tell(as_json, done, "\n".join(one["display"] for one in done))
+    if left := len(drafts) - len(done):
+        warn(f"{plural(left, 'draft')} left, which a look is needed for: co inbox")
+    if not done:
+        raise NotFound("nothing was changed")
+
+
+def _settled(verb: str, book: Notebook, draft: Note, every: bool) -> list[dict[str, Any]]:
+    """What came of a draft; nothing where it needs a look of its own and `every` one was meant."""
+    if verb == "accept":
+        saved = (accept_alone if every else accept)(book, draft, actor="cli")
+        return [saved_json(book, saved)] if saved else []
+    if every and plan_alone(book, draft, actor="cli") is None:
+        return []
+    gone = rejected_json(reject(book, draft, actor="cli"))
+    remember_rejection(draft)
+    return [gone]

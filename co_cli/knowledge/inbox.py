@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple, TypedDict, Unpack
 
-from co_cli.errors import FormatError, MovedOn, RefusedText
+from co_cli.errors import FormatError, MovedOn, NotFound, RefusedText
 from co_cli.knowledge import lifecycle, similarity
 from co_cli.knowledge.article import free_name
 from co_cli.knowledge.format.note import Note, moment_told, slugify
@@ -17,7 +17,7 @@ from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.pages import INBOX, Problem
 from co_cli.knowledge.plan import Plan, Planner, Saved, new_uid
 from co_cli.knowledge.policy import Similar
-from co_cli.knowledge.safety.check import check_text, clean_tags
+from co_cli.knowledge.safety.check import check_text, outside_tags
 from co_cli.knowledge.store import Change, Edit, disk
 
 MAX_QUOTE = 1000  # characters
@@ -60,7 +60,7 @@ def put(
         known = {similarity.key(note.body) for note in (*planner.look.notes, *waiting(book))}
         for draft in drafts:
             try:
-                text, tags = check_text(draft.text), clean_tags(draft.tags)
+                text, tags = check_text(draft.text), outside_tags(draft.tags)
                 if (said := similarity.key(text)) not in known and not refused(text):
                     added.append(_add(planner, draft, text, tags))
                 known.add(said)
@@ -141,7 +141,7 @@ def plan_accept(book: Notebook, draft: Note, *, actor: str, **choice: Unpack[Cho
     [draft] = vouched(book, [draft])
     to, text, tags = choice.get("into", book), choice.get("text"), choice.get("tags")
     text = check_text(draft.body if text is None else text)
-    tags = clean_tags(draft.tags if tags is None else tags)
+    tags = outside_tags(draft.tags if tags is None else tags)
     own = _KEPT if to is book and "fields" not in choice else _KEPT[2:]
     fields = {name: draft.meta[name] for name in own if name in draft.meta}
     fields |= choice.get("fields", {})
@@ -171,8 +171,25 @@ def accept(
     plan = partial(plan_accept, book, draft, actor=actor, **choice)
     saved = to.agree(lambda: plan().hold_to(seen), to.commit)
     if to is not book:
-        reject(book, draft, actor=actor)
+        try:
+            reject(book, draft, actor=actor)
+        except (MovedOn, NotFound) as error:
+            saved.trouble = f"{error}; what waits in the inbox now is not what was saved"
     return saved
+
+
+def plan_alone(book: Notebook, draft: Note, *, actor: str) -> Plan | None:
+    """What accepting a draft does that needs no look of its own; None where it collides."""
+    with suppress(RefusedText):
+        plan = plan_accept(book, draft, actor=actor)
+        return None if plan.saved.similar else plan
+    return None
+
+
+def accept_alone(book: Notebook, draft: Note, *, actor: str) -> Saved | None:
+    """Accept such a draft; another goes on waiting."""
+    plan = partial(plan_alone, book, draft, actor=actor)
+    return book.agree(plan, lambda found: book.commit(found) if found else None)
 
 
 def reject(book: Notebook, draft: Note, *, actor: str) -> Saved:

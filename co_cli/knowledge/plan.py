@@ -47,7 +47,7 @@ class Book(Protocol):
 
 @dataclass(slots=True)
 class Saved:
-    """What a save did; `trouble` is what went wrong afterwards, when notes were to decay."""
+    """What a save did; `trouble` is what went wrong after it was saved."""
 
     action: Action
     note: Note

@@ -53,6 +53,11 @@ def clean_tags(tags: Iterable[str], *, allow_secret: bool = False) -> list[str]:
     return list(kept)
 
 
+def outside_tags(tags: Iterable[str]) -> list[str]:
+    """The same for tags that are not the person's: none of Co's own, which begin with `_`."""
+    return clean_tags(tag for tag in tags if not tag.strip().startswith("_"))
+
+
 def without_secret(text: str, error: RefusedText) -> str:
     """A refused text with its secrets left out; empty if they are not why, or nothing is left."""
     kept = without_secrets(text) if error.rule.startswith("secret:") else ""
