@@ -835,3 +835,51 @@ def test_a_switch_from_something_else_leaves_the_note_just_saved_alone() -> None
     person.says("we've switched to MariaDB")
     person.says("remember the standup is at 10:00")
     assert person.says("update the standup to 9:30").startswith("Saved as")
+
+
+@pytest.mark.parametrize(
+    ("said", "kept", "told"),
+    [
+        ("prod is in Frankfurt. where is prod?", "prod is in Frankfurt", "You told me"),
+        ("our plumber is Mr Novak, his rate is 60/h. What does the plumber cost?",
+         "Our plumber is Mr Novak, his rate is 60/h", "60/h"),
+        ("The x-ray machine is serviced by Siemens. When is the fair?",
+         "The x-ray machine is serviced by Siemens", "I have nothing about that."),
+    ],
+)  # fmt: skip
+def test_a_fact_is_kept_and_then_the_question_beside_it_is_answered(
+    said: str, kept: str, told: str
+) -> None:
+    """Red when what leads up to a question is lost, or the question sees the notes too early."""
+    person = Person()
+    answer = person.says(said)
+    assert bodies() == [kept]
+    assert "Saved as [1]" in answer
+    assert told in answer.partition("\n\n")[2]
+
+
+def test_a_pasted_block_is_one_note() -> None:
+    person = Person()
+    person.says("the safe is behind the fridge\nits key: under the mat\nline three")
+    [body] = bodies()
+    assert body.splitlines()[1:] == ["its key: under the mat", "line three"]
+
+
+@pytest.mark.parametrize("said", ["show me the notes about work", "what am I forgetting?"])
+def test_what_is_asked_of_the_notes_is_no_command(said: str) -> None:
+    assert Person().session.command(said) == ""
+
+
+@pytest.mark.parametrize("said", ["Pavel gave the drill back", "she took it back", "u"])
+def test_an_ordinary_sentence_undoes_nothing(said: str) -> None:
+    person = Person()
+    person.says("our anniversary is on 3 May")
+    assert person.session.command(said) == ""
+    assert person.session.command("undo that") == "/undo"
+
+
+def test_a_letter_that_may_mean_undo_is_told_how_to_undo() -> None:
+    person = Person()
+    person.says("our anniversary is on 3 May")
+    assert "/undo" in person.says("u")
+    assert bodies() == ["Our anniversary is on 3 May"]

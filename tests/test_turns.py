@@ -171,6 +171,9 @@ def test_what_is_kept_is_what_was_meant_in_the_third_person(said: str, stored: s
         ("we always write i in the loops", "We always write i in the loops",
          "We always write i in the loops"),
         ("ask me first", "ask User first", "ask you first"),
+        ("I lent my drill to Bo, mine is red", "User lent User's drill to Bo, User's is red",
+         "You lent your drill to Bo, yours is red"),
+        ("I quit my job", "User quit User's job", "You quit your job"),
     ],
 )  # fmt: skip
 def test_people_are_spoken_of_and_to(said: str, stored: str, told: str) -> None:
@@ -259,10 +262,98 @@ def test_a_list_is_read_item_by_item_without_its_heading() -> None:
     ]
 
 
-def test_a_fact_that_leads_up_to_a_question_is_not_kept_but_a_preference_is() -> None:
-    assert _kept("Our queue is RabbitMQ. How do I purge it?", sure=False) == []
+def test_no_line_of_a_pasted_block_is_lost() -> None:
+    """Red when a line that says nothing by itself is dropped beside one that is kept."""
+    block = "Gate code\nThe gate opens at 7\nring twice"
+    assert [turn.text for turn in understand(block)] == [block]
+    safe = "line one: the till password is in the safe\nthe safe is behind the fridge\nline three"
+    [whole] = understand(safe)
+    assert whole.text.splitlines()[1:] == ["the safe is behind the fridge", "line three"]
+    assert [turn.want for turn in understand("We use Redis\nwhere is the manual?")] == [
+        "context",
+        "recall",
+    ]
+
+
+def test_what_follows_says_more_of_what_was_just_said() -> None:
+    [found] = _kept("the baby is here! it's a girl, named Mila", sure=False)
+    assert found.text == "The baby is here! it's a girl, named Mila"
+
+
+def test_a_fact_before_a_question_is_kept_and_the_question_is_asked() -> None:
+    found = understand("Our queue is RabbitMQ. How do I purge it?")
+    assert [turn.want in KEPT for turn in found] == [True, False]
     [kept] = _kept("I prefer fish. How do I set a variable in it?")
     assert kept.want == "preference"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "User's dentist is Dr. Okafor, tel. 030 1234567",
+        "Release 1.0 went out on Jan. 5th",
+        "Our approx. budget is 40k, incl. travel",
+        "Max. upload size is 25 MB",
+        "The flat is no. 7",
+        "The office is at Lindenstr. 4, 2nd floor",
+        "We meet on 3. Mai at J. Smith's place",
+        "We have two kids, Nora (6) and Emil (3)",
+        "The shop is closed on Sundays (and public holidays)",
+        "The vpn gateway is vpn2.fjordbank.no",
+    ],
+)
+def test_what_only_looks_like_the_end_of_a_sentence_cuts_nothing(said: str) -> None:
+    assert [turn.text for turn in understand(said)] == [said]
+    assert [turn.text for turn in understand(f"remember: {said}")] == [said]
+
+
+def test_a_sentence_ends_where_another_begins_large_or_small() -> None:
+    found = understand("the standup is at 9. the port is 8080. Prod is in Graz. where is prod?")
+    assert [turn.text.rstrip("?") for turn in found] == [
+        "The standup is at 9",
+        "The port is 8080",
+        "Prod is in Graz",
+        "where is prod",
+    ]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I sold the boat",
+        "Bo is on call this week",
+        "lunch with Agnes tomorrow at noon",
+        "my shift now starts at 6",
+        "training starts half an hour later now",
+        "the price went up to 12 euros",
+        "I parked on level 3, spot 42",
+        "Der Müll wird dienstags abgeholt",
+        "Pavel gave the drill back",
+        "Tom gave my book back",
+        "she took it back",
+        "Mum took her words back",
+        "we just got the keys back",
+    ],
+)
+def test_what_somebody_tells_is_offered_whatever_else_it_might_be(said: str) -> None:
+    assert [(turn.text, turn.sure) for turn in _kept(said, sure=False)] == [
+        (third_person(said), False)
+    ]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "take it back",
+        "i take it back",
+        "no put it back",
+        "that was a mistake, reverse it",
+        "i changed my mind, put it back",
+        "restore what you just deleted",
+    ],
+)
+def test_what_asks_to_undo_is_no_statement(said: str) -> None:
+    assert [turn.want for turn in understand(said)] == ["undo"]
 
 
 def test_words_that_take_something_back_make_a_correction_of_the_next_sentence() -> None:

@@ -15,8 +15,8 @@ SWITCHED = (  # and to what
     r"(?: now| instead| today| recently)?[.!]?$"
 )
 CHANGES = (  # what is to be changed, and to what
-    r"(?i)(?:please |pls |can you |could you ){0,2}(?:update|change|move|set|switch|reschedule) "
-    r"(?:the |my |our )?(?P<what>.{2,60}?) to (?P<value>.{1,60}?)[.!?]?$"
+    r"(?i)(?:please |pls |can you |could you ){0,2}(?:update|change|move|set|switch|reschedule"
+    r"|rename) (?:the |my |our )?(?P<what>.{2,60}?) to (?P<value>.{1,60}?)[.!?]?$"
 )
 _USES = (  # what stands before a value that one may switch from
     r"(?i)\b(?:use[sd]?|using|(?:runs?|hosted|based|are|is) (?:on|in|at)|written in"

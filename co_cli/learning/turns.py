@@ -15,6 +15,8 @@ MOST = 2000  # characters of a turn that is read
 _SENTENCES, _TURNS = 40, 12  # of one turn
 _MINE = 8.0  # what a sentence that does not name the person must score to be about them
 _SURE = 0.8  # how likely a statement must be one
+_PERHAPS, _FEWEST = 0.12, 4  # and one that is only offered, of so many words at least
+_CLEAR = 0.5  # how likely a request must be one that is read in what may be a statement
 _CODE = (
     r"(?i)(?:(?:def|class|import|from|return|func|fn|const|let|var|public|private|package|using"
     r"|#include|if|for|while|select|insert|create|update)\b.*[:;{)]|[})\]];?|\$ .*|.*[;{])$"
@@ -29,9 +31,12 @@ PRIVATE = (  # what a person wants to be kept out, in so many words
     r"(?:this|that|it|any|these|those|what|down|a (?:note|record))\b|\boff the record\b"
     r"|\bkeep (?:this|that|it) (?:out|between|private)|\bbetween us\b"
 )
-_CUT = (  # between sentences, not after an abbreviation
-    r"(?<=[.!?…])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<!cf\.)(?<!Dr\.)(?<!Mr\.)(?<!Ms\.)(?<!Mrs\.)"
-    r"(?<!St\.)(?<!No\.)\s+|\n+|,? and also,? (?=\S)"
+_CUT = r"[.!?…]\s+|\n+|,? and also,? (?=\S)"  # perhaps between sentences
+_GOES_ON = (  # what no dot ends that stands at the bar: a shortened word, a number, a day
+    r"(?i)(?:^|[\s(])(?:mrs?|ms|dr|prof|st|jr|sr|vs|cf|\w*str|[^\W\d]|(?:[^\W\d]{1,2}\.)+\w{1,2})\|"
+    r"|\|\d|^\s*\d+\||\d\|(?:jan|feb|m[aä]r|apr|ma[iy]|ju[nl]|aug|sep|o[ck]t|nov|de[cz])[a-zä]{0,6}\b"
+    r"|(?:[\s.]\d+\.\d+|\b(?:approx|ca|incl|excl|inkl|max|min|tel|ext|nr|etc|bzw|resp|evtl|dept|est"
+    r"|ave|fig|vol|hrs?))\|(?-i:[a-zß-ÿ])"
 )
 _ITEM = r"^\s*(?:[-*•]|\d{1,2}[.)])\s+"
 _FOLLOWS = (
@@ -74,11 +79,11 @@ _LEADS_ON = (  # what a person begins with, and what they end with; no part of w
 )
 _ENDS = r"(?i)[,;.! -]{0,3}(?:\b(?:thx|thanks|thank you|please|pls|btw|by the way|fyi)[.! ]{0,3})?$"
 _HALF = r"(?i)\b(?:and|but|so|because|while|is|are),? {0,3}$"  # how a first half ends
-_SOMEBODY = r"(?i)(?:s?he|they|her|his|their)\b"  # who begins a statement, never a lead to it
+_SOMEBODY = r"(?i)(?:s?he|they|her|his|their|we)\b"  # who begins a statement, never a lead to it
 _HOLDS = r"\b(?:is|are|was|were|has|have|had)\b"
 _HOW_SO = r"(?i)(?:and |but |so )?(?:how come|how so|what for)\?{0,2}"
 _TAKES_ALL_BACK = (
-    r"(?i)(?:no,? |oh,? |sorry,? |ok,? ){0,2}(?:scratch|strike|scrap) (?:that|it|this)[.!]?"
+    r"(?i)(?:no,? |oh,? |sorry,? |ok,? ){0,2}(?:scratch|strike|scrap|forget) (?:that|it|this)[.!]?"
 )
 _LOOKS = r"(?i)(?:please |can you |co,? ){0,2}(?:recall|find|search|look|show|retrieve)\b"
 _WRONG = (  # what was told, and what it is instead; or how it is spelled
@@ -94,6 +99,10 @@ _STATES = (  # somebody or something, and what it is or does
     r"(?i)(?:the|our|their|every|each|all) (?:\w+(?:'s)? ){1,6}?"
     r"(?:is|are|has|have|must|\w{2,20}[^\Ws]s)\b(?!['’]| (?:\w+ing|down|up|broken|back)\b)"
 )
+_DID = (  # what somebody did is told, and asks for nothing
+    r"(?i)(?!(?:that|this|no+|oh|oops|wait|please|ok|restore|un-?\w+)\b)(?:(?:the|my|our|h\w+) )?"
+    r"[\w'-]+ (?:just )?(?:got|put|gave|took|brought|undid|\w{2,20}ed)\b"
+)
 _PASSES = (  # a guess, a thought, or what is over tomorrow
     r"(?i)\b(?:think|thinking|guess|might|may|maybe|perhaps|could|would|should|suppose|imagine|if"
     r"|consider|considering|dunno|probably|seems?|someday|eventually|again|now|just|today|tonight"
@@ -103,7 +112,8 @@ _SHOWS = (  # a note by its number
     r"(?i)(?:(?:please|pls|can you|could you|co),? ){0,2}(?:show|open|display|print|view|read)"
     r"(?: me)?(?: the)?(?: (?:note|memory|number|entry|no\.?))? #?(g?\d{1,9})(?: please)?[.!?]?"
 )
-KEPT = ("keep", *STATEMENTS, "correct", "amend")  # wants that may become a note
+_WHOLE = ("keep", *STATEMENTS)  # of lines that belong together
+KEPT = (*_WHOLE, "correct", "amend")  # wants that may become a note
 
 
 class Turn(NamedTuple):
@@ -130,25 +140,45 @@ def understand(said: str) -> list[Turn]:
     tagged = re.search(_TAGGED, said)
     asked = re.split(r"[#, ]+(?:and )?", tagged[1].strip()) if tagged else []
     said = said[: tagged.start()] if tagged else said
-    found: list[Turn] = []
-    last = ""
-    sentences = [re.sub(_ITEM, "", one) for one in re.split(_CUT, said, maxsplit=_SENTENCES)]
+    found, told, last = list[Turn](), list[str](), ""
+    sentences = [re.sub(_ITEM, "", one) for one in _sentences(said)]
     if len(sentences) > 1:  # what stands over a list says nothing by itself
         sentences = [one for one in sentences if not one.rstrip().endswith(":")]
     for sentence in filter(None, map(str.strip, sentences)):
         turn = _read(sentence, asked)
+        if (
+            last == "nothing"
+            and turn.want in (*STATEMENTS, "amend")
+            and re.match(_FOLLOWS, sentence)
+        ):
+            turn = _read(f"{told[-1]} {sentence}", asked)  # of what was said just before
+        told.append(turn.text if turn.want == "keep" else sentence)
         follows = found and re.match(_FOLLOWS, sentence) and turn.want in (*STATEMENTS, "nothing")
         if follows and last in KEPT:
             found[-1] = found[-1]._replace(text=f"{found[-1].text}. {sentence.rstrip('.!')}")
             continue
         if last in ("correct", "amend") and turn.want in STATEMENTS:
-            found[-1] = turn._replace(want="correct")  # it only said that something was wrong
+            found[-1] = turn._replace(want="correct", sure=True)  # it only said what is wrong
         elif turn.want != "nothing" or re.match(_ASKS, sentence):
             found.append(turn)
         last = turn.want
-    if said.endswith("?"):  # what leads up to a question
-        found = [turn for turn in found if turn.want != "context"]
+    kept = [turn for turn in found if turn.want in _WHOLE]
+    whole = "\n" in said and kept and {turn.want for turn in found} <= {*_WHOLE, "recall"}
+    if whole and len(kept) < len(told) and not any(re.match(_ASKS, one) for one in told):
+        found = [kept[0]._replace(text=third_person("\n".join(told)))]  # no line is lost
     return list({(turn.want, turn.text.casefold()): turn for turn in found}.values())[:_TURNS]
+
+
+def _sentences(said: str) -> list[str]:
+    """A text, cut where a sentence surely ends."""
+    found, start = list[str](), 0
+    for cut in re.finditer(_CUT, said):
+        at, end = cut.span()
+        beside = f"{said[max(start, at - 20) : at]}|{said[end : end + 12]}"
+        if len(found) < _SENTENCES and not (said[at] == "." and re.search(_GOES_ON, beside)):
+            found.append(said[start : at + (said[at] in ".!?…")])
+            start = end
+    return [*found, said[start:]]
 
 
 def is_speech(said: str) -> bool:
@@ -170,11 +200,32 @@ def _read(sentence: str, asked: list[str]) -> Turn:
         return turn
     if heard.want == "keep" and (sentence.endswith("?") or re.match(_LOOKS, sentence)):
         return Turn("recall", heard.meant)  # "remember that?"
-    if heard.want == "nothing" and re.match(_ASKS_OWN, sentence):
+    unclear = heard.want == "restore" and heard.likely < _CLEAR and re.match(_ASKS, sentence)
+    if unclear or (heard.want == "nothing" and re.match(_ASKS_OWN, sentence)):
         return Turn("recall", sentence)
     if heard.want in STATEMENTS and (asks := re.match(_ASKS_THAT, sentence)):
         return Turn("followup" if asks["that"] else "recall", sentence)
-    return _kept(heard, sentence, asked) if heard.want in KEPT else _asked(heard, sentence, asked)
+    lead = re.match(_ASKED_TO_KEEP, sentence) if heard.want == "nothing" else None
+    if lead and re.search(r"(?:that|:) {0,2}$", lead[0]):
+        heard = heard._replace(want="keep", meant=sentence[lead.end() :])
+    elif heard.want not in KEPT and _may_state(heard, sentence):
+        heard = heard._replace(want=heard.kind, likely=0.0, meant=sentence)
+    if heard.want in KEPT:
+        return _kept(heard, sentence, asked)
+    named = heard.want in ("forget", "restore", "recall", "earlier", "nothing")
+    return Turn(heard.want, heard.meant if named else sentence, sure=len(sentence) > 1)
+
+
+def _may_state(heard: Heard, sentence: str) -> bool:
+    """Whether what is read as something else may be a statement, to be offered."""
+    if re.match(_ASKS, sentence):
+        return False
+    if heard.want in ("undo", "restore") and re.match(_DID, re.split(r"[,;.!] ", sentence)[-1]):
+        return True
+    if heard.want == "nothing" and re.match(_STATES, sentence) and not re.search(_PASSES, sentence):
+        return True
+    unclear = heard.want == "nothing" or heard.likely < _CLEAR
+    return unclear and heard.states >= _PERHAPS and len(sentence.split()) >= _FEWEST
 
 
 def _phrase(sentence: str) -> Turn | None:
@@ -191,17 +242,6 @@ def _phrase(sentence: str) -> Turn | None:
         return Turn("recall", sentence[abroad.end() :])
     wrong = re.match(_WRONG, sentence)
     return Turn("amend", wrong[1] or wrong[2], ("correction",)) if wrong else None
-
-
-def _asked(heard: Heard, sentence: str, asked: list[str]) -> Turn:
-    """What a sentence asks for, and what about; what nobody knows and states something is kept."""
-    lead = re.match(_ASKED_TO_KEEP, sentence) if heard.want == "nothing" else None
-    if lead and re.search(r"(?:that|:) {0,2}$", lead[0]):
-        return _kept(heard._replace(want="keep", meant=sentence[lead.end() :]), sentence, asked)
-    if heard.want == "nothing" and re.match(_STATES, sentence) and not re.search(_PASSES, sentence):
-        return _kept(heard._replace(want=heard.kind, likely=0.0, meant=sentence), sentence, asked)
-    named = heard.want in ("forget", "restore", "recall", "earlier", "nothing")
-    return Turn(heard.want, heard.meant if named else sentence)
 
 
 def _kept(heard: Heard, sentence: str, asked: list[str]) -> Turn:

@@ -19,7 +19,8 @@ _FIXED = frozenset(
     "can can't cannot could couldn't will won't would wouldn't should shouldn't may might must was "
     "wasn't were had hadn't did didn't went got made took saw ran found came gave told said left "
     "sent built kept thought knew wrote brought broke lost met paid forgot meant chose felt began "
-    "grew spent bought taught stuck and or in of to as at is for with the a not who".split()
+    "grew spent bought taught stuck sold lent quit drove flew held heard led rode "
+    "slept spoke swam threw won wore and or in of to as at is for with the a not who".split()
 )
 _CAPITAL = (
     r"(?:we|we're|we've|our|the|this|that|there|all|every|each|any|no|never|always|when|whenever"
@@ -60,7 +61,7 @@ def _conjugated(verb: str) -> str:
 
 
 _USER = (
-    r"(?P<start>^|[.!?] )?\bUser(?:(?P<own>'s)\b"
+    r"(?P<start>^|[.!?] )?\bUser(?:(?P<own>'s)\b(?P<alone>(?= (?:is|are|was|were)\b))?"
     r"|(?P<adverbs>(?: (?:also|really|always|usually|often|still|just|only|never|now|even|quite"
     r"|rarely|[a-z]{3,12}ly)){0,3})(?: (?P<verb>[a-z]+(?:'t)?))?)"
 )
@@ -94,7 +95,7 @@ def second_person(stored: str) -> str:
 def _addressed(match: re.Match[str]) -> str:
     you = f"{match['start'] or ''}{'You' if match['start'] is not None else 'you'}"
     if match["own"]:
-        return f"{you}r"
+        return f"{you}r" if match["alone"] is None else f"{you}rs"
     verb = match["verb"] or ""
     return f"{you}{match['adverbs'] or ''} {_YOURS.get(verb) or _plural(verb)}".rstrip()
 

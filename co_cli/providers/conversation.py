@@ -126,7 +126,8 @@ def command(said: str) -> str:
     turns: list[Turn] = []
     with suppress(EmbedderUnavailable):
         turns = [] if page_wanted(said) else understand(said)
-    return as_command(turns[0], said) if len(turns) == 1 else ""
+    one = turns[0] if len(turns) == 1 and not re.match(_ALL_ABOUT, said) else None
+    return as_command(one, said) if one and one.sure else ""
 
 
 def as_command(turn: Turn, said: str) -> str:

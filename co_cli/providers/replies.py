@@ -67,6 +67,7 @@ _TELLS_BOTH = r"(?i)\b(?:used to|from .{1,40} to|switched|replaced|instead of|pr
 _NOT_THERE = "I have nothing about that, so there is nothing to forget."
 _MORE, _RESULTS, _ALL = 2, 5, {"about": 50}
 _LOOKED_FOR = ("recall", "about", "help", "who")
+_LOOKS_UP = ("recall_memory", "list_memories")
 _EMPTY = "I have no notes yet."
 _ONE_BY_ONE = "I forget notes one by one: say which, or name its number."
 _PRIVATE = "All right, I keep no note of that."
@@ -102,7 +103,15 @@ def calls(heard: Conversation, returned: Sequence[ToolReturnPart]) -> list[ToolC
     """The tools to call next, after what came back of those that were called."""
     if returned:
         fetched = _keep_fetched(heard, returned)
-        return fetched or _forget_found(heard, returned) or _change_found(heard, returned)
+        done = fetched or _forget_found(heard, returned) or _change_found(heard, returned)
+        saved = all(part.tool_name == "save_memory" for part in returned)
+        return done or [one for one in _wanted(heard) if saved and one.tool_name in _LOOKS_UP]
+    wanted = _wanted(heard)
+    return [one for one in wanted if one.tool_name not in _LOOKS_UP] or wanted
+
+
+def _wanted(heard: Conversation) -> list[ToolCallPart]:
+    """The call for each thing that is wanted; what is told is kept before anything is looked up."""
     wanted: list[ToolCallPart] = []
     for turn in heard.turns:
         if turn.want in KEPT:

@@ -3,6 +3,7 @@
 Its upper layers are trained anew for this (`training/turns.py`). Knows no chat and no notebook.
 """
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from math import exp
@@ -17,13 +18,14 @@ WANTS = (  # in the order of the head's rows; after them comes whether it is abo
     "keep", *STATEMENTS, "correct", "amend", "forget", "restore", "undo", "list", "count",
     "about_me", "changes", "help", "who", "greet", "recall", "earlier", "followup", "nothing",
 )  # fmt: skip
+_TIGHT = re.compile(r"(?:[^\w\s]{1,3}\w{1,60})*\)?")  # what belongs to the word before it
 
 
 class Heard(NamedTuple):
     """A sentence's want and how likely it is, and the words that are meant.
 
-    `kind` is the sort of statement it would be if it were one; `mine` is above 0 where it is about
-    the person rather than their work.
+    `states` is how likely it is a statement of any sort; `kind` is the sort that it would be;
+    `mine` is above 0 where it is about the person rather than their work.
     """
 
     want: str
@@ -31,6 +33,7 @@ class Heard(NamedTuple):
     meant: str
     kind: str
     mine: float
+    states: float
 
 
 @lru_cache(1)
@@ -47,14 +50,18 @@ def hear(sentence: str) -> Heard:
     *scores, mine = layers.head("turn", states.mean(1))
     shares = [exp(score - max(scores)) for score in scores]
     by_want = dict(zip(WANTS, shares, strict=True))
-    want = max(by_want, key=by_want.__getitem__)
     kind = max(STATEMENTS, key=by_want.__getitem__)
+    want, told = max(by_want, key=by_want.__getitem__), sum(map(by_want.__getitem__, STATEMENTS))
+    want = kind if told >= by_want[want] else want  # of one sort or the other
     starts, ends = (layers.raw("span.weight") @ states[:, 1:-1]).tolist()
     first, last = _span(starts, ends)
-    meant = sentence[spelt[first][1][0] : spelt[last][1][1]] if spelt else ""
-    alike = STATEMENTS if want in STATEMENTS else (want,)
-    likely = sum(map(by_want.__getitem__, alike)) / sum(shares)
-    return Heard(want, likely, meant, kind, mine)
+    start, end = (spelt[first][1][0], spelt[last][1][1]) if spelt else (0, 0)
+    tight = _TIGHT.match(sentence, end)
+    meant = sentence[start : tight.end() if tight else end]
+    if meant.endswith(")") and meant.count("(") < meant.count(")"):
+        meant = meant[:-1]
+    likely = told if want in STATEMENTS else by_want[want]
+    return Heard(want, likely / sum(shares), meant, kind, mine, told / sum(shares))
 
 
 def _span(starts: Sequence[float], ends: Sequence[float]) -> tuple[int, int]:
