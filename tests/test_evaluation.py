@@ -40,7 +40,7 @@ def test_a_page_counts_what_wants_attention_and_names_the_command() -> None:
     note(1, "We deploy on Tuesdays")
     note(2, "We now deploy on Fridays instead", day="2026-03-09")
     note(3, f"{GATE} for the fishing boats")
-    note(4, f"{GATE} for all fishing boats", day="2026-03-09")
+    note(4, f"For the fishing boats {GATE}", day="2026-03-09")
     note(5, "The summer sale is on", 'expires: "2026-03-01"\n')
     note(6, "The app starts in app.py", "check: app.py\n")
     note(7, "The registry token is ghp_" + "a1B2" * 9)
@@ -70,6 +70,17 @@ def test_a_page_counts_what_wants_attention_and_names_the_command() -> None:
     assert "stale\t1\t7\tPut it right: co knowledge edit 6\n" in page.out
     assert co("knowledge", "merge", "4", "3", "--keep-first").code == 0
     assert measures()["near-twins"]["many"] == 0
+
+
+def test_twins_and_contradictions_are_told_apart() -> None:
+    """Red when another value makes a twin, or other words for the same a contradiction."""
+    note(1, "Invoices go out on the 1st")
+    note(2, "Invoices go out on the 3rd", day="2026-03-09")
+    note(3, "Marta owns the payments service")
+    note(4, "The payments service is owned by Marta", day="2026-03-09")
+    note(5, "The payments service is written in Go", day="2026-03-10")
+    told = measures()
+    assert (told["near-twins"]["refs"], told["contradictions"]["refs"]) == (["4 3"], ["2 1"])
 
 
 def test_a_note_is_always_asked_for_with_the_same_few_words_of_its_own() -> None:

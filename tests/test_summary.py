@@ -173,6 +173,7 @@ def test_no_word_is_lost_between_sentences(words: list[str]) -> None:
     [
         ("The billing service belongs to Alice.", "Billing service belongs to Alice!"),
         ("User prefers pytest over unittest", "User really prefers pytest over unittest."),
+        ("We deploy on Tuesdays after the standup", "We deploy on Tuesdays, after standup"),
     ],
 )
 def test_near_twins_are_said_once_with_both_sources(one: str, other: str) -> None:
@@ -201,6 +202,26 @@ def test_what_differs_in_a_value_is_kept_twice_and_asked_about(one: str, other: 
 def test_what_differs_in_a_name_is_kept_twice(other: str) -> None:
     found = distinct([note(1, "Alice owns the billing service"), note(2, other)])
     assert [one.text for one in found] == ["Alice owns the billing service", other]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Team A owns billing", "Team owns billing"),
+        ("We just deploy on Fridays", "We deploy on Fridays"),
+        ("We deploy on Fridays only, with Marta", "We deploy on Fridays, only with Marta"),
+        ("Logs are kept for 30 days", "Logs are kept 30 days"),
+        ("Marta owns the payments service", "The payments service is owned by Marta"),
+        ("Marta owns the payments service", "The payments service is written in Go"),
+    ],
+)
+def test_twins_that_differ_in_a_word_and_other_facts_are_both_kept_without_a_question(
+    one: str, other: str
+) -> None:
+    """Red when a small word counts for nothing, or what says no other value is asked about."""
+    found = distinct([note(1, one), note(2, other)])
+    assert [sentence.text for sentence in found] == [one, other]
+    assert conflicts(found) == []
 
 
 @pytest.mark.parametrize("turned", [False, True])

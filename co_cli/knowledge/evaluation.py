@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from co_cli.knowledge import use
 from co_cli.knowledge.format.note import Note
-from co_cli.knowledge.lifecycle import similarity
 from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.relation import relation
+from co_cli.knowledge.replacement import told_at
 from co_cli.knowledge.safety.secrets import find_secret
 from co_cli.knowledge.search.words import STOP
 from co_cli.knowledge.shelf import Shelf
@@ -49,15 +50,15 @@ def asked(shelf: Shelf, notes: Sequence[Held], ask: Callable[[Note], str]) -> li
         first += met[:1] == [True]
         missed += [] if any(met) else [book.ref(note)]
         for where, hit in hits:
-            new = hit.replaced_by or max(hit.note, note, key=lambda n: (n.created, n.id))
-            pair = f"{where.ref(new)} {where.ref(note if new is hit.note else hit.note)}"
-            other = where is book and hit.note.kind == "memory" and hit.note.path != note.path
-            if hit.replaced_by:
-                rivals.add(pair)
-            elif other and similarity(hit.note.body, note.body) >= book.policy.threshold:
-                twins.add(pair)
+            if where is not book or hit.note.kind != "memory" or hit.note.path == note.path:
+                continue
+            old, new = sorted((hit.note, note), key=told_at)
+            pair = f"{book.ref(new)} {book.ref(old)}"
+            told = relation(old.body, new.body)
+            rivals |= {pair} if told == "contradicts" else set()
+            twins |= {pair} if told == "same" else set()
     hard = "Say it in the words that you would ask with: co knowledge edit {}"
-    merge, twins = "co knowledge merge {} --keep-first", twins - rivals
+    merge = "co knowledge merge {} --keep-first"
     return [
         Measure("found first", first, len(notes)),
         Measure("not among the first five", len(missed), len(notes), missed, hard),

@@ -139,6 +139,19 @@ def may_replace(olds: Sequence[str], new: str, common: Set[str] = frozenset()) -
     return [told.get(old, 0.0) >= _ENOUGH for old in olds]
 
 
+def judge(old: str, new: str) -> float:
+    """The judge's score of a pair, whatever else speaks for or against it."""
+    try:
+        return _judged(new, old)[0]
+    except EmbedderUnavailable:  # as in `_skimmed`
+        return float("-inf")
+
+
+def tells_change(text: str) -> bool:
+    """Whether a text says that something is no longer as it was."""
+    return _hint(text) > 0
+
+
 @lru_cache(256)
 def _judged(new: str, *olds: str) -> list[float]:
     """The judge's scores, kept: a save is planned more than once, and notes are found again."""
@@ -171,6 +184,11 @@ def _rivals(old: str, new: str) -> bool:
     """Whether the new one names what is used in place of something that the old one names."""
     was, becomes = ({*re.findall(r"\w+", text.lower())} & _KINDS.keys() for text in (old, new))
     return any(_KINDS[word] in {_KINDS[one] for one in was} for word in becomes - was)
+
+
+def kind_of(name: str) -> int | None:
+    """Which kind of thing a name is of, if its rivals are known."""
+    return _KINDS.get(name)
 
 
 @lru_cache(1024)

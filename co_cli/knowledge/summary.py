@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
-from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +17,8 @@ from co_cli.knowledge.lifecycle import SUMMARY, linked, union
 from co_cli.knowledge.meaning.encoders import built_in
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.plan import Plan, Planner
-from co_cli.knowledge.replacement import may_replace, told_at
+from co_cli.knowledge.relation import relation
+from co_cli.knowledge.replacement import told_at
 from co_cli.knowledge.safety.check import check_text, clean_tags
 from co_cli.knowledge.similarity import key
 from co_cli.knowledge.store import disk
@@ -41,12 +41,9 @@ _LEANS = re.compile(r"(?i)(?:s?he|it|they|hi[sm]|her|its|their|th[ie]s|th[eo]se|
 # Of a model's text these add nothing, and "A" may be a name.
 _JOINS = frozenset("a an the and also both An The And Also Both".split())
 _OPENING, _CLOSING = "([{\"'“‘`*", ".,;:!…)]}\"'”’`*"
-_FILLERS = frozenset("a an the that do does just really actually basically please".split())
+_FILLERS = frozenset("really actually basically please".split())
 _NEGATIONS = frozenset("not no never none nor neither without nobody nothing except unless".split())
 _LIMITS = _NEGATIONS | frozenset("only just hardly rarely seldom until if when <?>".split())
-_NUMBER = re.compile(r".*\d|(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|"
-                     r"hundred|thousand|million|half|once|twice)$")  # fmt: skip
-
 _Words = tuple[str, ...]
 
 
@@ -125,28 +122,23 @@ def distinct(notes: Iterable[Note]) -> list[Sentence]:
         for text in sentences(note):
             said = key(text)
             if " " not in said:  # which it is where every letter counts
-                said = tuple(word for word in said if word.lower() not in _FILLERS)
+                words = {word.strip(",").lower() for word in said}
+                bare = (word if words & _LIMITS else word.rstrip(",") for word in said)
+                said = tuple(word for word in bare if word not in _FILLERS)
             old = found.get(said, Sentence(text, ()))
             found[said] = old._replace(sources=(*dict.fromkeys((*old.sources, note.id)),))
     return list(found.values())
 
 
 def conflicts(found: Sequence[Sentence]) -> list[tuple[Sentence, Sentence]]:
-    """The pairs, older and newer, that may say two things of one matter, so that one holds."""
-    pairs = []
-    for at, new in enumerate(found):
-        olds = [old for old in found[:at] if set(old.sources).isdisjoint(new.sources)]
-        olds = [old for old in olds if not (_goes_on(old, new) or _goes_on(new, old))]
-        judged = may_replace([old.text for old in olds], new.text)
-        alike = [_frame(old.text) == _frame(new.text) for old in olds]
-        pairs += [(old, new) for old in compress(olds, map(max, judged, alike))]
-    return pairs
-
-
-def _goes_on(one: Sentence, other: Sentence) -> bool:
-    """Whether one says the same as another and then more."""
-    said = other.text.rstrip(".!")
-    return one.text.startswith((f"{said}. ", f"{said}! "))
+    """The pairs, older and newer, that say two things of one matter, so that one holds."""
+    return [
+        (old, new)
+        for at, new in enumerate(found)
+        for old in found[:at]
+        if set(old.sources).isdisjoint(new.sources)
+        and relation(old.text, new.text) == "contradicts"
+    ]
 
 
 def reworded(
@@ -218,9 +210,3 @@ def _joined(words: _Words, parts: Sequence[_Words], last: _Words = ()) -> bool:
             if words[: len(told)] == told and _joined(words[len(told) :], rest, part):
                 return True
     return False
-
-
-def _frame(text: str) -> set[str]:
-    """What two sentences share that differ only in a number or a negation."""
-    words = map(str.lower, _words(text))
-    return {word for word in words if not _NUMBER.match(word)} - _NEGATIONS - _FILLERS

@@ -1,0 +1,85 @@
+"""What two sentences are to each other, by the words in which they differ.
+
+A contradiction says the same of the same with another value; only it is worth a question. What is
+the same may still differ in a word, so nothing is dropped for it. The judge of `replacement` is
+asked where words alone do not tell, and about what tells of a change.
+"""
+
+import re
+from typing import Literal
+
+from co_cli.knowledge.replacement import judge, kind_of, may_replace, tells_change
+from co_cli.knowledge.search.words import BASE, MONTHS
+
+Relation = Literal["same", "contradicts", "different"]
+_LIKELY = 0.5  # the judge's score that makes two words two values of one thing
+_SURE = 1.5  # and that which it takes where more than one word differs
+_ENDING = re.compile(r"(?<=\w{3})(?:ments?|ations?|ings?|ed|en|es|ly|s|e|y)$")
+_DENIAL = re.compile(r"(?:n't|\b(?:not|no|never|none|nobody|nothing|cannot|without))\b")
+_DIRECTED = re.compile(r"\b(?:over|than|before|after|from|to|rather|above|below|not)\b")
+_DAYS = "monday tuesday wednesday thursday friday saturday sunday weekday weekend".split()
+_NUMBER = re.compile(r".*\d|(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|"
+                     r"hundred|thousand|million|half|once|twice)$")  # fmt: skip
+_MARKS = ".,;:!?…()[]{}\"'“”‘`*"
+# Words without which a sentence says the same, or that stand for each other.
+_LIGHT = frozenset(
+    "a an the this that it its is are be has have do does i my we our us you user user's in on at "
+    "of for with by to from over as and so than where really actually basically please also use "
+    "uses used run runs keep keeps kept store stored live lives out sent send begin begins "
+    "start starts prefer prefers like likes write writes written listen listens decided through "
+    "ever".split()
+)
+# "Ticket 12 is open" and "ticket 14 is open" speak of two tickets; "Python 3.12 is used" does not.
+_NUMBERED = re.compile(r"(?:the )?(\w+) #?\d+ ")
+
+
+def relation(old: str, new: str) -> Relation:
+    """Whether two sentences say the same, or the newer another value of the same, or neither."""
+    was, becomes = _weighty(old), _weighty(new)
+    gone, come = {*was} - {*becomes}, {*becomes} - {*was}
+    denied = len(_DENIAL.findall(_plain(old))) % 2 != len(_DENIAL.findall(_plain(new))) % 2
+    if not gone and not come:
+        turned = was != becomes and all(_DIRECTED.search(_plain(text)) for text in (old, new))
+        return "different" if not was else "contradicts" if denied or turned else "same"
+    if tells_change(new) and may_replace([old], new)[0]:
+        return "contradicts"
+    if not gone or not come or denied or all(map(_is_numbered, (old, new))):
+        return "different"
+    kinds, others = ({_kind(word) for word in words} for words in (gone, come))
+    alike = bool(kinds & others - {""})  # a day for a day, a tool for its rival
+    if len(gone) == len(come) == 1:
+        able = alike or ("" in kinds | others and not {*was}.isdisjoint(becomes))
+    else:
+        able = alike and was[0] == becomes[0]
+    least = _LIKELY if len(gone) == len(come) == 1 else _SURE
+    judged = able and min(judge(old, new), judge(new, old)) >= least
+    return "contradicts" if judged else "different"
+
+
+def _is_numbered(text: str) -> bool:
+    """Whether a sentence begins with something that is one of several of its kind."""
+    found = _NUMBERED.match(_plain(text))
+    return found is not None and kind_of(found[1]) is None
+
+
+def _plain(text: str) -> str:
+    return text.replace("’", "'").lower()
+
+
+def _weighty(text: str) -> list[str]:
+    """The words of weight, in their order, without their endings."""
+    bare = (word.strip(_MARKS) for word in _DENIAL.sub(" ", _plain(text)).split())
+    words = [word.removesuffix("'s") for word in bare if word and word not in _LIGHT]
+    words = [word.removesuffix("s") if _kind(word) in ("day", "month") else word for word in words]
+    return [w if _kind(w) else _ENDING.sub("", BASE.get(w, w)) for w in words]
+
+
+def _kind(word: str) -> str:
+    """What else might stand in a word's place: another number, day, month, or rival."""
+    if _NUMBER.match(word):
+        return "number"
+    for name, words in ("day", _DAYS), ("month", MONTHS):
+        if word.removesuffix("s") in words:
+            return name
+    rivals = kind_of(word)
+    return "" if rivals is None else str(rivals)
