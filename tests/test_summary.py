@@ -466,7 +466,8 @@ def test_of_two_that_contradict_the_person_says_which_holds(key: str, held: list
     texts = [f"The billing service runs on port {port}." for port in (8001, 8002)]
     book = put(*(note(at, text) for at, text in enumerate(texts, 1)))
     result = co("knowledge", "summarize", input=f"\n{key}\ny\n", tty=True)
-    assert "1  The billing service runs on port 8001. (#1)" in result.out
+    assert "1  The billing service runs on port 8001. (#1) 2020-01-02" in result.out
+    assert ("Stopped" if key == "q" else "1 of 1 group became one memory each") in result.out
     assert re.findall(r"80\d+", bodies(book).get(3, "")) == held
     assert len(book.archived()) == (2 if held else 0)
 

@@ -80,6 +80,14 @@ def summarize_command(
         done.append(told)
     if quiet:
         output.to_json({"groups": done, "declined": old})
+    else:
+        _tally(done, dry_run)
+
+
+def _tally(done: list[dict[str, Any]], dry_run: bool) -> None:
+    if done and not dry_run:
+        made = sum("ref" in told for told in done)
+        say(f"{made} of {plural(len(done), 'group')} became one memory each.")
 
 
 def _model(settings: config.Settings, named: str, unseen: bool) -> _Model:
@@ -96,7 +104,8 @@ def _model(settings: config.Settings, named: str, unseen: bool) -> _Model:
 
 def _list(book: Notebook, groups: Sequence[Sequence[Note]], declined: int) -> None:
     say(f"{plural(len(groups), 'group')} of memories that belong together. What is protected, "
-        f"pinned, sensitive, foreign or not {summary.RECENT} days old stays whole.")  # fmt: skip
+        f"pinned, sensitive, foreign, has a check or an end, or is not {summary.RECENT} days old "
+        "stays whole.")  # fmt: skip
     for at, group in enumerate(groups, 1):
         refs = ", ".join(book.ref(note) for note in group)
         output.say_line(f"{at:3}  {len(group)} memories ({refs}): {group[0].summary}")
@@ -107,13 +116,14 @@ def _list(book: Notebook, groups: Sequence[Sequence[Note]], declined: int) -> No
 def _proposal(group: list[Note], reword: _Model, asking: bool) -> dict[str, Any]:
     """What a group would become; of two sentences that may contradict, the person says which."""
     found, dropped = summary.distinct(group), 0
+    said = {note.id: note.created[:10] for note in group}
     check_text(summary.written(found))  # before any model sees it
     with output.progress("Comparing"):
         pairs = summary.conflicts(found)
     for old, new in pairs if asking else ():
         if old in found and new in found:
             say("These may contradict each other:")
-            output.quote(f"1  {old}\n2  {new}")
+            output.quote(f"1  {old} {said[old.sources[-1]]}\n2  {new} {said[new.sources[-1]]}")
             loser = {"1": new, "2": old}.get(_asked("Which one holds (1, 2, b for both", "12b"))
             found = [one for one in found if one is not loser]
     if reword:
@@ -128,6 +138,7 @@ def _proposal(group: list[Note], reword: _Model, asking: bool) -> dict[str, Any]
 
 def _asked(question: str, keys: str) -> str:
     if (said := output.ask(f"{question}, q to stop)?", (*keys, "q"))) == "q":
+        say("Stopped. What was not agreed to stays as it is.")
         raise click.exceptions.Exit(0)
     return said
 
@@ -136,7 +147,7 @@ def _show(group: list[Note], told: dict[str, Any]) -> None:
     """The sentences of the old memories and of the new one, as a diff."""
     said = [summary.Sentence(text, (n.id,)) for n in group for text in summary.sentences(n)]
     diff = difference(f"{summary.written(said)}\n".encode(), f"{told['text']}\n".encode(), "")
-    say(f"Memories {', '.join(told['refs'])}:")
+    say(f"\nMemories {', '.join(told['refs'])}:")
     output.quote_diff(diff.split("\n")[3:] if diff else told["text"].split("\n"))
     for pair in told["contradictions"]:
         say("These may contradict each other; Co asks on a terminal which one holds:")

@@ -8,7 +8,7 @@ asked where words alone do not tell, and about what tells of a change.
 import re
 from typing import Literal
 
-from co_cli.knowledge.replacement import judge, kind_of, may_replace, tells_change
+from co_cli.knowledge.replacement import KINDS, hint, judge, may_replace
 from co_cli.knowledge.search.words import BASE, MONTHS
 
 Relation = Literal["same", "contradicts", "different"]
@@ -41,7 +41,7 @@ def relation(old: str, new: str) -> Relation:
     if not gone and not come:
         turned = was != becomes and all(_DIRECTED.search(_plain(text)) for text in (old, new))
         return "different" if not was else "contradicts" if denied or turned else "same"
-    if tells_change(new) and may_replace([old], new)[0]:
+    if hint(new) > 0 and may_replace([old], new)[0]:
         return "contradicts"
     if not gone or not come or denied or all(map(_is_numbered, (old, new))):
         return "different"
@@ -59,7 +59,7 @@ def relation(old: str, new: str) -> Relation:
 def _is_numbered(text: str) -> bool:
     """Whether a sentence begins with something that is one of several of its kind."""
     found = _NUMBERED.match(_plain(text))
-    return found is not None and kind_of(found[1]) is None
+    return found is not None and found[1] not in KINDS
 
 
 def _plain(text: str) -> str:
@@ -81,5 +81,4 @@ def _kind(word: str) -> str:
     for name, words in ("day", _DAYS), ("month", MONTHS):
         if word.removesuffix("s") in words:
             return name
-    rivals = kind_of(word)
-    return "" if rivals is None else str(rivals)
+    return str(KINDS.get(word, ""))

@@ -64,7 +64,7 @@ typescript javascript php elixir scala swift|kafka rabbitmq sqs nats redis|elast
 solr meilisearch|terraform pulumi ansible cloudformation|jira trello asana|black ruff flake8
 pylint prettier eslint|stripe adyen paypal mollie|datadog grafana prometheus sentry
 """
-_KINDS = {name: at for at, kind in enumerate(_RIVALS.split("|")) for name in kind.split()}
+KINDS = {name: at for at, kind in enumerate(_RIVALS.split("|")) for name in kind.split()}
 
 
 def replaced(text: str, notes: Iterable[Note]) -> list[Note]:
@@ -131,9 +131,12 @@ def may_replace(olds: Sequence[str], new: str, common: Set[str] = frozenset()) -
         judged = _judged(new, *near) if near else []
     except EmbedderUnavailable:  # as in `_skimmed`
         return [False] * len(olds)
-    hint = _hint(new)
+    told_of = hint(new)
     told = {
-        old: _JUDGED * score + _NEAR * cosine + hint + _RIVAL * (hint > 0 and _rivals(old, new))
+        old: _JUDGED * score
+        + _NEAR * cosine
+        + told_of
+        + _RIVAL * (told_of > 0 and _rivals(old, new))
         for (old, cosine), score in zip(near.items(), judged, strict=True)
     }
     return [told.get(old, 0.0) >= _ENOUGH for old in olds]
@@ -147,11 +150,6 @@ def judge(old: str, new: str) -> float:
         return float("-inf")
 
 
-def tells_change(text: str) -> bool:
-    """Whether a text says that something is no longer as it was."""
-    return _hint(text) > 0
-
-
 @lru_cache(256)
 def _judged(new: str, *olds: str) -> list[float]:
     """The judge's scores, kept: a save is planned more than once, and notes are found again."""
@@ -162,7 +160,7 @@ def _worth_judging(old: str, new: str, common: Set[str]) -> float:
     """The cosine of two texts, as they are skimmed; 0 where they cannot be of one matter."""
     if max(len(old), len(new)) > _LONG:
         return 0.0
-    changed = _hint(new) > 0
+    changed = hint(new) > 0
     rivals = changed and _rivals(old, new)
     shared = _stems(old) & _stems(new)
     if not rivals and not shared:
@@ -182,17 +180,12 @@ def _common(notes: Sequence[Note]) -> Set[str]:
 
 def _rivals(old: str, new: str) -> bool:
     """Whether the new one names what is used in place of something that the old one names."""
-    was, becomes = ({*re.findall(r"\w+", text.lower())} & _KINDS.keys() for text in (old, new))
-    return any(_KINDS[word] in {_KINDS[one] for one in was} for word in becomes - was)
-
-
-def kind_of(name: str) -> int | None:
-    """Which kind of thing a name is of, if its rivals are known."""
-    return _KINDS.get(name)
+    was, becomes = ({*re.findall(r"\w+", text.lower())} & KINDS.keys() for text in (old, new))
+    return any(KINDS[word] in {KINDS[one] for one in was} for word in becomes - was)
 
 
 @lru_cache(1024)
-def _hint(text: str) -> float:
+def hint(text: str) -> float:
     """What the words of a new text say for or against a replacement."""
     said = spoken(text)[1].lower().replace("’", "'")
     told = _CHANGED if _CHANGE_WORDS.search(said) else _LATELY if _NOW_WORDS.search(said) else 0.0
