@@ -27,7 +27,15 @@ const door = window.trustedTypes
 export function rendered(html, name = "div.prose") {
   const one = h(name);
   one.innerHTML = door.createHTML(html);
+  for (const wide of one.querySelectorAll("pre, table")) wide.tabIndex = 0; // so that keys scroll it
   return one;
+}
+
+// What is drawn after waiting is drawn only if nothing else took the pane meanwhile.
+let turns = 0;
+export function turn() {
+  const mine = ++turns;
+  return () => mine === turns;
 }
 
 // ---- The server

@@ -1,6 +1,6 @@
 // What is drawn: the notebook over time, how notes relate, what is used, and how all of it is.
 
-import { get, h, link } from "./app.js";
+import { get, h, link, turn } from "./app.js";
 
 function s(name, attrs, ...children) {
   const one = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -15,7 +15,9 @@ const legend = (names) => h("p.legend", {}, names.map(([name, kind]) => h("span"
 export async function showPictures(pane, again) {
   if (again) return; // they are drawn when they are asked for, not under the reader's eyes
   pane.replaceChildren(h("h1", {}, "Pictures"), h("p.empty", { role: "status" }, "Drawing…"));
+  const mine = turn();
   const told = await get("pictures");
+  if (!mine()) return;
   pane.replaceChildren(h("h1", {}, "Pictures"), weeks(told.weeks), map(told.map), use(told.use));
 }
 
@@ -78,7 +80,9 @@ function use({ counts, last }) {
 export async function showHealth(pane, again) {
   if (again) return;
   pane.replaceChildren(h("h1", {}, "Health"), h("p.empty", { role: "status" }, "Looking…"));
+  const mine = turn();
   const { problems, indexes } = await get("health");
+  if (!mine()) return;
   const numbers = h("div", { role: "status" }, h("p.quiet", {}, "Asking for notes, to see whether they are found…"));
   pane.replaceChildren(h("h1", {}, "Health"),
     problems.length

@@ -1,6 +1,6 @@
 // What is open beside the list: a note, the editor, the inbox, the archive.
 
-import { $, act, badges, get, h, link, load, place, post, refresh, rendered, tell } from "./app.js";
+import { $, act, badges, get, h, link, load, place, post, refresh, rendered, tell, turn } from "./app.js";
 
 const when = (at) => new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
 const button = (text, onclick, more = {}) => h(more.main ? "button.main" : "button", { type: "button", onclick, ...more, main: null }, text);
@@ -8,12 +8,14 @@ const button = (text, onclick, more = {}) => h(more.main ? "button.main" : "butt
 // ---- A note
 
 export async function showNote(pane, again, ref, anchor) {
+  const mine = turn();
   const note = await get("note", { ref });
+  if (!mine()) return;
   const kept = again ? pane.scrollTop : 0;
   const open = again && [...pane.querySelectorAll("details[open]")].map((one) => one.id);
   pane.replaceChildren(h("article.note", { "aria-label": `${note.kind} ${note.ref}` },
     h("p.top", {}, h("a.back", { href: "#/" }, "← Notes"), h("span.ref", {}, note.ref), h("span", {}, place(note)), h("span", { title: note.created }, `${note.date}${note.age ? `, ${note.age}` : ""}`), badges(note)),
-    note.title && h("h1", {}, note.title),
+    note.title ? h("h1", {}, note.title) : h("h1.hidden", {}, note.summary),
     note.untrusted && h("p.banner", {}, "This came from elsewhere and nobody here agreed to it, so it is shown as plain text and no model sees it. ", h("code", {}, "co trust"), " asks."),
     body(note),
     note.tags.length > 0 && h("p.marks", {}, note.tags.map((tag) => h("span.tag", {}, tag))),
@@ -47,7 +49,7 @@ function deeds(note) {
     button("Edit", () => edit(note), { main: true, "data-key": "edit" }),
     button(note.protected ? "Unprotect" : "Protect", mark("protect", note.protected), { "data-key": "protect" }),
     button(note.pinned ? "Unpin" : "Pin", mark("pin", note.pinned)),
-    button("Forget", async () => { if (await doing("forget")) location.hash = "#/"; }, { "data-key": "forget", disabled: note.protected }));
+    button("Forget", async () => { const here = location.hash; if (await doing("forget") && location.hash === here) location.hash = "#/"; }, { "data-key": "forget", disabled: note.protected }));
 }
 
 function links(note) {
@@ -126,6 +128,7 @@ async function written(name, said) {
 }
 
 function open(pane, form) {
+  turn();
   pane.replaceChildren(form);
   form.querySelector("textarea").focus();
 }
@@ -158,7 +161,9 @@ export function showNew(pane, again) {
 // ---- The inbox
 
 export async function showInbox(pane) {
+  const mine = turn();
   const { rows } = await get("inbox");
+  if (!mine()) return;
   pane.replaceChildren(h("h1", {}, "Inbox"),
     h("p.quiet", {}, "What may become a memory waits here for your yes. Until then nothing searches it, and no model is told."),
     rows.length ? h("ul.cards", {}, rows.map(card)) : h("p.empty", {}, "No drafts wait."));
@@ -184,7 +189,9 @@ function card(draft, number) {
 // ---- The archive
 
 export async function showArchive(pane) {
+  const mine = turn();
   const { rows } = await get("archive");
+  if (!mine()) return;
   pane.replaceChildren(h("h1", {}, "Archive"),
     h("p.quiet", {}, "What was forgotten, merged or decayed. Nothing is gone until you purge it."),
     rows.length ? h("ul.cards", {}, rows.map((row) => h("li.card", {},
