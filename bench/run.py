@@ -30,6 +30,7 @@ OTHERS = (
     "articles.py",
     "passages.py",
     "groups.py",
+    "web.py",
     "durability.py --quick",
     "fuzz.py --quick",
 )

@@ -4,12 +4,9 @@ from typing import Any
 
 from co_cli import trust
 from co_cli.errors import CoError
-from co_cli.knowledge import Notebook
+from co_cli.knowledge import Notebook, inbox
 from co_cli.knowledge.format.note import now, timestamp
 from co_cli.knowledge.format.rewrite import rewrite
-from co_cli.knowledge.inbox import accept as accept_draft
-from co_cli.knowledge.inbox import plan_accept
-from co_cli.knowledge.inbox import reject as reject_draft
 from co_cli.knowledge.plan import Plan, Planner, Saved
 from co_cli.knowledge.safety.check import check_text, clean_tags
 from co_cli.learning.rejected import remember_rejection
@@ -39,16 +36,11 @@ def save(desk: Desk, asked: Asked) -> Row:
 
 
 def _agreed(desk: Desk, book: Notebook, plan: Plan, asked: Asked) -> str:
-    """What the person agreed to; Changed when they have not seen what the text is similar to.
-
-    Whether both are kept or one is replaced is theirs to say. Of a hidden note they learn no more
-    than that it is there.
-    """
+    """What the person agreed to; Changed when they have not seen what the text is similar to."""
     met = [one for one, _ in plan.saved.similar]
     if met and asked["agreed"] != plan.seen:
-        texts = ["(marked sensitive)" if desk.hides(one) else one.body for one in met]
-        refs = [desk.called(book, one) for one in met]
-        alike = [{"ref": ref, "text": text} for ref, text in zip(refs, texts, strict=True)]
+        told = [(one, "(marked sensitive)" if desk.hides(one) else one.body) for one in met]
+        alike = [{"ref": desk.called(book, one), "text": text} for one, text in told]
         now = {"similar": alike, "agreed": plan.seen}
         raise Changed("this is similar to what is remembered already", now)
     return plan.seen
@@ -103,16 +95,16 @@ def undo(desk: Desk, asked: Asked) -> Row:
 def accept(desk: Desk, asked: Asked) -> Row:
     """Make a memory of a draft, in the person's words if they changed them."""
     book, draft = desk.held(asked)
-    plan = plan_accept(book, draft, actor=ACTOR, **_wanted(asked))
+    plan = inbox.plan_accept(book, draft, actor=ACTOR, **_wanted(asked))
     seen = _agreed(desk, book, plan, asked)
-    saved = accept_draft(book, draft, actor=ACTOR, seen=seen, **_wanted(asked))
+    saved = inbox.accept(book, draft, actor=ACTOR, seen=seen, **_wanted(asked))
     return saved_json(book, saved) | _told(book, saved, "Saved")
 
 
 def reject(desk: Desk, asked: Asked) -> Row:
     """Archive a draft, and do not offer it again."""
     book, draft = desk.held(asked)
-    saved = reject_draft(book, draft, actor=ACTOR)
+    saved = inbox.reject(book, draft, actor=ACTOR)
     remember_rejection(draft)
     return _told(book, saved, "Rejected")
 

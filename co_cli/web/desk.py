@@ -109,8 +109,7 @@ class Desk:
 
     @property
     def seen(self) -> Seen:
-        """The notes as they are now."""
-        self.fresh()
+        """The notes as they were when `fresh` was last asked."""
         self._seen = self._seen or Seen(self)
         return self._seen
 

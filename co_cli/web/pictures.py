@@ -14,7 +14,7 @@ from co_cli.knowledge.pages import MEMORIES
 from co_cli.knowledge.use import last_used
 from co_cli.web.desk import Asked, Desk, Row
 
-_WEEKS, _POINTS = 52, 1500  # weeks that are told, and notes of the map, the newest
+_POINTS = 1500  # notes of the map, the newest
 _LINES = {"decay": "decayed", "merge": "merged", "summarize": "merged", "consolidate": "merged",
           "forget": "forgotten"}  # fmt: skip
 
@@ -24,21 +24,17 @@ def pictures(desk: Desk, _: Asked) -> Row:
     return {"weeks": _weeks(desk), "map": _map(desk), "use": _use(desk)}
 
 
-def _weeks(desk: Desk) -> list[Row]:
-    """How many notes each week saved, merged, decayed and forgot, by the journal; oldest first."""
+def _weeks(desk: Desk) -> dict[str, Counter[str]]:
+    """How many notes each week saved, merged, decayed and forgot, by the journal."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for _, entry in desk.seen.journal:
         day = date.fromisoformat(entry.at[:10])
-        week = (day - timedelta(days=day.weekday())).isoformat()
         files = [file for file in entry.files if file["path"].startswith(MEMORIES)]
-        new = sum(file["before"] is None for file in files)
-        kind = _LINES.get(entry.op, "saved" if new and not entry.undoes else "")
-        gone = sum(file["after"] is None for file in files)
-        counts[week][kind] += new if kind == "saved" else gone or 1
-    told = sorted(counts)[-_WEEKS:]
-    return [
-        {"week": week, **{kind: n for kind, n in counts[week].items() if kind}} for week in told
-    ]
+        new, gone = (sum(f[side] is None for f in files) for side in ("before", "after"))
+        kind = _LINES.get(entry.op, "saved" if new and not entry.undoes else "other")
+        week = counts[str(day - timedelta(days=day.weekday()))]
+        week[kind] += new if kind == "saved" else gone or 1
+    return counts
 
 
 def _map(desk: Desk) -> Row:
@@ -55,11 +51,9 @@ def _map(desk: Desk) -> Row:
     raw /= np.linalg.norm(raw, axis=1, keepdims=True) + 1e-9
     raw -= raw.mean(axis=0)
     flat = raw @ np.linalg.eigh(raw.T @ raw)[1][:, :-3:-1]  # the two ways in which they differ most
-    low, high = np.percentile(flat, [2, 98], axis=0)
-    places = np.clip((flat - low) / (high - low + 1e-9), -0.02, 1.02) * 1000
     points = [
-        {"ref": label, "summary": n.summary, "category": n.category, "x": round(x), "y": round(y)}
-        for (label, (_, n)), (x, y) in zip(found, places.tolist(), strict=True)
+        {"ref": label, "summary": n.summary, "category": n.category, "x": x, "y": y}
+        for (label, (_, n)), (x, y) in zip(found, flat.tolist(), strict=True)
     ]
     at = {label: number for number, (label, _) in enumerate(found)}
     links = [(at[a], at[b]) for a, b, _ in desk.seen.links if a in at and b in at]
@@ -67,19 +61,11 @@ def _map(desk: Desk) -> Row:
 
 
 def _use(desk: Desk) -> Row:
-    """When notes were last recalled into an answer: how many of each age, and the last ones."""
-    use, today = last_used(), desk.shelf.project.today()
-    when = [(use.of(note), pair) for pair in desk.seen.by.values() if (note := pair[1])]
-    days = {"this week": 7, "this month": 31, "this year": 366}
-    since = {name: str(date.fromisoformat(today) - timedelta(days=n)) for name, n in days.items()}
-    told = Counter(
-        at
-        if at in ("never", "unknown")
-        else next((k for k, d in since.items() if at >= d), "older")
-        for at, _ in when
-    )
-    last = sorted((one for one in when if one[0][:1].isdigit()), key=lambda one: one[0])[:-11:-1]
-    return {"counts": told, "last": desk.rows([pair for _, pair in last])}
+    """On which day notes were last recalled into an answer, and which were the last."""
+    use, notes = last_used(), [*desk.seen.by.values()]
+    last = sorted(notes, key=lambda pair: use.rank(pair[1]))[:-11:-1]
+    told = [pair for pair in last if use.of(pair[1])[:1].isdigit()]
+    return {"days": Counter(use.of(note)[:10] for _, note in notes), "last": desk.rows(told)}
 
 
 def health(desk: Desk, _: Asked) -> Row:
@@ -94,7 +80,7 @@ def health(desk: Desk, _: Asked) -> Row:
 
 def evaluation(desk: Desk, _: Asked) -> Row:
     """How well the notes serve, by the numbers of `co knowledge eval`."""
-    known = desk.seen.by
-    rows = [one._asdict() | {"refs": [r for r in one.refs if r in known]} for one in
-            evaluate(desk.shelf)]  # fmt: skip
+    seen, told = desk.seen.by.keys(), evaluate(desk.shelf)
+    shown = [[ref for ref in one.refs if seen >= {*ref.split()}] for one in told]
+    rows = [one._asdict() | {"refs": refs} for one, refs in zip(told, shown, strict=True)]
     return {"rows": rows}

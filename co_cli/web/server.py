@@ -12,6 +12,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
+from mimetypes import guess_type
 from typing import Any
 
 import uvicorn
@@ -31,7 +32,6 @@ from co_cli.web.desk import Asked, Changed, Desk, Row
 ADDRESS = "127.0.0.1"
 LARGEST = 1024 * 1024  # bytes that a request may hold
 _TICK = 0.25  # seconds between two looks for changed files, while a page is open
-_KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _STATIC = {"/": "index.html"} | {f"/{name}": name for name in (
     "style.css", "app.js", "note.js", "draw.js", "icon.svg")}  # fmt: skip
 HEADERS = {
@@ -39,12 +39,10 @@ HEADERS = {
     "img-src 'self'; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; "
     "form-action 'none'; require-trusted-types-for 'script'; trusted-types co",
     "Cache-Control": "no-store",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-}
+    "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
+}  # fmt: skip
 _READS: Mapping[str, Callable[[Desk, Asked], Row]] = {
     "start": views.start, "list": views.listed, "search": views.search, "note": views.note,
     "diff": views.diff, "inbox": views.inbox, "archive": views.archive,
@@ -129,9 +127,8 @@ class Page:
             self._socket.close()
 
     async def _static(self, request: Request) -> Response:
-        name = _STATIC[request.url.path]
-        kind = _KINDS[name.rpartition(".")[2]]
-        return Response(files(__package__).joinpath("static", name).read_bytes(), media_type=kind)
+        file = files(__package__).joinpath("static", _STATIC[request.url.path])
+        return Response(file.read_bytes(), media_type=guess_type(file.name)[0])
 
     async def _session(self, request: Request) -> Response:
         """The cookie for the token."""
@@ -157,9 +154,13 @@ class Page:
             return JSONResponse({"error": error.sentence()}, code)
 
     async def _on_desk(self, act: Callable[..., Any], *more: Any) -> Any:
-        """Do something in the one thread that the notebooks belong to."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._worker, lambda: act(self._desk, *more))
+        """Do something with the notes as they are, in the one thread that they belong to."""
+
+        def work() -> Any:
+            self._desk.fresh()
+            return act(self._desk, *more)
+
+        return await asyncio.get_running_loop().run_in_executor(self._worker, work)
 
     async def _events(self, _: Request) -> Response:
         """Tell an open page whenever a file has changed."""
@@ -167,7 +168,7 @@ class Page:
         async def changes() -> AsyncIterator[str]:
             last = -1
             while not self.server.should_exit:
-                version = await self._on_desk(Desk.fresh)
+                version = await self._on_desk(lambda desk: desk.version)
                 yield f"data: {version}\n\n" if version != last else ""
                 last = version
                 await asyncio.sleep(_TICK)

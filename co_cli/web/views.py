@@ -3,18 +3,23 @@
 Each takes the desk and what is asked, and gives plain values. Changes nothing.
 """
 
+from collections.abc import Sequence
 from datetime import date, timedelta
+from html import escape as as_text
+from typing import Any
+
+import nh3
+from markdown_it import MarkdownIt
 
 from co_cli.errors import NotFound
 from co_cli.knowledge import Filters, Hit, Note, Notebook
 from co_cli.knowledge.inbox import waiting
-from co_cli.knowledge.safety.escape import difference
+from co_cli.knowledge.safety.escape import difference, escape
 from co_cli.knowledge.search.places import parts
 from co_cli.knowledge.store import disk, previous
 from co_cli.results import above_text, hit_ref
 from co_cli.verbs import labels
 from co_cli.web.desk import Asked, Desk, Row, written
-from co_cli.web.markdown import to_html
 
 _PAGE, _ANSWERS, _GONE = 60, 30, 200  # rows of a list, answers to a question, rows of the archive
 _WORDS = {"related": ("related to", "related to"), "supersedes": ("replaces", "replaced by")}
@@ -140,3 +145,28 @@ def archive(desk: Desk, _: Asked) -> Row:
     gone = sorted(archived(desk).items(), key=lambda one: str(one[1][2]["at"]), reverse=True)
     rows = zip(desk.rows([(book, one) for _, (book, one, _) in gone[:_GONE]]), gone, strict=False)
     return {"rows": [row | when | {"ref": label} for row, (label, (_, _, when)) in rows]}
+
+
+# Stored text as HTML that runs nothing and loads nothing: rendered, then sanitised
+
+_TAGS = "a blockquote br code em h1 h2 h3 h4 h5 h6 hr li ol p pre s strong table tbody td th thead"
+
+
+def _picture(_self: Any, tokens: Sequence[Any], at: int, *_: Any) -> str:
+    """A picture as a link: the page fetches nothing from anywhere."""
+    source = str(tokens[at].attrs.get("src") or "")
+    return f'<a href="{as_text(source)}">{as_text(tokens[at].content or source)}</a>'
+
+
+_reader = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+_reader.add_render_rule("image", _picture)
+
+
+def to_html(text: str) -> str:
+    """A text's markdown as HTML; HTML in it is text, and a link leads outside or nowhere."""
+    return nh3.clean(
+        _reader.render(escape(text)), tags={*_TAGS.split(), "tr", "ul"},
+        attributes={"a": {"href", "title"}, "ol": {"start"}}, url_relative="deny",
+        set_tag_attribute_values={"a": {"target": "_blank"}},
+        url_schemes={"http", "https", "mailto"}, link_rel="noopener noreferrer nofollow",
+    )  # fmt: skip

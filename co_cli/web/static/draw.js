@@ -25,12 +25,12 @@ const KINDS = ["saved", "merged", "decayed", "forgotten"];
 
 function weeks(told) {
   const title = "The notebook over time", about = "Memories saved, merged, decayed and forgotten in each week.";
-  if (!told.length) return figure(title, about, h("p.empty", {}, "Nothing has happened here yet."));
-  const by = Object.fromEntries(told.map((one) => [one.week, one]));
-  const first = new Date(told[0].week), all = [];
+  const known = Object.keys(told).sort();
+  if (!known.length) return figure(title, about, h("p.empty", {}, "Nothing has happened here yet."));
+  const first = new Date(known[0]), all = [];
   for (let day = first, end = Math.max(Date.now(), first.getTime() + 11 * 6048e5); day.getTime() <= end; day = new Date(day.getTime() + 6048e5)) {
     const week = day.toISOString().slice(0, 10);
-    all.push({ ...by[week], week });
+    all.push({ ...told[week], week });
   }
   const shown = all.slice(-52), wide = 720 / shown.length;
   const total = (one) => KINDS.reduce((sum, kind) => sum + (one[kind] || 0), 0);
@@ -56,7 +56,13 @@ function map({ points, links }) {
   if (!points.length) return figure(title, about, h("p.empty", {}, "A map needs three notes that were read for their meaning."));
   const names = [...new Set(points.map((one) => one.category))].slice(0, 6);
   const kind = (one) => `c${Math.max(0, names.indexOf(one.category))}`;
-  const x = (one) => 20 + one.x * 0.68, y = (one) => 20 + one.y * 0.42;
+  // The picture shows where most lie; what lies far out is drawn at its edge.
+  const scale = (axis, room) => {
+    const all = points.map((one) => one[axis]).sort((a, b) => a - b);
+    const low = all[Math.floor(all.length * 0.02)], high = all[Math.ceil(all.length * 0.98) - 1];
+    return (one) => 20 + room * Math.max(-0.02, Math.min(1.02, (one[axis] - low) / (high - low || 1)));
+  };
+  const x = scale("x", 680), y = scale("y", 420);
   const lines = links.map(([a, b]) => s("line", { x1: x(points[a]), y1: y(points[a]), x2: x(points[b]), y2: y(points[b]) }));
   const size = points.length > 400 ? 3 : 5;
   const dots = points.map((one) => s("a", { href: link(one), tabindex: points.length > 60 ? "-1" : "0", "aria-label": `${one.ref}: ${one.summary}` },
@@ -67,7 +73,13 @@ function map({ points, links }) {
 
 const AGES = ["this week", "this month", "this year", "older", "never", "unknown"];
 
-function use({ counts, last }) {
+function use({ days, last }) {
+  const counts = {}, ago = (many) => new Date(Date.now() - many * 864e5).toISOString().slice(0, 10);
+  const since = [[ago(7), "this week"], [ago(31), "this month"], [ago(366), "this year"], ["0", "older"]];
+  for (const [day, many] of Object.entries(days)) {
+    const age = day === "never" || day === "unknown" ? day : since.find(([first]) => day >= first)[1];
+    counts[age] = (counts[age] || 0) + many;
+  }
   const total = Math.max(1, ...AGES.map((age) => counts[age] || 0));
   const rows = AGES.map((age) => h("tr", {}, h("th", { scope: "row" }, age), h("td", {}, h("meter", { max: total, value: counts[age] || 0, "aria-label": `${age}: ${counts[age] || 0}` })), h("td.number", {}, String(counts[age] || 0))));
   return figure("What is used", "When notes were last recalled into an answer. Looking at them here does not count.",
@@ -93,5 +105,5 @@ export async function showHealth(pane, again) {
   const { rows } = await get("eval");
   numbers.replaceChildren(h("table.numbers", {}, h("tbody", {}, rows.map((one) => h("tr", {},
     h("th", { scope: "row" }, one.name), h("td.number", {}, `${one.many} of ${one.of}`),
-    h("td", {}, one.refs.slice(0, 12).map((ref) => [h("a", { href: `#/note/${encodeURIComponent(ref)}` }, ref), " "])), h("td.quiet", {}, one.many && one.do ? one.do.replace("{}", one.refs[0] || "REF") : ""))))));
+    h("td", {}, one.refs.slice(0, 12).map((ref) => [h("a", { href: `#/note/${encodeURIComponent(ref.split(" ")[0])}` }, ref), " "])), h("td.quiet", {}, one.many && one.do ? one.do.replace("{}", one.refs[0] || "REF") : ""))))));
 }
