@@ -30,7 +30,7 @@ OTHERS = (
     "articles.py",
     "passages.py",
     "groups.py",
-    "web.py",
+    "browsing.py",
     "durability.py --quick",
     "fuzz.py --quick",
 )

@@ -14,7 +14,7 @@ from co_cli.knowledge.pages import ARTICLES, INBOX, MEMORIES
 from co_cli.knowledge.search.watch import Watcher
 from co_cli.knowledge.store import Entry, disk
 from co_cli.results import age, note_json, outdated, outside_text, span
-from co_cli.verbs import Found, labels
+from co_cli.verbs import Found, counts, labels
 from co_cli.workspace import Workspace
 
 Row = dict[str, Any]
@@ -57,8 +57,7 @@ class Seen:
         """How many notes have each tag and category, most first."""
         notes = [note for _, note in self.by.values()]
         tags = Counter(tag for note in notes for tag in note.tags if tag[:1] != "_")
-        categories = Counter(note.category for note in notes)
-        return {"tags": dict(tags.most_common(200)), "categories": dict(categories.most_common())}
+        return {"tags": dict(tags.most_common(200)), "categories": counts(notes)}
 
     @cached_property
     def journal(self) -> list[tuple[Notebook, Entry]]:

@@ -3,8 +3,7 @@
 Gives numbers; the page makes pictures of them.
 """
 
-from collections import Counter, defaultdict
-from datetime import date, timedelta
+from collections import Counter
 
 import numpy as np
 
@@ -15,26 +14,21 @@ from co_cli.knowledge.use import last_used
 from co_cli.web.desk import Asked, Desk, Row
 
 _POINTS = 1500  # notes of the map, the newest
-_LINES = {"decay": "decayed", "merge": "merged", "summarize": "merged", "consolidate": "merged",
-          "forget": "forgotten"}  # fmt: skip
 
 
 def pictures(desk: Desk, _: Asked) -> Row:
     """Everything that is drawn."""
-    return {"weeks": _weeks(desk), "map": _map(desk), "use": _use(desk)}
+    return {"changes": _changes(desk), "map": _map(desk), "use": _use(desk)}
 
 
-def _weeks(desk: Desk) -> dict[str, Counter[str]]:
-    """How many notes each week saved, merged, decayed and forgot, by the journal."""
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
+def _changes(desk: Desk) -> list[tuple[str, str, int, int]]:
+    """The day and the verb of every change, and how many memories it made and took away."""
+    told = []
     for _, entry in desk.seen.journal:
-        day = date.fromisoformat(entry.at[:10])
         files = [file for file in entry.files if file["path"].startswith(MEMORIES)]
-        new, gone = (sum(f[side] is None for f in files) for side in ("before", "after"))
-        kind = _LINES.get(entry.op, "saved" if new and not entry.undoes else "other")
-        week = counts[str(day - timedelta(days=day.weekday()))]
-        week[kind] += new if kind == "saved" else gone or 1
-    return counts
+        new, gone = (sum(file[side] is None for file in files) for side in ("before", "after"))
+        told.append((entry.at[:10], entry.op, new, gone))
+    return told
 
 
 def _map(desk: Desk) -> Row:

@@ -7,12 +7,12 @@ with a header that no form can send.
 
 import asyncio
 import json
+import re
 import secrets
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
-from mimetypes import guess_type
 from typing import Any
 
 import uvicorn
@@ -32,6 +32,7 @@ from co_cli.web.desk import Asked, Changed, Desk, Row
 ADDRESS = "127.0.0.1"
 LARGEST = 1024 * 1024  # bytes that a request may hold
 _TICK = 0.25  # seconds between two looks for changed files, while a page is open
+_KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _STATIC = {"/": "index.html"} | {f"/{name}": name for name in (
     "style.css", "app.js", "note.js", "draw.js", "icon.svg")}  # fmt: skip
 HEADERS = {
@@ -76,7 +77,7 @@ class Guard:
         writes, enters = method == "POST", method == "GET" and path in _STATIC
         near = headers.get("sec-fetch-site", "none") in ("none", "same-origin")
         arrives = path == "/" and headers.get("sec-fetch-mode") == "navigate"
-        small = len(size) == 1 and size[0].isdecimal() and int(size[0][:9]) <= LARGEST
+        small = len(size) == 1 and re.fullmatch("[0-9]{1,7}", size[0]) and int(size[0]) <= LARGEST
         known = secrets.compare_digest(request.cookies.get(self.cookie, "").encode(), self.secret)
         holds = [
             (len(hosts) == 1 and hosts[0] in self.hosts, 421, "This server is not called so."),
@@ -128,7 +129,8 @@ class Page:
 
     async def _static(self, request: Request) -> Response:
         file = files(__package__).joinpath("static", _STATIC[request.url.path])
-        return Response(file.read_bytes(), media_type=guess_type(file.name)[0])
+        kind = _KINDS[file.name.rpartition(".")[2]]
+        return Response(file.read_bytes(), media_type=kind)
 
     async def _session(self, request: Request) -> Response:
         """The cookie for the token."""

@@ -21,7 +21,7 @@ from co_cli.results import above_text, hit_ref
 from co_cli.verbs import labels
 from co_cli.web.desk import Asked, Desk, Row, written
 
-_PAGE, _ANSWERS, _GONE = 60, 30, 200  # rows of a list, answers to a question, rows of the archive
+_PAGE, _ANSWERS, _GONE = 60, 15, 200  # rows of a list, answers to a question, rows of the archive
 _WORDS = {"related": ("related to", "related to"), "supersedes": ("replaces", "replaced by")}
 
 

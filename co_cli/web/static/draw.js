@@ -18,12 +18,20 @@ export async function showPictures(pane, again) {
   const mine = turn();
   const told = await get("pictures");
   if (!mine()) return;
-  pane.replaceChildren(h("h1", {}, "Pictures"), weeks(told.weeks), map(told.map), use(told.use));
+  pane.replaceChildren(h("h1", {}, "Pictures"), weeks(told.changes), map(told.map), use(told.use));
 }
 
 const KINDS = ["saved", "merged", "decayed", "forgotten"];
+const VERBS = { decay: "decayed", merge: "merged", summarize: "merged", consolidate: "merged", forget: "forgotten", undo: "", restore: "" };
+const monday = (day) => new Date(Date.parse(day) - ((new Date(day).getUTCDay() + 6) % 7) * 864e5).toISOString().slice(0, 10);
 
-function weeks(told) {
+function weeks(changes) {
+  const told = {};
+  for (const [day, verb, made, gone] of changes) {
+    const kind = VERBS[verb] ?? (made ? "saved" : "");
+    const week = (told[monday(day)] ??= {});
+    week[kind] = (week[kind] || 0) + (kind === "saved" ? made : gone || 1);
+  }
   const title = "The notebook over time", about = "Memories saved, merged, decayed and forgotten in each week.";
   const known = Object.keys(told).sort();
   if (!known.length) return figure(title, about, h("p.empty", {}, "Nothing has happened here yet."));
