@@ -83,15 +83,13 @@ class Desk:
     """The workspace, and what was last read of it; the kernel tells when that is out of date."""
 
     def __init__(self, project: str | None = None, *, sensitive: bool = False) -> None:
-        self.workspace = Workspace(project)
+        self.workspace = Workspace(project, watch=True)
         self.shelf, self.sensitive, self.version = self.workspace.shelf, sensitive, 0
         self._seen: Seen | None = None
         self._watcher: Watcher | None = None
         folders = (MEMORIES, ARTICLES, INBOX)
         with suppress(OSError):  # without one, every request looks at all files
             self._watcher = Watcher([b.store.locate(one) for b in self.shelf for one in folders])
-        for book in self.shelf:
-            book.how = book.how._replace(watch=True)
 
     def close(self) -> None:
         """Let go of the indexes and the watcher."""
