@@ -236,3 +236,12 @@ def test_a_draft_edited_while_it_goes_elsewhere_waits_and_is_told(
     assert saved.note.body == "We use tea"
     assert "changed meanwhile" in saved.trouble
     assert [one.body for one in waiting(book)] == ["We use tea\nand cake"]
+
+
+def test_undo_tells_a_purge_from_what_was_purged(book: Notebook) -> None:
+    accept(book, put(book, [Draft("We use tea")], actor="chat").added[0], actor="cli")
+    purge(book, find_copies(book, 1))
+    with pytest.raises(NotFound, match=r"\(purge\) is a purge$"):
+        book.undo()
+    with pytest.raises(NotFound, match="is of a text that was purged since"):
+        book.undo(2)

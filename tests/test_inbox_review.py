@@ -288,6 +288,14 @@ def test_accept_all_judges_each_beside_those_accepted_before_it() -> None:
     assert [note.body for note in waiting(book())] == [both[0].text]
 
 
+def test_what_was_accepted_is_told_also_when_the_next_one_fails() -> None:
+    put(book(), [TEA], actor="chat")
+    Path(".co-cli/knowledge/inbox/long.md").write_text("y" * 20_000)
+    done = co("inbox", "accept", "i:user-drinks-green-tea", "i:long", "--yes")
+    assert (done.code, bodies()) == (1, [TEA.text])
+    assert "Saved memory 1" in done.out
+
+
 def test_accept_shows_all_that_it_would_write_before_it_asks() -> None:
     """G14. Red when a tag, a mark or whose words it is are not told."""
     python = (("scope", "language"), ("language", "python"))
