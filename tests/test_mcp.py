@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,6 +17,8 @@ import pytest
 from cli import COMMAND, PATIENCE, command
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.types import (
     CallToolResult,
     ElicitRequestFormParams,
@@ -29,7 +34,7 @@ from co_cli.mcp.serving import CoServer
 from co_cli.mcp.tools import TOOLS
 
 PLAIN = Options()
-ERAS = ["legacy", "2026-07-28"]
+ERAS = ["legacy", "auto"]
 ME = Implementation(name="tester", version="1.0")
 Answer = Literal["accept", "decline", "cancel"]
 PAGE = {"content": "# Ports\n\nThe port is 9.", "source": "https://a.example/p", "title": "Ports"}
@@ -356,3 +361,140 @@ def test_a_server_that_only_reads_has_nothing_that_writes() -> None:
 
     run(main)
     assert (listed(), drafts()) == ([], [])
+
+
+# A long life
+
+
+def test_a_hand_edit_is_seen_at_once() -> None:
+    """Red when a server answers from what it read before."""
+    learned("We deploy on Tuesdays")
+    note = Path(listed()[0]["path"])
+
+    async def main() -> None:
+        async with connected() as client:
+            await client.call_tool("recall_memory", {"query": "deploy"})
+            note.write_text(note.read_text().replace("Tuesdays", "Wednesdays"))
+            found = await client.call_tool("recall_memory", {"query": "deploy"})
+            assert "Wednesdays" in text_of(found)
+            note.unlink()
+            found = await client.call_tool("recall_memory", {"query": "deploy"})
+            assert "Wednesdays" not in text_of(found)
+
+    run(main)
+
+
+# Processes
+
+
+def test_nothing_but_the_protocol_is_on_stdout_and_rubbish_is_answered() -> None:
+    """Red when a warning is printed there, or a message that cannot be read ends the server."""
+    Path(".co-cli").mkdir()
+    Path(".co-cli/settings.json").write_text("{ no json")
+    meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {}}  # fmt: skip
+    call = {"name": "save_memory", "arguments": {"content": "x" * 5_000_000}, "_meta": meta}
+    sent = [
+        b"no json at all",
+        b'{"jsonrpc": "2.0", "id": 1, "method": "none/such", "params": {}}',
+        b"[" * 10_000,
+        b"\xff\xfe\x00",
+        json.dumps({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}).encode(),
+        json.dumps({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": 7}).encode(),
+    ]
+    sent.insert(0, json.dumps({"jsonrpc": "2.0", "id": 0, "method": "server/discover",
+                               "params": {"_meta": meta}}).encode())  # fmt: skip
+    with started() as server:
+        assert server.stdin
+        assert server.stdout
+        server.stdin.write(b"\n".join(sent) + b"\n")
+        server.stdin.flush()
+        answers = [json.loads(server.stdout.readline()) for _ in sent]
+        assert {one["jsonrpc"] for one in answers} == {"2.0"}
+        assert [one["error"]["code"] for one in answers if one.get("id") is None] == [-32700] * 4
+        said = {one["id"]: one for one in answers if one.get("id") is not None}
+        assert "error" in said[1]
+        assert "a note holds at most" in json.dumps(said[2])
+        server.stdin.close()
+        assert server.wait(PATIENCE) == 0
+        assert server.stdout.read() == b""
+
+
+@contextmanager
+def started(*flags: str, **more: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """A server whose pipes the test holds."""
+    pipe = subprocess.PIPE
+    server = subprocess.Popen(
+        [COMMAND, "mcp", *flags], stdin=pipe, stdout=pipe, stderr=pipe, **more
+    )
+    with server:
+        try:
+            yield server
+        finally:
+            server.kill()
+
+
+def test_a_server_ends_when_its_parent_dies_though_its_input_stays_open() -> None:
+    """Red when a client that is killed leaves its server behind."""
+    keeping, given = os.pipe()  # the input, which this test holds open
+    heard, telling = os.pipe()
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": {"name": "a", "version": "1"}}})  # fmt: skip
+    code = "import subprocess, sys; p = subprocess.Popen(sys.argv[1:]); p.wait()"
+    parent = subprocess.Popen(
+        [sys.executable, "-c", code, COMMAND, "mcp"], stdin=keeping, stdout=telling
+    )
+    for end in (keeping, telling):
+        os.close(end)
+    os.write(given, line.encode() + b"\n")
+    assert b"serverInfo" in os.read(heard, 65536)  # it is up
+    parent.kill()
+    parent.wait()
+    assert os.read(heard, 65536) == b""  # who could write there is gone
+    for end in (given, heard):
+        os.close(end)
+
+
+def test_over_http_only_who_is_here_and_has_the_token_is_answered() -> None:
+    """Red when the token, the Host or the Origin is not looked at."""
+    learned("We deploy on Tuesdays")
+
+    def status(port: int, token: str, body: bytes = b"{}", **headers: str) -> int:
+        link = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+        said = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+                "Authorization": f"Bearer {token}"} | headers  # fmt: skip
+        link.request("POST", "/mcp", body, said)
+        answer = link.getresponse()
+        answer.read()
+        link.close()
+        return answer.status
+
+    async def main(url: str, token: str, era: str) -> None:
+        headers = {"Authorization": f"Bearer {token}"}
+        async with create_mcp_http_client(headers=headers) as web:
+            asked: list[str] = []
+            transport = streamable_http_client(url, http_client=web)
+            said: Any = {"client_info": ME, "cache": None, "mode": era}
+            said["elicitation_callback"] = saying("accept", asked)
+            with anyio.fail_after(PATIENCE):
+                async with Client(transport, **said) as client:
+                    found = await client.call_tool("recall_memory", {"query": "deploy"})
+                    assert "Tuesdays" in text_of(found)
+                    await client.call_tool("save_memory", {"content": f"A fact of {era}"})
+                    assert len(asked) == 1
+
+    with started("--http", "--port", "0") as server:
+        assert server.stderr
+        url = server.stderr.readline().decode().split()[-1]
+        token = server.stderr.readline().decode().split()[-1]
+        port = int(url.split(":")[2].split("/")[0])
+        assert url == f"http://127.0.0.1:{port}/mcp"
+        for era in ERAS:
+            anyio.run(main, url, token, era)
+        assert status(port, "guess") == 401
+        assert status(port, token, Host="evil.example") == 421
+        assert status(port, token, Origin="https://evil.example") == 403
+        assert status(port, token, b"x" * 8_000_000) == 413
+        assert 400 <= status(port, token, b"no json") < 500
+    assert len(listed()) == 3

@@ -1,23 +1,37 @@
-"""The server as a process: over standard input and output, for as long as its parent is there."""
+"""The server as a process: over standard input and output, or over HTTP on this machine alone."""
 
 import asyncio
 import os
 import signal
+import socket
+import sys
+import time
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from hmac import compare_digest
 from importlib.metadata import version
+from secrets import token_urlsafe
+from threading import Thread
 from typing import Any
 
 import anyio
+import uvicorn
 from mcp import types
-from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.message import SessionMessage
 
+from co_cli.errors import CoError
 from co_cli.mcp.asking import Context
 from co_cli.mcp.server import Memory, Options
+from co_cli.workspace import Workspace, read_closely
 
-_TICK = 2.0  # seconds
+TOKEN = "CO_MCP_TOKEN"
+_HERE = "127.0.0.1"
+_LEAST = 16  # characters of a token that a person made up
+_TICK = _IDLE = 2.0  # seconds
 _ABOUT = (
     "The person's memory: plain notes that they keep. Look into it with recall_memory when their "
     "preferences, decisions or surroundings matter, and offer to keep durable facts with "
@@ -26,11 +40,10 @@ _ABOUT = (
 
 
 class CoServer:
-    """What answers clients."""
+    """What answers clients, and reads notes closely while nobody asks."""
 
     def __init__(self, options: Options) -> None:
-        self.memory = Memory(options, lambda _: None)
-        self.parent = os.getppid()
+        self.memory = Memory(options, self._opened)
         self.server = Server[Any](
             "co", version=version("co-cli"), title="Co", instructions=_ABOUT, lifespan=self._life,
             on_list_tools=self._tools, on_call_tool=self.memory.call,
@@ -43,31 +56,100 @@ class CoServer:
     async def _life(self, _: Server[Any]) -> AsyncIterator[None]:
         """One thread does all the work: a notebook belongs to one."""
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1, "notebooks"))
-        async with anyio.create_task_group() as tasks:
-            self.tasks = tasks
-            yield
-            tasks.cancel_scope.cancel()
+        yield
         await asyncio.to_thread(self.memory.close)
+
+    def _opened(self, workspace: Workspace) -> None:
+        """Read a project's notes closely, beside the work; it rests while somebody asks."""
+
+        def rest(*_: int) -> None:
+            while time.monotonic() - self.memory.used < _IDLE:
+                time.sleep(_IDLE / 4)
+
+        def read() -> None:
+            rest()
+            with suppress(CoError, OSError):  # the next start, or `reindex`, tries again
+                read_closely(workspace.open_shelf(), rest)
+
+        Thread(target=read, daemon=True).start()
 
     async def stdio(self) -> None:
         """Serve the process that started this one, until it leaves."""
-        told = self.server.create_initialization_options(
-            NotificationOptions(resources_changed=True)
-        )
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._until_alone)
+            tasks.start_soon(_until_alone, os.getppid())
             async with stdio_server() as (read, write):
-                await self.server.run(read, write, told)
+                send, heard = anyio.create_memory_object_stream[Any]()
+                tasks.start_soon(_only_messages, read, write, send)
+                await self.server.run(heard, write, self.server.create_initialization_options())
             tasks.cancel_scope.cancel()
 
-    async def _until_alone(self) -> None:
-        """End this process when its parent is gone, though somebody may hold its input open."""
-        while os.getppid() == self.parent:
-            await anyio.sleep(_TICK)
-        os.kill(os.getpid(), signal.SIGTERM)
+
+async def _only_messages(read: Any, write: Any, send: Any) -> None:
+    """Pass on what the client says, and answer what is no message at all."""
+    async with send:
+        async for item in read:
+            if isinstance(item, Exception):
+                error = types.ErrorData(code=types.PARSE_ERROR, message="this is no message")
+                answer = types.JSONRPCError(jsonrpc="2.0", id=None, error=error)
+                await write.send(SessionMessage(answer))
+            else:
+                await send.send(item)
+
+
+async def _until_alone(parent: int) -> None:
+    """End this process when its parent is gone, though somebody may hold its input open."""
+    while os.getppid() == parent:
+        await anyio.sleep(_TICK)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def serve_stdio(options: Options) -> None:
     """Serve over standard input and output until the client leaves."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing waits for a line that never comes
-    asyncio.run(CoServer(options).stdio())
+    try:
+        asyncio.run(CoServer(options).stdio())
+    except* BrokenPipeError:  # the client left in the middle of an answer
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+class _Guard:
+    """Lets in who knows the token; what else a request must have, the SDK checks."""
+
+    def __init__(self, app: Any, token: str) -> None:
+        self.app, self.wanted = app, f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        given = dict(scope.get("headers", ())).get(b"authorization", b"")
+        if scope["type"] == "http" and not compare_digest(given, self.wanted):
+            headers = [(b"www-authenticate", b"Bearer"), (b"content-length", b"0")]
+            await send({"type": "http.response.start", "status": 401, "headers": headers})
+            await send({"type": "http.response.body", "body": b""})
+        else:
+            await self.app(scope, receive, send)
+
+
+def serve_http(options: Options, port: int) -> None:
+    """Serve over HTTP, to who is on this machine and has the token, until it is stopped."""
+    token = os.environ.get(TOKEN, "")
+    if token and len(token) < _LEAST:
+        raise CoError(f"{TOKEN} is too short", hint=f"It needs {_LEAST} characters at least.")
+    listening = socket.socket()
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((_HERE, port))
+    except OSError as error:
+        hint = "Choose another: co mcp --http --port N"
+        raise CoError(f"port {port} cannot be used: {error.strerror}", hint=hint) from error
+    port = listening.getsockname()[1]
+    hosts = [f"{name}:{port}" for name in (_HERE, "localhost")]
+    origins = [f"http://{host}" for host in hosts]
+    checks = TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
+    app = CoServer(options).server.streamable_http_app(transport_security=checks)
+    print(f"Co's memory is at http://{_HERE}:{port}/mcp", file=sys.stderr)  # noqa: T201
+    if not token:
+        token = token_urlsafe(32)
+        print(f"Token, for this run: {token}", file=sys.stderr, flush=True)  # noqa: T201
+    config = uvicorn.Config(
+        _Guard(app, token), log_level="warning", access_log=False, timeout_graceful_shutdown=1
+    )
+    uvicorn.Server(config).run(sockets=[listening])
