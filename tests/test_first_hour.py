@@ -883,3 +883,60 @@ def test_a_letter_that_may_mean_undo_is_told_how_to_undo() -> None:
     person.says("our anniversary is on 3 May")
     assert "/undo" in person.says("u")
     assert bodies() == ["Our anniversary is on 3 May"]
+
+
+@pytest.mark.parametrize(
+    ("kept", "said", "becomes"),
+    [
+        ("The demo is on Thursday", "we switched the demo to Wednesday",
+         "The demo is on Wednesday"),
+        ("The wedding is on 12 July", "the wedding got postponed to 19 July",
+         "The wedding is on 19 July"),
+        ("The choir sings at 7", "the choir has moved to 8", "The choir sings at 8"),
+        ("Lars is the coach of the U12", "Lars isn't the coach any more, it's Fatima",
+         "Fatima is the coach of the U12"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("whose", ["project", "user"])
+def test_what_has_changed_finds_its_note_by_its_subject(
+    kept: str, said: str, becomes: str, whose: str
+) -> None:
+    """Red when the new stands beside the old, or only its last word is kept."""
+    Notebook(own() if whose == "user" else NOTES).remember(kept)
+    Notebook(NOTES).remember("Bo is on call this week")
+    person = Person()
+    person.says("who is on call?")
+    person.says(said)
+    [card] = person.asked
+    assert (card.text, [old.text for old in card.collisions]) == (becomes, [kept])
+    assert (card.scope, bool(card.replaces)) == (whose, True)
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["the locker code changed to 9023", "we moved to a bigger office",
+     "we switched the demo to Wednesday", "Kim isn't the cook any more, it's Ana"],
+)  # fmt: skip
+def test_a_change_of_something_else_leaves_the_note_spoken_of_alone(said: str) -> None:
+    """Red when any value is put into the note that was told last."""
+    Notebook(NOTES).remember("Bo is on call this week")
+    person = Person()
+    person.says("who is on call?")
+    person.says(said)
+    [card] = person.asked
+    assert (card.text.lower(), card.replaces) == (said.lower(), "")
+
+
+@pytest.mark.parametrize(
+    ("kept", "said", "becomes"),
+    [
+        ("the jerseys are red", "no they're blue", "The jerseys are blue"),
+        ("the colour is green", "change it to blue", "The colour is blue"),
+        ("Kim likes jazz", "sorry, Kim likes blues", "Kim likes blues"),
+    ],
+)  # fmt: skip
+def test_a_plain_correction_says_what_something_is(kept: str, said: str, becomes: str) -> None:
+    person = Person()
+    person.says(f"remember {kept}")
+    person.says(said)
+    assert bodies() == [becomes]

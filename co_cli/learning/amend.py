@@ -18,6 +18,20 @@ CHANGES = (  # what is to be changed, and to what
     r"(?i)(?:please |pls |can you |could you ){0,2}(?:update|change|move|set|switch|reschedule"
     r"|rename) (?:the |my |our )?(?P<what>.{2,60}?) to (?P<value>.{1,60}?)[.!?]?$"
 )
+_VERB = (
+    r"(?:switched|moved|migrated|changed|shifted|renamed|rescheduled|postponed|delayed|pushed"
+    r"|put off|brought forward|raised|lowered|went up|went down)(?: back| forward| over)?"
+)
+_TO = r" (?:from (?P<old>[^,.;]{1,40}?) )?to (?P<value>[^,.;!?]{1,60}?)(?: now| instead)?[.!]?$"
+_CHANGED = (  # what somebody changed, or has changed; or is somebody else's
+    rf"(?i)(?:we|i|they|s?he)(?:'ve|'s| have| has)? (?:just )?{_VERB} (?:the|my|our|their) "
+    rf"(?P<what>[^,.;]{{2,60}}?){_TO}",
+    rf"(?i)(?:the|my|our|their) (?P<what>[^,.;]{{2,60}}?) (?:(?:has|have|had|was|were|is|got|been"
+    rf"|just|now) ){{0,3}}{_VERB}{_TO}",
+    r"(?i)(?P<old>[^,.;]{2,40}?) (?:is|are)(?:n't| not| no longer) (?P<what>[^,.;]{2,60}?)"
+    r"(?: any ?more)?[,;] (?:now )?(?:it'?s|they are)(?: now)? (?P<value>[^,.;!?]{1,40}?)[.!]?$",
+    CHANGES,
+)
 _USES = (  # what stands before a value that one may switch from
     r"(?i)\b(?:use[sd]?|using|(?:runs?|hosted|based|are|is) (?:on|in|at)|written in"
     r"|built (?:with|in|on)|chose|picked|(?:moved|switched|migrated) to|went with) (?:the |an? )?$"
@@ -46,26 +60,42 @@ def placed(text: str, value: str, said: str, whole: str = "") -> tuple[float, st
     same = (re.search(r"\bI\b", said) is not None) == text.startswith("User")  # who moved
     moved = same and re.search(SWITCHED, said) is not None
     words = list(re.finditer(r"[\w'’./@:%€$£+-]*\w[%€]?", text))[:_LOOKED_AT]
-    changes = re.match(CHANGES, said)
+    changes = change(said)
     what = re.findall(r"\w{2,40}", changes["what"].lower()) if changes else []
+    what = [word for word in what if word not in STOP]
+    gone = changes.groupdict().get("old") if changes else ""
+    said = f"not {gone}" if gone else said
     named = max((text.lower().rfind(word) for word in what), default=-1)
     best, place = _SURE if whole else _ENOUGH, (0, 0)
+    if not what and not value[:1].isupper() and (is_all := re.match(_IS_ALL, text)):
+        named = is_all.start(1) - 1  # what something is, and not what it is called
     if named >= 0 and (is_all := re.match(_IS_ALL, text[named:])):
         best, place = 1.0, (named + is_all.start(1), len(text))
     for first in range(len(words)):
         for last in range(first, min(first + len(value.split()) + 1, len(words))):
             start, end = words[first].start(), words[last].end()
             score = _fits(text[start:end], value, said) - _BEFORE * (start <= named)
-            if moved and re.search(_USES, text[:start]) and not re.search(r"\d", text[start:end]):
+            other = re.match(r"(?:an?|the) ", value) or re.search(r"\d", text[start:end])
+            if moved and re.search(_USES, text[:start]) and not other:
                 score += _USED_BEFORE
             if score > best:
                 best, place = score, (start, end)
+    is_all = None if place[1] or whole or what else re.match(_IS_ALL, text)
+    old = is_all[1].lower() if is_all else ""
+    digits = {bool(re.search(r"\d", one)) for one in (old, value)}
+    if is_all and old not in STOP and len(digits) == 1:
+        best, place = _LONGER, is_all.span(1)  # what else could it be
     start, end = place
     if not end:
         return 0.0, ""
     capital = text[start].isupper() and not value[:1].isupper()
     value = value[:1].upper() + value[1:] if capital else value
     return best, text[:start] + value + text[end:]
+
+
+def change(said: str) -> re.Match[str] | None:
+    """What is, or is to be, changed and to what value, where both are said."""
+    return next((found for one in _CHANGED if (found := re.match(one, said))), None)
 
 
 def names_another(said: str, value: str, text: str) -> bool:

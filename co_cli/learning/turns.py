@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from co_cli.knowledge.meaning.turns import STATEMENTS, Heard, hear
+from co_cli.learning.amend import SWITCHED, change
 from co_cli.learning.voice import third_person
 
 MOST = 2000  # characters of a turn that is read
@@ -72,6 +73,7 @@ _TAKES_BACK = (  # how a sentence begins that only says what is wrong
     r"|make that|not|hm+|er+|my bad|my mistake|correction|typo|it|they|he|she"
     r"|that(?:'s| is| was)? (?:wrong|not|incorrect|false))\b"
 )
+_CORRECTS = r"(?i)(?:(?:no|nope|sorry|oops|whoops|my bad|correction)[,:;.!] ?){1,3}(?=\w+ \w)"
 _LEADS_ON = (  # what a person begins with, and what they end with; no part of what they say
     r"(?i)(?:(?:btw|by the way|fyi|hey(?: co)?|hi|hello|co|ok|okay|so|well|oh|and|also|plus|but"
     r"|actually|hold on|hang on|wait|sorry|oops|hm+)\b(?: also)?[,:;.!]{0,2} (?:- )?){1,4}"
@@ -203,6 +205,8 @@ def _read(sentence: str, asked: list[str]) -> Turn:
     unclear = heard.want == "restore" and heard.likely < _CLEAR and re.match(_ASKS, sentence)
     if unclear or (heard.want == "nothing" and re.match(_ASKS_OWN, sentence)):
         return Turn("recall", sentence)
+    if heard.want in STATEMENTS and (corrects := re.match(_CORRECTS, sentence)):
+        heard = heard._replace(want="correct", meant=sentence[corrects.end() :])
     if heard.want in STATEMENTS and (asks := re.match(_ASKS_THAT, sentence)):
         return Turn("followup" if asks["that"] else "recall", sentence)
     lead = re.match(_ASKED_TO_KEEP, sentence) if heard.want == "nothing" else None
@@ -276,6 +280,7 @@ def _both_halves(sentence: str, at: int, meant: str) -> str:
     """What is meant, and what else the sentence says before or after it."""
     before, after = sentence[:at], sentence[at + len(meant) :]
     half = before.rstrip().endswith((",", ";")) and re.search(_HOLDS, before)
+    half = half or change(sentence) or re.search(SWITCHED, sentence)
     first = 0 if half or re.search(_HALF, before) or re.match(_SOMEBODY, before) else at
     last = len(sentence) if re.search(r"\w", re.sub(_ENDS, "", after)) else at + len(meant)
     return sentence[first:last]

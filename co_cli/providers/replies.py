@@ -13,7 +13,7 @@ from pydantic_ai.messages import ToolCallPart, ToolReturnPart
 from co_cli.knowledge.meaning.turns import STATEMENTS
 from co_cli.knowledge.replacement import likeness
 from co_cli.knowledge.search.words import SHORT
-from co_cli.learning.amend import CHANGES, SWITCHED, alike, amended, names_another, placed
+from co_cli.learning.amend import CHANGES, SWITCHED, alike, amended, change, names_another, placed
 from co_cli.learning.answers import REASON, answers, shares
 from co_cli.learning.turns import KEPT, PRIVATE, Turn, tagged
 from co_cli.learning.voice import named, second_person
@@ -60,6 +60,7 @@ _GREETINGS = {
     r"|servus|bonjour|salut|hola)\b": "Hello. What should I keep or find?",
     "": "All right.",
 }
+_IT = r"(?i)it|that|this|them|(?:that|this) (?:one|note)"
 _WHICH = "Which note do you mean? Ask for it first, or name its number."
 _OF_WHAT = "I do not know what that is about. Ask me about something first."
 _NONE_BEFORE = "I know of nothing before that."
@@ -151,31 +152,50 @@ def _before(turn: Turn, heard: Conversation) -> str:
 
 
 def _save(turn: Turn, heard: Conversation) -> list[ToolCallPart]:
-    """Keep what was said; what puts the note right that was spoken of takes its place."""
-    text, old = turn.text, _put_right(turn, heard)
-    changes = re.match(CHANGES, heard.said) if turn.want == "amend" else None
-    if changes and not (old and changes["what"].lower() in old.text.lower()):
-        return [_recall(changes["what"])]
-    turn = turn._replace(text=changes["value"], whole="") if changes else turn
-    known = (*STATEMENTS, "amend") if old else ()
-    switched = re.search(SWITCHED, heard.said) if turn.want in known and old else None
-    if switched and old and not names_another(heard.said, switched[1], old.text):
-        turn = turn._replace(want="amend", text=switched[1], whole=turn.whole or text)
+    """Keep what was said; what puts a note right takes its place, once that is found."""
+    old = _put_right(turn, heard)
+    if old and (text := _righted(turn, heard, old)):
+        return [_keep(turn, text, old)]
+    changes = _change(turn, heard)
+    return [_recall(changes["what"])] if changes else _keep_anew(turn, heard)
+
+
+def _keep_anew(turn: Turn, heard: Conversation) -> list[ToolCallPart]:
+    text = turn.whole if turn.want == "amend" else turn.text
+    text = "" if turn.want == "amend" and re.match(CHANGES, heard.said) else text
     if turn.want in ("keep", *STATEMENTS) and heard.note:
         text = named(text, heard.note.text)
-    if turn.want == "amend":
-        text = (amended(old.text, turn.text, heard.said, turn.whole) if old else "") or turn.whole
-    if not text:
-        return []
-    corrects = turn.want in ("correct", "amend") and old and text != turn.whole
-    if corrects and turn.want == "correct" and not re.search(_TAKEN_BACK, heard.said):
-        corrects = old and alike(old.text, text)
+    return [_keep(turn, text)] if text else []
+
+
+def _keep(turn: Turn, text: str, old: Note | None = None) -> ToolCallPart:
     arguments: dict[str, Any] = {"content": text, "tags": tagged(turn.tags, text)}
-    if old.mine if old and corrects else turn.mine:
+    if old.mine if old else turn.mine:
         arguments["scope"] = "user"
-    if old and corrects and old.ref:
+    if old and old.ref:
         arguments["replaces"] = old.ref
-    return [_call("save_memory", arguments, offered=not turn.sure)]
+    return _call("save_memory", arguments, offered=not turn.sure)
+
+
+def _righted(turn: Turn, heard: Conversation, old: Note) -> str:
+    """A note's text as what was said puts it right; "" where it is about something else."""
+    if changes := _change(turn, heard):
+        what, value = changes["what"], changes["value"]
+        about = shares(what, old.text) and answers(what, old.text)
+        it = re.fullmatch(_IT, what)
+        return amended(old.text, value, heard.said) if it or about else ""
+    switched = re.search(SWITCHED, heard.said) if turn.want in (*STATEMENTS, "amend") else None
+    if switched and not names_another(heard.said, switched[1], old.text):
+        return amended(old.text, switched[1], heard.said, turn.whole or turn.text)
+    if turn.want == "amend":
+        return amended(old.text, turn.text, heard.said, turn.whole)
+    meant = re.search(_TAKEN_BACK, heard.said) or alike(old.text, turn.text)
+    return turn.text if turn.want == "correct" and meant else ""
+
+
+def _change(turn: Turn, heard: Conversation) -> re.Match[str] | None:
+    alone = len(heard.turns) == 1 and turn.want in (*STATEMENTS, "amend")
+    return change(heard.said) if alone else None
 
 
 def _put_right(turn: Turn, heard: Conversation) -> Note | None:
@@ -215,15 +235,13 @@ def _forget_found(heard: Conversation, returned: Sequence[ToolReturnPart]) -> li
 
 
 def _change_found(heard: Conversation, returned: Sequence[ToolReturnPart]) -> list[ToolCallPart]:
-    """What puts another value into the note that was looked for by the words of a change."""
-    changes = re.match(CHANGES, heard.said)
-    if not changes or heard.wants != {"amend"} or returned[-1].tool_name != "recall_memory":
+    """What puts the note right that was looked for; a note of its own where there is none."""
+    if not heard.wants <= {*KEPT} or [part.tool_name for part in returned] != ["recall_memory"]:
         return []
-    for note in (note for some in found(returned[-1], heard) for note in some if note.ref):
-        if text := amended(note.text, changes["value"], heard.said):
-            about = heard.turns[0]._replace(want="correct", text=text)
-            return _save(about, heard._replace(note=note, saved=(), said="scratch that"))
-    return []
+    [turn], notes = heard.turns, [note_of(row) for row in rows_of(returned[0], "results")]
+    texts = ((note, _righted(turn, heard, note)) for note in notes)
+    right = next(([_keep(turn, text, note)] for note, text in texts if text), None)
+    return right or _keep_anew(turn, heard)
 
 
 def _keep_fetched(heard: Conversation, returned: Sequence[ToolReturnPart]) -> list[ToolCallPart]:
@@ -242,7 +260,7 @@ def _keep_fetched(heard: Conversation, returned: Sequence[ToolReturnPart]) -> li
 def answer(heard: Conversation, returned: Sequence[ToolReturnPart], *, explained: bool) -> str:
     """What the person is told: what was done and found, or what else there is to say."""
     done = [part for part in returned if part.tool_name in ("forget_memory", "save_memory")]
-    shown = done if done and heard.wants in ({"forget"}, {"amend"}) else returned
+    shown = done if done and heard.wants <= {"forget", *KEPT} else returned
     if returned and returned[-1].tool_name == "save_knowledge":  # and not that it was fetched
         shown = returned[-1:]
     told = dict.fromkeys(filter(None, (_told(part, heard) for part in shown)))
