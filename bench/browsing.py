@@ -23,8 +23,8 @@ from speed import p95, prepare, queries
 
 from co_cli import trust
 from co_cli.knowledge.meaning.encoders import built_in
-from co_cli.web.desk import Desk
 from co_cli.web.server import Page
+from co_cli.web.state import State
 
 ASKED, WARM = 60, 10
 STATIC = Path(__file__).resolve().parent.parent / "co_cli" / "web" / "static"
@@ -66,7 +66,7 @@ def main() -> int:
         project = prepare(folder / "project", 10_000)
         trust.claim(str(project), "2026-11-01T00:00:00+00:00")
         before, asked = queries(project)[-WARM:], queries(project)[:ASKED]
-        desk, meaning = Desk(str(project)), built_in()
+        state, meaning = State(str(project)), built_in()
         times: dict[str, list[float]] = {"recall": [], "reading": [], "first": [], "typed": []}
         page = Page(str(project))
         thread = threading.Thread(target=page.run)
@@ -74,11 +74,11 @@ def main() -> int:
         visitor = Visitor(page)
         visitor.get("/api/start")  # which reads the notes once
         for query in before:
-            desk.shelf.recall(query)
+            state.shelf.recall(query)
             visitor.get(f"/api/search?q={quote(query)}")
         for query in asked:
             for name, work in (
-                ("recall", lambda query=query: desk.shelf.recall(query)),
+                ("recall", lambda query=query: state.shelf.recall(query)),
                 ("reading", lambda query=query: meaning.closely(query)),
             ):
                 began = thread_time()
@@ -90,7 +90,7 @@ def main() -> int:
             times["typed"].append(visitor.get(f"/api/search?q={quote(query)}"))
         page.server.should_exit = True
         thread.join()
-        desk.close()
+        state.close()
         usual = {name: 1000 * statistics.median(some) for name, some in times.items()}
         first, typed = usual["first"], usual["typed"]
         both = f"{first:.1f} and {usual['recall']:.1f} ms"

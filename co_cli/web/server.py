@@ -26,8 +26,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from co_cli.errors import CoError, NotFound
 from co_cli.knowledge.safety.escape import escape
 from co_cli.web import pictures, views
-from co_cli.web.deeds import DEEDS
-from co_cli.web.desk import Asked, Changed, Desk, Row
+from co_cli.web.actions import ACTIONS
+from co_cli.web.state import Asked, Changed, Row, State
 
 ADDRESS = "127.0.0.1"
 LARGEST = 1024 * 1024  # bytes that a request may hold
@@ -44,7 +44,7 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
 }  # fmt: skip
-_READS: Mapping[str, Callable[[Desk, Asked], Row]] = {
+_READS: Mapping[str, Callable[[State, Asked], Row]] = {
     "start": views.start, "list": views.listed, "search": views.search, "note": views.note,
     "diff": views.diff, "inbox": views.inbox, "archive": views.archive,
     "pictures": pictures.pictures, "health": pictures.health, "eval": pictures.evaluation,
@@ -101,7 +101,7 @@ class Page:
         port = self._socket.getsockname()[1]
         self._token, self._secret = secrets.token_urlsafe(24), secrets.token_urlsafe(32)
         self._worker, self._cookie = ThreadPoolExecutor(1, "notebooks"), f"co-{port}"
-        self._desk = self._worker.submit(Desk, project, sensitive=sensitive).result()
+        self._state = self._worker.submit(State, project, sensitive=sensitive).result()
         self.address = f"http://{ADDRESS}:{port}/#token={self._token}"  # what follows # is not sent
         routes = [
             *(Route(path, self._static, methods=["GET"]) for path in _STATIC),
@@ -119,11 +119,11 @@ class Page:
 
     def run(self) -> None:
         """Answer until stopped."""
-        self._worker.submit(lambda: self._desk.seen)  # all is read by the time that somebody asks
+        self._worker.submit(lambda: self._state.seen)  # all is read by the time that somebody asks
         try:
             self.server.run(sockets=[self._socket])
         finally:
-            self._worker.submit(self._desk.close)
+            self._worker.submit(self._state.close)
             self._worker.shutdown()
             self._socket.close()
 
@@ -146,21 +146,21 @@ class Page:
         writes = request.method == "POST"
         asked = await _said(request) if writes else Asked(request.query_params)
         try:
-            if (act := (DEEDS if writes else _READS).get(request.path_params["name"])) is None:
+            if (act := (ACTIONS if writes else _READS).get(request.path_params["name"])) is None:
                 raise NotFound("there is nothing of that name")
-            return JSONResponse(_shown(await self._on_desk(act, asked)))
+            return JSONResponse(_shown(await self._on_worker(act, asked)))
         except Changed as error:
             return JSONResponse({"error": error.sentence(), "now": _shown(error.now)}, 409)
         except CoError as error:
             code = 404 if isinstance(error, NotFound) else 400
             return JSONResponse({"error": error.sentence()}, code)
 
-    async def _on_desk(self, act: Callable[..., Any], *more: Any) -> Any:
+    async def _on_worker(self, act: Callable[..., Any], *more: Any) -> Any:
         """Do something with the notes as they are, in the one thread that they belong to."""
 
         def work() -> Any:
-            self._desk.fresh()
-            return act(self._desk, *more)
+            self._state.fresh()
+            return act(self._state, *more)
 
         return await asyncio.get_running_loop().run_in_executor(self._worker, work)
 
@@ -170,7 +170,7 @@ class Page:
         async def changes() -> AsyncIterator[str]:
             last = -1
             while not self.server.should_exit:
-                version = await self._on_desk(lambda desk: desk.version)
+                version = await self._on_worker(lambda state: state.version)
                 yield f"data: {version}\n\n" if version != last else ""
                 last = version
                 await asyncio.sleep(_TICK)

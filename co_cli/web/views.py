@@ -1,6 +1,6 @@
 """What the page shows: lists, answers, a note with its history, drafts, the archive.
 
-Each takes the desk and what is asked, and gives plain values. Changes nothing.
+Each takes the state and what is asked, and gives plain values. Changes nothing.
 """
 
 from collections.abc import Sequence
@@ -19,28 +19,28 @@ from co_cli.knowledge.search.places import parts
 from co_cli.knowledge.store import disk, previous
 from co_cli.results import above_text, hit_ref
 from co_cli.verbs import labels
-from co_cli.web.desk import Asked, Desk, Row, written
+from co_cli.web.state import Asked, Row, State, written
 
 _PAGE, _ANSWERS, _GONE = 60, 15, 200  # rows of a list, answers to a question, rows of the archive
 _WORDS = {"related": ("related to", "related to"), "supersedes": ("replaces", "replaced by")}
 
 
-def start(desk: Desk, asked: Asked) -> Row:
+def start(state: State, asked: Asked) -> Row:
     """All that the first sight of the page needs: the newest notes, and what there is."""
-    there = {"project": desk.workspace.project, "foreign": desk.workspace.trust.foreign}
-    return listed(desk, asked) | there | desk.seen.facets | {"drafts": len(_drafts(desk))}
+    there = {"project": state.workspace.project, "foreign": state.workspace.trust.foreign}
+    return listed(state, asked) | there | state.seen.facets | {"drafts": len(_drafts(state))}
 
 
-def listed(desk: Desk, asked: Asked) -> Row:
+def listed(state: State, asked: Asked) -> Row:
     """The notes that fit the filters, newest first, a page of them."""
-    every, at = desk.seen.by.values(), asked.number("from")
-    found = [pair for pair in every if _fits(desk, asked, *pair)] if any(asked) else [*every]
-    return {"count": len(found), "rows": desk.rows(found[at : at + _PAGE])}
+    every, at = state.seen.by.values(), asked.number("from")
+    found = [pair for pair in every if _fits(state, asked, *pair)] if any(asked) else [*every]
+    return {"count": len(found), "rows": state.rows(found[at : at + _PAGE])}
 
 
-def _fits(desk: Desk, asked: Asked, book: Notebook, note: Note) -> bool:
+def _fits(state: State, asked: Asked, book: Notebook, note: Note) -> bool:
     """Whether a note is among those that are asked for; what costs most is asked last."""
-    state = asked["state"]
+    marked = asked["state"]
     has = {"protected": note.protected, "pinned": note.pinned, "outside": note.external}
     return (
         asked["kind"] in ("", note.kind)
@@ -48,8 +48,8 @@ def _fits(desk: Desk, asked: Asked, book: Notebook, note: Note) -> bool:
         and asked["tag"] in ("", *note.tags)
         and asked["category"] in ("", note.category)
         and note.created[:10] >= _since(book, asked)
-        and has.get(state, True)
-        and (state != "stale" or bool(desk.rows([(book, note)])[0]["outdated"]))
+        and has.get(marked, True)
+        and (marked != "stale" or bool(state.rows([(book, note)])[0]["outdated"]))
     )
 
 
@@ -58,44 +58,44 @@ def _since(book: Notebook, asked: Asked) -> str:
     return (date.fromisoformat(book.today()) - timedelta(days=days)).isoformat() if days else ""
 
 
-def search(desk: Desk, asked: Asked) -> Row:
+def search(state: State, asked: Asked) -> Row:
     """The notes that answer, best first, with the passage, the words in it and the reason."""
-    tags, since = tuple(filter(None, [asked["tag"]])), _since(desk.shelf.project, asked)
-    filters = Filters(asked["kind"], tags, since, sensitive=desk.sensitive)
-    found = desk.shelf.recall(asked["q"][:1000], _ANSWERS, filters, scope=asked["scope"])
-    kept = [(book, hit) for book, hit in found if _fits(desk, asked, book, hit.note)]
-    rows = desk.rows([(book, hit.note) for book, hit in kept])
-    told = [row | _hit(desk, *pair) for row, pair in zip(rows, kept, strict=True)]
+    tags, since = tuple(filter(None, [asked["tag"]])), _since(state.shelf.project, asked)
+    filters = Filters(asked["kind"], tags, since, sensitive=state.sensitive)
+    found = state.shelf.recall(asked["q"][:1000], _ANSWERS, filters, scope=asked["scope"])
+    kept = [(book, hit) for book, hit in found if _fits(state, asked, book, hit.note)]
+    rows = state.rows([(book, hit.note) for book, hit in kept])
+    told = [row | _hit(state, *pair) for row, pair in zip(rows, kept, strict=True)]
     return {"count": len(told), "rows": told, "degraded": [one.reason for one in found.degraded]}
 
 
-def _hit(desk: Desk, book: Notebook, hit: Hit) -> Row:
+def _hit(state: State, book: Notebook, hit: Hit) -> Row:
     text, pieces, at = hit.passage or hit.note.body, list[tuple[str, int]](), 0
     for start, end in hit.marks:
         pieces += [(text[at:start], 0), (text[start:end], 1)]
         at = end
-    ref = desk.seen.label.get(hit.note.path) or hit_ref(book, hit)
-    other = desk.called(book, hit.replaced_by) if hit.replaced_by else None
+    ref = state.seen.label.get(hit.note.path) or hit_ref(book, hit)
+    other = state.called(book, hit.replaced_by) if hit.replaced_by else None
     told = {"ref": ref, "anchor": hit.anchor, "above": above_text(hit), "replaced_by": other}
     return told | {"passage": [*pieces, (text[at:], 0)], "why": hit.why, "weak": hit.weak}
 
 
-def note(desk: Desk, asked: Asked) -> Row:
+def note(state: State, asked: Asked) -> Row:
     """A note whole: rendered, as it is stored, its links, and what happened to it.
 
     What nobody here agreed to is not rendered.
     """
-    book, one = desk.find(asked["ref"])
-    (row,) = desk.rows([(book, one)])
+    book, one = state.find(asked["ref"])
+    (row,) = state.rows([(book, one)])
     here, rendered = row["ref"], not row["untrusted"]
-    links = {b if a == here else a: _WORDS[how][b == here] for a, b, how in desk.seen.links
+    links = {b if a == here else a: _WORDS[how][b == here] for a, b, how in state.seen.links
              if here in (a, b)}  # fmt: skip
-    near = desk.rows([desk.seen.by[other] for other in links])
+    near = state.rows([state.seen.by[other] for other in links])
     passages = [
         {"anchor": part.anchor, "heading": part.own, "html": to_html(part.text)}
         for part in (parts(one) if one.kind == "article" and rendered else ())
     ]
-    mine = [entry for at, entry in desk.seen.journal if at is book]
+    mine = [entry for at, entry in state.seen.journal if at is book]
     touched = [e for e in mine if one.file in [file["path"] for file in e.files]]
     return row | written(one) | {
         "html": to_html(one.body) if rendered and not passages else "",
@@ -107,11 +107,11 @@ def note(desk: Desk, asked: Asked) -> Row:
     }  # fmt: skip
 
 
-def diff(desk: Desk, asked: Asked) -> Row:
+def diff(state: State, asked: Asked) -> Row:
     """What one change did to a note, as the lines of a diff."""
-    book, one = desk.find(asked["ref"])
+    book, one = state.find(asked["ref"])
     n, after = asked.number("n"), one.raw
-    for entry in (entry for at, entry in desk.seen.journal if at is book):
+    for entry in (entry for at, entry in state.seen.journal if at is book):
         for file in (file for file in entry.files if file["path"] == one.file):
             before = None if file["before"] is None else previous(book.store, entry.n, file)
             if entry.n == n:
@@ -121,29 +121,29 @@ def diff(desk: Desk, asked: Asked) -> Row:
     raise NotFound(f"change {n} did not touch this note")
 
 
-def _drafts(desk: Desk) -> list[tuple[Notebook, Note]]:
-    return [(book, one) for book in desk.shelf for one in waiting(book) if not desk.hides(one)]
+def _drafts(state: State) -> list[tuple[Notebook, Note]]:
+    return [(book, one) for book in state.shelf for one in waiting(book) if not state.hides(one)]
 
 
-def inbox(desk: Desk, _: Asked) -> Row:
+def inbox(state: State, _: Asked) -> Row:
     """The drafts that wait, oldest first."""
-    found = _drafts(desk)
-    rows = zip(desk.rows(found), found, strict=True)
+    found = _drafts(state)
+    rows = zip(state.rows(found), found, strict=True)
     return {"rows": [row | written(draft) for row, (_, draft) in rows]}
 
 
-def archived(desk: Desk) -> dict[str, tuple[Notebook, Note, Row]]:
+def archived(state: State) -> dict[str, tuple[Notebook, Note, Row]]:
     """The notes that may come back, by what the page calls them, and when each left and why."""
-    gone = [(book, *pair) for book in desk.shelf for pair in book.archived()]
+    gone = [(book, *pair) for book in state.shelf for pair in book.archived()]
     when = {one.path: {"op": entry.op, "at": entry.at} for _, entry, one in gone}
-    named = labels([(book, one) for book, _, one in gone if not desk.hides(one)])
+    named = labels([(book, one) for book, _, one in gone if not state.hides(one)])
     return {label: (*pair, when[pair[1].path]) for label, pair in named.items()}
 
 
-def archive(desk: Desk, _: Asked) -> Row:
+def archive(state: State, _: Asked) -> Row:
     """The archive, newest first."""
-    gone = sorted(archived(desk).items(), key=lambda one: str(one[1][2]["at"]), reverse=True)
-    rows = zip(desk.rows([(book, one) for _, (book, one, _) in gone[:_GONE]]), gone, strict=False)
+    gone = sorted(archived(state).items(), key=lambda one: str(one[1][2]["at"]), reverse=True)
+    rows = zip(state.rows([(book, one) for _, (book, one, _) in gone[:_GONE]]), gone, strict=False)
     return {"rows": [row | when | {"ref": label} for row, (label, (_, _, when)) in rows]}
 
 

@@ -19,7 +19,7 @@ export async function showNote(pane, again, ref, anchor) {
     note.untrusted && h("p.banner", {}, "This came from elsewhere and nobody here agreed to it, so it is shown as plain text and no model sees it. ", h("code", {}, "co trust"), " asks."),
     body(note),
     note.tags.length > 0 && h("p.marks", {}, note.tags.map((tag) => h("span.tag", {}, tag))),
-    note.writable ? deeds(note) : h("p.quiet", {}, "This file is read where it lies: edit it there."),
+    note.writable ? actions(note) : h("p.quiet", {}, "This file is read where it lies: edit it there."),
     links(note), history(note), header(note)));
   for (const id of open || []) { const one = document.getElementById(id); if (one) one.open = true; }
   pane.scrollTop = kept;
@@ -38,14 +38,14 @@ function body(note) {
   }));
 }
 
-function deeds(note) {
+function actions(note) {
   const seen = { ref: note.ref, seen: note.seen };
   const doing = async (name, more = {}) => {
     try { return await act(name, { ...seen, ...more }); }
     catch (error) { tell(error.message); refresh(); return null; }
   };
   const mark = (name, on) => () => doing("mark", { mark: `${on ? "un" : ""}${name}` });
-  return h("div.deeds", { role: "group", "aria-label": "What to do with it" },
+  return h("div.actions", { role: "group", "aria-label": "What to do with it" },
     button("Edit", () => edit(note), { main: true, "data-key": "edit" }),
     button(note.protected ? "Unprotect" : "Protect", mark("protect", note.protected), { "data-key": "protect" }),
     button(note.pinned ? "Unpin" : "Pin", mark("pin", note.pinned)),
@@ -98,7 +98,7 @@ function editor(start, title, save, cancel, scope = null) {
     h("h1", {}, title), h("label", { for: "text" }, "Text, in markdown"), text,
     h("label", { for: "tags" }, "Tags, with commas between them"), tags,
     scope && h("label", { for: "where" }, "Notebook"), where, aside,
-    h("p.deeds", {}, h("button.main", {}, "Save"), button("Cancel", cancel, { "data-cancel": true }), h("span.quiet", { id: "hint" }, "Ctrl+Enter saves")));
+    h("p.actions", {}, h("button.main", {}, "Save"), button("Cancel", cancel, { "data-cancel": true }), h("span.quiet", { id: "hint" }, "Ctrl+Enter saves")));
   const send = async (more = {}) => {
     const said = { text: text.value, tags: lines(tags.value), scope: where?.value || "", ...more };
     try { await save(said); }
@@ -114,7 +114,7 @@ function editor(start, title, save, cancel, scope = null) {
          button("Take what is on the disk", () => { text.value = now.written.text; tags.value = now.written.tags.join(", "); start.seen = now.seen; aside.replaceChildren(); })]
       : [button("Keep both", () => send({ agreed: now.agreed, similar: "keep" }), { main: true }),
          button(`Replace ${now.similar[0].ref}`, () => send({ agreed: now.agreed, similar: "update" }))];
-    return h("section.banner.both", { "aria-label": "Both texts" }, h("p", {}, error.message), h("div.pair", {}, theirs, pair("Yours", said.text)), h("p.deeds", {}, choices));
+    return h("section.banner.both", { "aria-label": "Both texts" }, h("p", {}, error.message), h("div.pair", {}, theirs, pair("Yours", said.text)), h("p.actions", {}, choices));
   };
   form.addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); send(); } });
   return form;
@@ -183,7 +183,7 @@ function card(draft, number) {
   return h("li.card", {}, h("p.marks", {}, badges(draft), draft.tags.map((tag) => h("span.tag", {}, tag)), h("span.quiet", {}, draft.age)),
     h("p.draft", {}, draft.summary.length < draft.written.text.length ? draft.written.text : draft.summary),
     draft.quote && h("blockquote", {}, draft.quote), draft.origin && h("p.quiet", {}, `From ${draft.origin}`),
-    h("p.deeds", {}, button("Accept", accept, { main: true, "data-first": number === 0 }), button("Edit", change), button("Reject", reject)));
+    h("p.actions", {}, button("Accept", accept, { main: true, "data-first": number === 0 }), button("Edit", change), button("Reject", reject)));
 }
 
 // ---- The archive
@@ -197,6 +197,6 @@ export async function showArchive(pane) {
     rows.length ? h("ul.cards", {}, rows.map((row) => h("li.card", {},
       h("p.top", {}, h("span.ref", {}, row.ref), h("span", {}, `${row.op}, ${when(row.at)}`), badges(row)),
       h("p.draft", {}, row.summary),
-      h("p.deeds", {}, button("Restore", () => act("restore", { ref: row.ref }), { "aria-label": `Restore ${row.ref}: ${row.summary}` })))))
+      h("p.actions", {}, button("Restore", () => act("restore", { ref: row.ref }), { "aria-label": `Restore ${row.ref}: ${row.summary}` })))))
       : h("p.empty", {}, "The archive is empty: nothing has been forgotten, merged or decayed yet."));
 }

@@ -44,10 +44,10 @@ class Changed(MovedOn):
 class Seen:
     """Every note that may be shown, newest first, as the files were at one moment."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.books = [*desk.shelf]
+    def __init__(self, state: State) -> None:
+        self.books = [*state.shelf]
         notes = [(book, n) for book in self.books for n in (*book.notes(), *book.articles())]
-        notes = [pair for pair in notes if not desk.hides(pair[1])]
+        notes = [pair for pair in notes if not state.hides(pair[1])]
         notes.sort(key=lambda pair: (pair[1].created, pair[1].id), reverse=True)
         self.by = labels(notes)
         self.label = {note.path: label for label, (_, note) in self.by.items()}
@@ -79,7 +79,7 @@ class Seen:
         ]
 
 
-class Desk:
+class State:
     """The workspace, and what was last read of it; the kernel tells when that is out of date."""
 
     def __init__(self, project: str | None = None, *, sensitive: bool = False) -> None:

@@ -12,7 +12,7 @@ from co_cli.knowledge.safety.check import check_text, clean_tags
 from co_cli.learning.rejected import remember_rejection
 from co_cli.results import saved_json
 from co_cli.verbs import MARKS
-from co_cli.web.desk import Asked, Changed, Desk, Row
+from co_cli.web.state import Asked, Changed, Row, State
 from co_cli.web.views import archived
 
 ACTOR = "web"
@@ -24,31 +24,31 @@ def _wanted(asked: Asked) -> dict[str, Any]:
     return {"text": asked["text"], "tags": asked["tags"].split("\n"), "similar": similar}
 
 
-def save(desk: Desk, asked: Asked) -> Row:
+def save(state: State, asked: Asked) -> Row:
     """Remember a text."""
-    book, project = desk.workspace.book(asked["scope"] == "user"), desk.workspace.project
+    book, project = state.workspace.book(asked["scope"] == "user"), state.workspace.project
     plan = book.plan_remember(**_wanted(asked), actor=ACTOR)
-    seen = _agreed(desk, book, plan, asked)
+    seen = _agreed(state, book, plan, asked)
     fresh = book.scope == "project" and trust.untouched(project)
     saved = book.remember(**_wanted(asked), actor=ACTOR, seen=seen, agreed=plan)
     trouble = trust.claim(project, timestamp(now())) if fresh else ""
     return saved_json(book, saved) | _told(book, saved, "Saved", trouble or saved.trouble)
 
 
-def _agreed(desk: Desk, book: Notebook, plan: Plan, asked: Asked) -> str:
+def _agreed(state: State, book: Notebook, plan: Plan, asked: Asked) -> str:
     """What the person agreed to; Changed when they have not seen what the text is similar to."""
     met = [one for one, _ in plan.saved.similar]
     if met and asked["agreed"] != plan.seen:
-        told = [(one, "(marked sensitive)" if desk.hides(one) else one.body) for one in met]
-        alike = [{"ref": desk.called(book, one), "text": text} for one, text in told]
+        told = [(one, "(marked sensitive)" if state.hides(one) else one.body) for one in met]
+        alike = [{"ref": state.called(book, one), "text": text} for one, text in told]
         now = {"similar": alike, "agreed": plan.seen}
         raise Changed("this is similar to what is remembered already", now)
     return plan.seen
 
 
-def edit(desk: Desk, asked: Asked) -> Row:
+def edit(state: State, asked: Asked) -> Row:
     """Give a note another text and other tags."""
-    book, note = desk.held(asked)
+    book, note = state.held(asked)
     text, tags = check_text(asked["text"]), clean_tags(asked["tags"].split("\n"))
     body = None if text == note.body else text
 
@@ -60,50 +60,50 @@ def edit(desk: Desk, asked: Asked) -> Row:
         return planner.replace(note, rewrite(bare, {"tags": tags or None}, body))
 
     if body is None and tags == note.tags:
-        return {"ref": desk.called(book, note), "display": "Nothing changed."}
+        return {"ref": state.called(book, note), "display": "Nothing changed."}
     return _told(book, book.do(ACTOR, plan), "Edited")
 
 
-def mark(desk: Desk, asked: Asked) -> Row:
+def mark(state: State, asked: Asked) -> Row:
     """Set a note's mark, or take it off."""
-    book, note = desk.held(asked)
+    book, note = state.held(asked)
     if (one := MARKS.get(asked["mark"])) is None:
         raise CoError("there is no such mark")
     saved = one.act(book, note, actor=ACTOR)
     return _told(book, saved, "") | {"display": f"{one.told(saved)}."}
 
 
-def forget(desk: Desk, asked: Asked) -> Row:
+def forget(state: State, asked: Asked) -> Row:
     """Archive a note."""
-    book, note = desk.held(asked)
+    book, note = state.held(asked)
     return _told(book, book.forget(note, actor=ACTOR, seen=asked["seen"]), "Forgot")
 
 
-def restore(desk: Desk, asked: Asked) -> Row:
+def restore(state: State, asked: Asked) -> Row:
     """Bring an archived note back."""
-    if (gone := archived(desk).get(asked["ref"])) is None:
+    if (gone := archived(state).get(asked["ref"])) is None:
         raise CoError("that is not in the archive")
     return _told(gone[0], gone[0].restore(gone[1], actor=ACTOR), "Restored")
 
 
-def undo(desk: Desk, asked: Asked) -> Row:
+def undo(state: State, asked: Asked) -> Row:
     """Take a change back, or the last one."""
-    entry = desk.workspace.book(asked["scope"] == "user").undo(asked.number("n"), actor=ACTOR)
+    entry = state.workspace.book(asked["scope"] == "user").undo(asked.number("n"), actor=ACTOR)
     return {"display": f"Undid change {entry.n} ({entry.op})."}
 
 
-def accept(desk: Desk, asked: Asked) -> Row:
+def accept(state: State, asked: Asked) -> Row:
     """Make a memory of a draft, in the person's words if they changed them."""
-    book, draft = desk.held(asked)
+    book, draft = state.held(asked)
     plan = inbox.plan_accept(book, draft, actor=ACTOR, **_wanted(asked))
-    seen = _agreed(desk, book, plan, asked)
+    seen = _agreed(state, book, plan, asked)
     saved = inbox.accept(book, draft, actor=ACTOR, seen=seen, **_wanted(asked))
     return saved_json(book, saved) | _told(book, saved, "Saved")
 
 
-def reject(desk: Desk, asked: Asked) -> Row:
+def reject(state: State, asked: Asked) -> Row:
     """Archive a draft, and do not offer it again."""
-    book, draft = desk.held(asked)
+    book, draft = state.held(asked)
     saved = inbox.reject(book, draft, actor=ACTOR)
     remember_rejection(draft)
     return _told(book, saved, "Rejected")
@@ -114,4 +114,4 @@ def _told(book: Notebook, saved: Saved, verb: str, trouble: str = "") -> Row:
     return {"ref": saved.ref, "display": said, "change": saved.change, "scope": book.scope}
 
 
-DEEDS = {one.__name__: one for one in (save, edit, mark, forget, restore, undo, accept, reject)}
+ACTIONS = {one.__name__: one for one in (save, edit, mark, forget, restore, undo, accept, reject)}
