@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import logging
 import os
 import shutil
 import subprocess
@@ -50,6 +51,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a little of each, in seconds")
     quick = parser.parse_args().quick
+    logging.getLogger("co_cli").addHandler(logging.NullHandler())  # as in a chat, not to stderr
     violations: list[str] = []
     parts = (
         sweeps, recoveries, edits, typing, crowds, machine, conversations, limits, disks, tracing,

@@ -294,8 +294,10 @@ def test_a_clipped_page_is_from_outside_however_it_names_its_source(
 def test_a_page_that_names_a_person_as_its_source_is_the_persons(tmp_path: Path) -> None:
     vault = tmp_path / "vault"
     vault.mkdir()
-    (vault / "own.md").write_text(f"---\npinned: true\nSource: Dana\n---\n{PLANTED}")
+    header = "decay_protected: true\npinned: true\nSource: Dana"
+    (vault / "own.md").write_text(f"---\n{header}\n---\n{PLANTED}")
     place = Place(tmp_path)
     place.bring_in(vault)
     [note] = place.book.notes()
-    assert (note.external, note.pinned, note.meta["source"]) == (False, True, "import")
+    assert (note.external, note.protected, note.meta["source"]) == (False, True, "import")
+    assert not note.pinned  # which no file says

@@ -1,5 +1,6 @@
 """A model words sentences of several memories anew; the core checks what it says."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -37,7 +38,7 @@ def reword(
     writer = Agent(model, output_type=list[Line], instructions=_ASK, capabilities=bounds)
     numbered = "\n".join(f"{number}. {text}" for number, text in enumerate(texts, 1))
     try:
-        lines = writer.run_sync(wrap(numbered)).output
+        lines = asyncio.run(writer.run(wrap(numbered))).output
     except (AgentRunError, GaveUp) as error:
         line, hint, *_ = explain(error, choice) or (str(error), "")
         raise CoError(line, hint=hint) from error
