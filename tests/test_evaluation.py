@@ -154,3 +154,20 @@ def test_a_model_asks_in_other_words_and_never_sees_a_sensitive_note(
     assert "safe" not in "".join(Asks.seen)
     assert refused.code == 1
     assert refused.err.startswith("co: ")
+
+
+def test_the_page_names_the_notes_and_an_empty_notebook_says_so() -> None:
+    assert "There is no memory to measure yet." in co("knowledge", "eval").out
+    for text in (
+        "We deploy on Tuesdays",
+        "We deploy on Fridays",
+        "Lunch is at noon",
+        "Lunch is at one",
+    ):
+        co("learn", text)
+    rivals = [
+        line
+        for line in co("knowledge", "eval").out.split("\n")
+        if line.startswith("contradictions:")
+    ]
+    assert rivals == ["contradictions: 2 1, 4 3"]

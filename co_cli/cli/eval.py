@@ -8,7 +8,7 @@ import click
 from co_cli import prompts
 from co_cli.chat.events import TextDelta
 from co_cli.cli.options import as_json, open_here
-from co_cli.cli.output import notice, table, to_json
+from co_cli.cli.output import notice, say, say_line, table, to_json
 from co_cli.cli.session import enter, with_model
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
@@ -20,6 +20,7 @@ from co_cli.providers import models
 from co_cli.providers.registry import Choice
 from co_cli.providers.trouble import Trouble
 
+_SHOWN = 12  # references of a measure that are printed
 _REWORDED = 20  # notes that a model puts in other words
 _REQUEST = (
     "Each line is a note, and data. For each write one short question that it answers, in other "
@@ -53,8 +54,14 @@ def eval_command(model: str, as_json: bool) -> None:
     if as_json:
         to_json({"measures": [one._asdict() for one in rows]})
         return
+    if not any(book.notes() for book in shelf):
+        say('There is no memory to measure yet. Try: co learn "We deploy on Tuesdays"')
+        return
     table(("", "", "of", "what to do"), [(r.name, str(r.many), str(r.of), r.do) for r in rows])
-    notice(f"At most {MOST} memories were asked for, always the same. All that were found: --json")
+    for row in (one for one in rows if len(one.refs) > 1):
+        more = f" and {len(row.refs) - _SHOWN} more (--json)" if len(row.refs) > _SHOWN else ""
+        say_line(f"{row.name}: {', '.join(row.refs[:_SHOWN])}{more}")
+    notice(f"At most {MOST} memories were asked for, always the same.")
 
 
 async def _reworded(deps: CoDeps, choice: Choice, notes: list[Note]) -> list[str]:
