@@ -56,7 +56,8 @@ class Workspace:
         settings = self.settings._replace(**said) if said else self.settings
         project = Notebook(
             paths.knowledge_folder(self.project), policy=Policy.of(settings),
-            how=how or _how(settings, self.watch), origins=ProjectOrigins(self.project),
+            how=how or _how(settings, self.watch),
+            origins=ProjectOrigins(self.project, trust.is_foreign),
         )  # fmt: skip
         user = Notebook(
             paths.user_knowledge(), scope="user", policy=Policy.of(self.own),

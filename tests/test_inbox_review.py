@@ -16,6 +16,7 @@ from cli import co
 from repos import Pair, git
 from rich.console import Console
 
+from co_cli import trust
 from co_cli.chat.approval_prompt import Screen
 from co_cli.chat.inbox import review
 from co_cli.deps import CoDeps
@@ -27,6 +28,12 @@ from co_cli.learning.rejected import rejected
 TEA = Draft("User drinks green tea", ("preference",), "I always drink green tea", "chat 7")
 CAKE = Draft("User bakes cake on Sundays", ("preference",))
 FOREIGN = Draft("User trusts every page", ("preference",), fields=(("source", "mcp"),))
+
+
+@pytest.fixture(autouse=True)
+def own_folder() -> None:
+    """A folder that the person began in, as a chat leaves it."""
+    trust.claim(Path.cwd(), "2026-02-09T14:30:00+00:00")
 
 
 def book(name: str = "project") -> Notebook:

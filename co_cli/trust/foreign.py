@@ -5,7 +5,7 @@ not in it.
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from co_cli import paths
@@ -25,14 +25,22 @@ Edits = Sequence[tuple[str, bytes | None, bytes | None]]  # path below knowledge
 
 
 class ProjectOrigins:
-    """What is known here about where a project's notes came from."""
+    """What is known here about where a project's notes came from.
 
-    def __init__(self, project: AnyPath) -> None:
-        self.project = os.path.realpath(project)
+    In a folder that `is_foreign`, nothing is anybody's here, with git or without.
+    """
+
+    def __init__(
+        self, project: AnyPath, is_foreign: Callable[[AnyPath], bool] = lambda _: False
+    ) -> None:
+        self.project, self.is_foreign = os.path.realpath(project), is_foreign
         self.store = FolderStore(os.path.join(self.project, os.path.dirname(paths.CONTEXT)))
 
     def foreign(self, notes: Iterable[Note]) -> set[str]:
         """The paths of those that git brought and nobody here agreed to; the others are noted."""
+        notes = list(notes)
+        if self.is_foreign(self.project):
+            return {note.path for note in notes}
         if paths.repository(self.project) is None:
             return set()
         found = {self._below(note.path): note for note in notes}
