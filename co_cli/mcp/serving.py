@@ -133,10 +133,8 @@ def serve_http(options: Options, port: int) -> None:
     token = os.environ.get(TOKEN, "")
     if token and len(token) < _LEAST:
         raise CoError(f"{TOKEN} is too short", hint=f"It needs {_LEAST} characters at least.")
-    listening = socket.socket()
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listening.bind((_HERE, port))
+        listening = socket.create_server((_HERE, port))  # who reads the address can connect
     except OSError as error:
         hint = "Choose another: co mcp --http --port N"
         raise CoError(f"port {port} cannot be used: {error.strerror}", hint=hint) from error
