@@ -267,7 +267,7 @@ def test_of_100_notes_with_scripts_none_runs_and_nothing_outside_is_asked(
             page.evaluate("view => { location.hash = '#/' + view }", view)
             expect(page.locator("#pane .empty[role=status]")).to_have_count(0)
         opened = page.evaluate(
-            """async () => { let opened = 0; for (let ref = 10; ref < 110; ref++) {
+            """async () => { let opened = 0; for (let ref = 10; ref < 110; ref += 1) {
                 location.hash = `#/note/${ref}`;
                 while (!document.querySelector(`#pane article[aria-label="memory ${ref}"]`))
                     await new Promise(requestAnimationFrame);
