@@ -138,6 +138,7 @@ def test_a_note_is_written_edited_forgotten_undone_and_restored(page: Page) -> N
     expect(page.locator("a.row")).to_have_count(4)
     page.click("a.row >> nth=0")
     page.click("[data-key=forget]")
+    expect(page.locator("a.row")).to_have_count(3)
     page.click("nav >> text=Archive")
     page.click("text=Restore")
     expect(page.locator("#pane .empty")).to_contain_text("The archive is empty")
