@@ -112,7 +112,8 @@ def vouched(book: Notebook, drafts: list[Note]) -> list[Note]:
 
     What such a one quotes are nobody's words.
     """
-    own = {one.path for one in book.own(drafts)}
+    untrusted = bool(drafts) and book.origins is not None and book.origins.untrusted()
+    own = set() if untrusted else {one.path for one in book.own(drafts)}
     return [one if one.path in own else _foreign(one) for one in drafts]
 
 

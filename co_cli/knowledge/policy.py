@@ -15,6 +15,9 @@ class Origins(Protocol):
     def foreign(self, notes: Iterable[Note]) -> set[str]:
         """The paths of those that came from elsewhere and that nobody here agreed to."""
 
+    def untrusted(self) -> bool:
+        """Whether all that is there came from elsewhere, and nobody here agreed to it."""
+
     def wrote(self, op: str, edits: Sequence[tuple[str, bytes | None, bytes | None]]) -> None:
         """Hear what was just written: path, bytes before and bytes after of each file."""
 

@@ -25,27 +25,25 @@ Edits = Sequence[tuple[str, bytes | None, bytes | None]]  # path below knowledge
 
 
 class ProjectOrigins:
-    """What is known here about where a project's notes came from.
-
-    In a folder that `is_foreign`, nothing is anybody's here, with git or without.
-    """
+    """What is known here about where a project's notes came from."""
 
     def __init__(
         self, project: AnyPath, is_foreign: Callable[[AnyPath], bool] = lambda _: False
     ) -> None:
-        self.project, self.is_foreign = os.path.realpath(project), is_foreign
+        self.project, self._is_foreign = os.path.realpath(project), is_foreign
         self.store = FolderStore(os.path.join(self.project, os.path.dirname(paths.CONTEXT)))
 
     def foreign(self, notes: Iterable[Note]) -> set[str]:
         """The paths of those that git brought and nobody here agreed to; the others are noted."""
-        notes = list(notes)
-        if self.is_foreign(self.project):
-            return {note.path for note in notes}
         if paths.repository(self.project) is None:
             return set()
         found = {self._below(note.path): note for note in notes}
         files = {path: note.raw for path, note in found.items()}
         return {found[path].path for path in self._foreign(files)}
+
+    def untrusted(self) -> bool:
+        """Whether all of the folder came from elsewhere and nobody here agreed to it."""
+        return self._is_foreign(self.project)
 
     def new(self) -> list[Note]:
         """All such notes, by name; what is the person's by the list is not asked about again."""
