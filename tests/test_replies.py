@@ -17,7 +17,7 @@ from co_cli.errors import Ambiguous, NotFound
 from co_cli.knowledge import Note as Memory
 from co_cli.knowledge import Notebook
 from co_cli.learning.turns import KEPT, Turn, understand
-from co_cli.providers import replies
+from co_cli.providers import calls, replies
 from co_cli.providers.conversation import Conversation, Note, Surface, as_command
 
 NOTES = Path(".co-cli/knowledge")
@@ -32,7 +32,7 @@ def came(tool: str, **values: Any) -> ToolReturnPart:
 
 
 def called(talk: Conversation) -> list[tuple[str, Any]]:
-    return [(call.tool_name, call.args) for call in replies.calls(talk, [])]
+    return [(call.tool_name, call.args) for call in calls.calls(talk, [])]
 
 
 def told(talk: Conversation, *returned: ToolReturnPart) -> str:

@@ -1,7 +1,8 @@
 """A model without a language model behind it, which remembers and recalls and admits it.
 
 What it does comes from the person's own words of this turn and from nothing else: neither a note
-nor a tool's answer nor a summary can make it call a tool. What to do and to say is in `replies`.
+nor a tool's answer nor a summary can make it call a tool. What to do is in `calls`, what to say in
+`replies`.
 """
 
 import re
@@ -29,7 +30,7 @@ from pydantic_ai.models import (
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import RunContext
 
-from co_cli.providers import conversation, replies
+from co_cli.providers import calls, conversation, replies
 from co_cli.providers.known import Known
 
 _NAME = "offline"
@@ -97,8 +98,8 @@ def _answer(
     if not offered and not returns:
         return _response([TextPart(_summary(said) or replies.BRIEFLY)])
     heard = conversation.hear(said, messages, start, surface)
-    if calls := [one for one in replies.calls(heard, returns) if one.tool_name in offered]:
-        return _response(calls)
+    if wanted := [one for one in calls.calls(heard, returns) if one.tool_name in offered]:
+        return _response(wanted)
     earlier = [part for message in messages[:start] for part in message.parts]
     how = surface.reword(replies.HOW)
     explained = any(isinstance(part, TextPart) and part.content == how for part in earlier)
