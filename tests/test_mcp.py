@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import anyio
 import pytest
+from anyio.abc import TaskStatus
 from cli import COMMAND, PATIENCE, command
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from mcp import Client, MCPError, StdioServerParameters
@@ -363,25 +364,100 @@ def test_a_server_that_only_reads_has_nothing_that_writes() -> None:
     assert (listed(), drafts()) == ([], [])
 
 
-# A long life
+# Resources, the prompt, and a long life
 
 
-def test_a_hand_edit_is_seen_at_once() -> None:
-    """Red when a server answers from what it read before."""
-    learned("We deploy on Tuesdays")
-    note = Path(listed()[0]["path"])
+@pytest.mark.parametrize("era", ERAS)
+def test_notes_have_addresses_and_a_prompt_teaches_the_signals(era: str) -> None:
+    """Red when a sensitive note is listed or read, or an address leads out of the notebook."""
+    assert command("init").code == 0
+    Path(".co-cli/knowledge/context.md").write_text("We are the billing team.\n")
+    learned("We deploy on Tuesdays", "The vault code hint is blue")
+    assert command("knowledge", "sensitive", "2").code == 0
+
+    async def main() -> None:
+        async with connected(mode=era) as client:
+            assert client.server_capabilities.resources
+            assert client.server_capabilities.resources.list_changed
+            found = (await client.list_resources()).resources
+            assert [one.uri for one in found] == ["co://context", "co://memory/1"]
+            made = (await client.list_resource_templates()).resource_templates
+            assert [one.uri_template for one in made] == [
+                "co://memory/{ref}", "co://article/{ref}"
+            ]  # fmt: skip
+            texts = [await client.read_resource(one.uri) for one in found]
+            context, note = (one.contents[0].text for one in texts)  # type: ignore[union-attr]
+            assert "We are the billing team." in context
+            assert "We deploy on Tuesdays" in note
+            for wrong in ("co://memory/2", "co://memory/..%2Fcontext", "file:///etc/passwd"):
+                with pytest.raises(MCPError):
+                    await client.read_resource(wrong)
+            [prompt] = (await client.list_prompts()).prompts
+            [message] = (await client.get_prompt(prompt.name)).messages
+            assert '["preference", domain]' in message.content.text  # type: ignore[union-attr]
+
+    run(main)
+
+
+def test_many_notes_are_listed_a_page_at_a_time() -> None:
+    folder = Path(".co-cli/knowledge/memories")
+    folder.mkdir(parents=True)
+    assert command("trust", "--yes").code == 0
+    for number in range(1, 451):
+        (folder / f"{number:03d}-fact.md").write_text(f"Fact number {number}\n")
 
     async def main() -> None:
         async with connected() as client:
-            await client.call_tool("recall_memory", {"query": "deploy"})
+            pages = [await client.list_resources()]
+            while pages[-1].next_cursor:
+                pages.append(await client.list_resources(cursor=pages[-1].next_cursor))
+            assert [len(page.resources) for page in pages] == [201, 200, 50]
+            assert len({one.uri for page in pages for one in page.resources}) == 451
+            with pytest.raises(MCPError, match="no such page"):
+                await client.list_resources(cursor="-1")
+
+    run(main)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_hand_edit_is_seen_at_once_and_told(era: str) -> None:
+    """Red when a server answers from what it read before, or tells nobody of an edit."""
+    learned("We deploy on Tuesdays")
+    note = Path(listed()[0]["path"])
+    send, told = anyio.create_memory_object_stream[None](100)
+
+    async def heard(message: Any) -> None:
+        if getattr(message, "method", "") == "notifications/resources/list_changed":
+            send.send_nowait(None)
+
+    async def listen(client: Client, *, task_status: TaskStatus[None]) -> None:
+        async with client.listen(resources_list_changed=True) as events:
+            task_status.started()
+            async for _ in events:
+                send.send_nowait(None)
+
+    async def main() -> None:
+        said: Any = {"mode": era, "message_handler": heard}
+        async with send, told, connected(**said) as client, anyio.create_task_group() as tasks:
+            if era != "legacy":
+                await tasks.start(listen, client)
+            await recalls(client, "Tuesdays")
+            await told.receive()  # that there are notes here
             note.write_text(note.read_text().replace("Tuesdays", "Wednesdays"))
-            found = await client.call_tool("recall_memory", {"query": "deploy"})
-            assert "Wednesdays" in text_of(found)
+            await recalls(client, "Wednesdays")
+            await told.receive()
             note.unlink()
             found = await client.call_tool("recall_memory", {"query": "deploy"})
             assert "Wednesdays" not in text_of(found)
+            await told.receive()
+            tasks.cancel_scope.cancel()
 
     run(main)
+
+
+async def recalls(client: Client, word: str) -> None:
+    found = await client.call_tool("recall_memory", {"query": "deploy"})
+    assert word in text_of(found)
 
 
 # Processes

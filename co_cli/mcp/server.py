@@ -107,7 +107,7 @@ class Memory:
         project = paths.project_folder(folders[0]) if folders else self.here
         if client.session:
             self.chosen[client.session] = project
-            _shorten(self.chosen, _MOST_CLIENTS)
+            shorten(self.chosen, _MOST_CLIENTS)
         return project
 
     def _workspace(self, project: str) -> Workspace:
@@ -157,7 +157,7 @@ class Memory:
             return Decision(proposal, "yes")
         state = token_urlsafe()
         self.asked[state] = Asked(deps.folder(), proposal)
-        _shorten(self.asked, _MOST_ASKED)
+        shorten(self.asked, _MOST_ASKED)
         answer = await client.agrees(proposal, state, asked=asked)
         self.asked.pop(state, None)
         if answer.action != "accept":
@@ -232,7 +232,7 @@ def _without_none(value: Any) -> Any:
     return [_without_none(one) for one in value] if isinstance(value, list) else value
 
 
-def _shorten(kept: dict[str, Any], most: int) -> None:
+def shorten(kept: dict[str, Any], most: int) -> None:
     """Forget the oldest."""
     for name in list(kept)[:-most]:
         del kept[name]

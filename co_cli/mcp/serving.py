@@ -18,20 +18,28 @@ from typing import Any
 import anyio
 import uvicorn
 from mcp import types
-from mcp.server.lowlevel import Server
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
+from mcp.server.session import ServerSession
 from mcp.server.stdio import stdio_server
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourcesListChanged
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.message import SessionMessage
 
 from co_cli.errors import CoError
-from co_cli.mcp.asking import Context
-from co_cli.mcp.server import Memory, Options
+from co_cli.knowledge import Shelf
+from co_cli.knowledge.search.files import FOLDERS
+from co_cli.knowledge.search.watch import Watcher
+from co_cli.mcp.asking import Client, Context
+from co_cli.mcp.resources import Resources
+from co_cli.mcp.server import Memory, Options, shorten
 from co_cli.workspace import Workspace, read_closely
 
 TOKEN = "CO_MCP_TOKEN"
 _HERE = "127.0.0.1"
 _LEAST = 16  # characters of a token that a person made up
-_TICK = _IDLE = 2.0  # seconds
+_TICK, _SETTLED, _IDLE = 2.0, 0.05, 2.0  # seconds
+_MOST_SESSIONS = 1000  # of the older kind that are told of changes
 _ABOUT = (
     "The person's memory: plain notes that they keep. Look into it with recall_memory when their "
     "preferences, decisions or surroundings matter, and offer to keep durable facts with "
@@ -39,28 +47,83 @@ _ABOUT = (
 )
 
 
+class _Server(Server[Any]):
+    """A server that says that its list of notes may change."""
+
+    def create_initialization_options(
+        self, notification_options: NotificationOptions | None = None, *more: Any, **others: Any
+    ) -> InitializationOptions:
+        told = notification_options or NotificationOptions(resources_changed=True)
+        return super().create_initialization_options(told, *more, **others)
+
+
 class CoServer:
-    """What answers clients, and reads notes closely while nobody asks."""
+    """What answers clients, tells them of changes, and reads notes closely while nobody asks."""
 
     def __init__(self, options: Options) -> None:
         self.memory = Memory(options, self._opened)
-        self.server = Server[Any](
+        self.bus = InMemorySubscriptionBus()
+        self.sessions: dict[str, ServerSession] = {}  # of the older kind
+        notes = Resources(self.memory)
+        self.server = _Server(
             "co", version=version("co-cli"), title="Co", instructions=_ABOUT, lifespan=self._life,
             on_list_tools=self._tools, on_call_tool=self.memory.call,
+            on_list_resources=notes.list, on_list_resource_templates=notes.templates,
+            on_read_resource=notes.read, on_list_prompts=notes.prompts, on_get_prompt=notes.prompt,
+            on_subscriptions_listen=ListenHandler(self.bus),
         )  # fmt: skip
+        for name, heard in (("initialized", self._greeted), ("roots/list_changed", self._moved)):
+            method = f"notifications/{name}"
+            self.server.add_notification_handler(method, types.NotificationParams, heard)
 
     async def _tools(self, _: Context, _params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=self.memory.tools())
 
+    async def _greeted(self, ctx: Context, params: Any) -> None:
+        self.sessions[Client(ctx, params).session] = ctx.session
+        shorten(self.sessions, _MOST_SESSIONS)
+
+    async def _moved(self, ctx: Context, params: Any) -> None:
+        """The client works elsewhere now: it is asked anew."""
+        self.memory.chosen.pop(Client(ctx, params).session, None)
+        await self._tell()
+
     @asynccontextmanager
     async def _life(self, _: Server[Any]) -> AsyncIterator[None]:
         """One thread does all the work: a notebook belongs to one."""
-        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1, "notebooks"))
-        yield
+        self.loop = asyncio.get_running_loop()
+        self.loop.set_default_executor(ThreadPoolExecutor(1, "notebooks"))
+        async with anyio.create_task_group() as self.tasks:
+            yield
+            self.tasks.cancel_scope.cancel()
         await asyncio.to_thread(self.memory.close)
 
+    # Notes that change
+
     def _opened(self, workspace: Workspace) -> None:
-        """Read a project's notes closely, beside the work; it rests while somebody asks."""
+        self.loop.call_soon_threadsafe(self.tasks.start_soon, self._look_after, workspace)
+
+    async def _look_after(self, workspace: Workspace) -> None:
+        """Tell clients of a project's files that change, and read its notes closely."""
+        shelf = await asyncio.to_thread(lambda: workspace.shelf)
+        watcher: Watcher | None = None
+        with suppress(OSError):  # then the clock alone says when to look
+            watcher = Watcher([book.store.locate(name) for book in shelf for name in FOLDERS])
+        seen, reading = list[Any](), Thread()
+        while workspace in self.memory.projects.values():
+            if watcher is None or watcher.changed() != set():
+                before, seen = seen, await asyncio.to_thread(_files, shelf)
+                if before != seen:
+                    await self._tell()
+                    reading = reading if reading.is_alive() else self._read(workspace)
+            with anyio.move_on_after(_TICK):
+                await (anyio.wait_readable(watcher) if watcher else anyio.sleep_forever())
+                await anyio.sleep(_SETTLED)  # an edit is several events
+        if watcher:
+            watcher.close()
+
+    def _read(self, workspace: Workspace) -> Thread:
+        """Read closely what is new, beside the work; it rests while somebody asks."""
 
         def rest(*_: int) -> None:
             while time.monotonic() - self.memory.used < _IDLE:
@@ -68,10 +131,21 @@ class CoServer:
 
         def read() -> None:
             rest()
-            with suppress(CoError, OSError):  # the next start, or `reindex`, tries again
+            with suppress(CoError, OSError):  # the next change, or `reindex`, tries again
                 read_closely(workspace.open_shelf(), rest)
 
-        Thread(target=read, daemon=True).start()
+        thread = Thread(target=read, daemon=True)
+        thread.start()
+        return thread
+
+    async def _tell(self) -> None:
+        """Tell every client that the list of notes changed."""
+        await self.bus.publish(ResourcesListChanged())
+        for session in list(self.sessions.values()):
+            with anyio.move_on_after(_TICK):  # one that does not listen holds up nobody
+                await session.send_resource_list_changed()
+
+    # Transports
 
     async def stdio(self) -> None:
         """Serve the process that started this one, until it leaves."""
@@ -82,6 +156,12 @@ class CoServer:
                 tasks.start_soon(_only_messages, read, write, send)
                 await self.server.run(heard, write, self.server.create_initialization_options())
             tasks.cancel_scope.cancel()
+
+
+def _files(shelf: Shelf) -> list[Any]:
+    with suppress(OSError):
+        return [dict(book.store.files(name)) for book in shelf for name in FOLDERS]
+    return []  # a folder that cannot be read: whoever asks for a note is told so
 
 
 async def _only_messages(read: Any, write: Any, send: Any) -> None:

@@ -1,0 +1,123 @@
+"""What a client reads by its address: the context and each note; and a prompt that teaches when to
+save and when to look.
+"""
+
+import asyncio
+import inspect
+import re
+from contextlib import suppress
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import quote, unquote
+
+from mcp import types
+from mcp.shared.exceptions import MCPError
+
+from co_cli import prompts
+from co_cli.deps import CoDeps
+from co_cli.errors import CoError
+from co_cli.knowledge import Note, Notebook
+from co_cli.mcp.asking import Client, Context, NeedsInput
+from co_cli.mcp.server import Memory, read_note
+from co_cli.prompts.envelope import defang
+from co_cli.tools.memory import recall_memory, save_memory
+
+CONTEXT = "co://context"
+_PAGE = 200  # notes that are told at once
+_MARKDOWN = "text/markdown"
+_PROMPT = types.Prompt(
+    name="memory", title="Use Co's memory",
+    description="When to look into the person's memory, and what is worth saving.",
+)  # fmt: skip
+
+
+def uri(book: Notebook, note: Note) -> str:
+    """A note's address."""
+    return f"co://{note.kind}/{quote(book.ref(note), safe='')}"
+
+
+class Resources:
+    """The notes by address, as far as a client may be told of them."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+
+    async def list(
+        self, ctx: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        """The context and every note, a page at a time."""
+        cursor = (params and params.cursor) or "0"
+        if not re.fullmatch("[0-9]{1,9}", cursor):
+            raise MCPError(types.INVALID_PARAMS, "there is no such page")
+        first, notes = int(cursor), list[tuple[Notebook, Note]]()
+        with suppress(NeedsInput):  # where it works is asked at its first call of a tool
+            notes = await asyncio.to_thread(_notes, await self.memory.deps(Client(ctx, params)))
+        found = [
+            types.Resource(
+                uri=uri(book, note), name=book.ref(note), title=defang(note.summary),
+                mime_type=_MARKDOWN, size=len(note.body.encode()),
+            )
+            for book, note in notes[first : first + _PAGE]
+        ]  # fmt: skip
+        if not first:
+            about = "What the person wants every session to know."
+            found.insert(0, types.Resource(uri=CONTEXT, name="context", description=about,
+                                           mime_type=_MARKDOWN))  # fmt: skip
+        more = str(first + _PAGE) if len(notes) > first + _PAGE else None
+        return types.ListResourcesResult(resources=found, next_cursor=more)
+
+    async def templates(self, _: Context, _params: Any) -> types.ListResourceTemplatesResult:
+        """How addresses are made."""
+        made = [
+            types.ResourceTemplate(uri_template=f"co://{kind}/{{ref}}", name=kind,
+                                   description=f"The {kind} with this ref.", mime_type=_MARKDOWN)
+            for kind in ("memory", "article")
+        ]  # fmt: skip
+        return types.ListResourceTemplatesResult(resource_templates=made)
+
+    async def read(
+        self, ctx: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult | types.InputRequiredResult:
+        """The context, or one note."""
+        place = re.fullmatch(r"co://(?:memory|article)/(.+)", params.uri)
+        try:
+            deps = await self.memory.deps(Client(ctx, params))
+            if params.uri == CONTEXT:
+                text = await asyncio.to_thread(prompts.knowledge, deps.folder())
+            elif place:
+                told = await read_note(SimpleNamespace(deps=deps), unquote(place[1]))
+                text = defang(told["display"])
+            else:
+                raise CoError("no note has such an address")
+        except NeedsInput as needs:
+            return needs.result
+        except CoError as error:
+            raise MCPError(types.INVALID_PARAMS, defang(error.sentence())) from error
+        found = types.TextResourceContents(uri=params.uri, text=text, mime_type=_MARKDOWN)
+        return types.ReadResourceResult(contents=[found])
+
+    async def prompts(self, _: Context, _params: Any) -> types.ListPromptsResult:
+        """The one prompt."""
+        return types.ListPromptsResult(prompts=[_PROMPT])
+
+    async def prompt(
+        self, _: Context, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult:
+        """What the chat's own model is told about the tools, for any other."""
+        if params.name != _PROMPT.name:
+            raise MCPError(types.INVALID_PARAMS, f"there is no prompt {params.name[:40]!r}")
+        parts = [f"## {tool.__name__}\n\n{_taught(tool)}" for tool in (recall_memory, save_memory)]
+        said = types.TextContent(text="\n\n".join(parts))
+        message = types.PromptMessage(role="user", content=said)
+        return types.GetPromptResult(description=_PROMPT.description, messages=[message])
+
+
+def _notes(deps: CoDeps) -> list[tuple[Notebook, Note]]:
+    with deps.notebooks() as shelf:
+        books = list(shelf) if deps.usable() else [shelf.user]
+        read = [(book, [*book.notes(), *book.articles()]) for book in books]
+        return [(book, note) for book, notes in read for note in deps.tellable(book, notes)]
+
+
+def _taught(tool: Any) -> str:
+    return inspect.getdoc(tool).partition("\n\nArgs:")[0]  # type: ignore[union-attr]
