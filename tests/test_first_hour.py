@@ -933,6 +933,12 @@ def test_a_change_of_something_else_leaves_the_note_spoken_of_alone(said: str) -
         ("the jerseys are red", "no they're blue", "The jerseys are blue"),
         ("the colour is green", "change it to blue", "The colour is blue"),
         ("Kim likes jazz", "sorry, Kim likes blues", "Kim likes blues"),
+        ("the bins go out on Thurday and glass on Friday", "Thursday i meant",
+         "The bins go out on Thursday and glass on Friday"),
+        ("we meet Oduya Foods on Friday at 11, room Aspen", "actually the room is Birch",
+         "We meet Oduya Foods on Friday at 11, room Birch"),
+        ("the lunch with Ana is at 1 on Friday", "sorry, the lunch is at 2",
+         "The lunch with Ana is at 2 on Friday"),
     ],
 )  # fmt: skip
 def test_a_plain_correction_says_what_something_is(kept: str, said: str, becomes: str) -> None:
@@ -940,3 +946,54 @@ def test_a_plain_correction_says_what_something_is(kept: str, said: str, becomes
     person.says(f"remember {kept}")
     person.says(said)
     assert bodies() == [becomes]
+
+
+def test_who_moves_lives_elsewhere() -> None:
+    person = Person()
+    person.says("I live in Kiel")
+    person.says("I moved to Lübeck last month")
+    assert bodies(own()) == ["User lives in Lübeck"]
+
+
+@pytest.mark.parametrize(
+    ("kept", "said", "becomes"),
+    [
+        ("Kim likes jazz", "sorry, Kim likes blues", "Kim likes blues"),
+        ("The wedding is on 12 July in Siena", "correction: the wedding is on 19 July",
+         "The wedding is on 19 July in Siena"),
+        ("Tom's tel is 555 1234", "oops, Tom's tel is 555 9999", "Tom's tel is 555 9999"),
+        ("Our biggest customer is Acme Corp", "no, our biggest customer is Globex",
+         "Our biggest customer is Globex"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("whose", ["project", "user"])
+def test_a_correction_finds_the_note_that_says_the_same_of_another_value(
+    kept: str, said: str, becomes: str, whose: str
+) -> None:
+    """Red when only the note spoken of is put right, or what it says beside is lost."""
+    Notebook(own() if whose == "user" else NOTES).remember(kept)
+    Notebook(NOTES).remember("Bo is on call this week")
+    person = Person()
+    person.says("who is on call?")
+    person.says(said)
+    [card] = person.asked
+    assert (card.text, [old.text for old in card.collisions]) == (becomes, [kept])
+    assert (card.scope, bool(card.replaces)) == (whose, True)
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["sorry, Kim also likes blues", "sorry, Kim has two cats", "no, Ana likes tea",
+     "oops, the shop closes at 6", "sorry, the demo is in room 4", "no, Bruno gets 30 mg"],
+)  # fmt: skip
+def test_a_correction_of_no_note_becomes_one_and_rewrites_none(said: str) -> None:
+    """Red when what is only like a note, or one of several, is taken for the one that is meant."""
+    kept = ["Kim likes jazz", "Kim has a car", "The shop opens at 8", "The demo is on Thursday",
+            "Bruno gets 20 mg Apoquel", "Bruno gets 5 mg cortisone"]  # fmt: skip
+    for text in kept:
+        Notebook(NOTES).remember(text)
+    person = Person()
+    person.says(said)
+    [card] = person.asked
+    assert (card.text.lower(), card.replaces) == (said.partition(", ")[2].lower(), "")
+    assert set(kept) < set(bodies())

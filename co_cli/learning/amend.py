@@ -1,18 +1,21 @@
 """A note's text with another value in it: "no, I meant Fridays". Knows no notebook."""
 
 import re
+from itertools import takewhile
 
-from co_cli.knowledge.replacement import likeness
+from co_cli.knowledge.replacement import hint, likeness
 from co_cli.knowledge.search.words import STOP
+from co_cli.learning.answers import misspelt
 
 _NUMBERS, _NAMES, _LONGER = 0.5, 0.35, 0.05  # what counts for a place beside its meaning
 _ENOUGH, _SURE = 0.3, 0.6
 _ALIKE = 0.45
 _LOOKED_AT, _LONGEST = 150, 8  # words of a text in which a place is looked for, and of a value
 _USED_BEFORE, _BEFORE = 0.65, 0.4
+_WORD = r"[\w'’./@:%€$£+-]*\w[%€]?"
 SWITCHED = (  # and to what
     r"(?i)\b(?:switched|moved|migrated|changed|relocated|gone) (?:over )?to ([^,.;!?]{1,40}?)"
-    r"(?: now| instead| today| recently)?[.!]?$"
+    r"(?: now| instead| today| recently| (?:last|this) \w{3,9})?[.!]?$"
 )
 CHANGES = (  # what is to be changed, and to what
     r"(?i)(?:please |pls |can you |could you ){0,2}(?:update|change|move|set|switch|reschedule"
@@ -34,7 +37,8 @@ _CHANGED = (  # what somebody changed, or has changed; or is somebody else's
 )
 _USES = (  # what stands before a value that one may switch from
     r"(?i)\b(?:use[sd]?|using|(?:runs?|hosted|based|are|is) (?:on|in|at)|written in"
-    r"|built (?:with|in|on)|chose|picked|(?:moved|switched|migrated) to|went with) (?:the |an? )?$"
+    r"|lives? in|built (?:with|in|on)|chose|picked|(?:moved|switched|migrated) to|went with)"
+    r" (?:the |an? )?$"
 )
 _IS_ALL = r"(?i)[^,;.]{0,30} (?:is|are) (?:in |on |at )?(\S{1,40}(?: \S{1,40})?)$"  # to its end
 _GONE = (  # what is said of a value that no longer holds
@@ -59,7 +63,7 @@ def placed(text: str, value: str, said: str, whole: str = "") -> tuple[float, st
         return 0.0, ""
     same = (re.search(r"\bI\b", said) is not None) == text.startswith("User")  # who moved
     moved = same and re.search(SWITCHED, said) is not None
-    words = list(re.finditer(r"[\w'’./@:%€$£+-]*\w[%€]?", text))[:_LOOKED_AT]
+    words = list(re.finditer(_WORD, text))[:_LOOKED_AT]
     changes = change(said)
     what = re.findall(r"\w{2,40}", changes["what"].lower()) if changes else []
     what = [word for word in what if word not in STOP]
@@ -98,6 +102,50 @@ def change(said: str) -> re.Match[str] | None:
     return next((found for one in _CHANGED if (found := re.match(one, said))), None)
 
 
+def restated(old: str, said: str) -> str:
+    """The old text with the one value in it that is said anew of the same; "" where none is.
+
+    Either all else is the same ("Kim likes jazz", "Kim likes blues"), or what stands beside the
+    value stands in the old text as well ("Bruno gets 20 mg of it daily", "Bruno gets 30 mg").
+    """
+    was, now = ([*re.finditer(_WORD, text)][:_LOOKED_AT] for text in (old, said))
+    held, told = ([word[0].lower() for word in words] for words in (was, now))
+    new = [at for at, word in enumerate(told) if word not in STOP and word not in held]
+    about = {*held} & {*told} - STOP and 2 * len(new) <= len(told)
+    if not new or not about or new[-1] - new[0] >= len(new) or hint(said) < 0:
+        return ""
+    start = _same(held, told)
+    end = _same(held[start:][::-1], told[start:][::-1])
+    first, last, at, until = start, len(told) - end, start, len(held) - end
+    if until - at > last - first + 1:
+        first, last = new[0], new[-1] + 1
+        at = _beside(held, told, start, first, last)
+        until = at + last - first
+    value, place = told[first:last], held[max(at, 0) : until]
+    begin = {*value[:1], *place[:1]}  # on Friday, in room 4
+    digits = {any(map(str.isdigit, "".join(words))) for words in (value, place)}
+    if at < 0 or {*place} <= STOP or (len(begin) > 1 and begin <= STOP) or len(digits) > 1:
+        return ""
+    text = old[: was[at].start()] + said[now[first].start() : now[last - 1].end()]
+    capital = text[:1].upper() if old[:1].isupper() else text[:1]
+    return capital + text[1:] + old[was[until - 1].end() :]
+
+
+def _same(one: list[str], other: list[str]) -> int:
+    """How many words two texts begin with alike."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def _beside(held: list[str], told: list[str], start: int, first: int, last: int) -> int:
+    """Where the words stand that have the same neighbour as the new ones; -1 where none do."""
+    if last < len(told) and held.count(told[last]) == 1:
+        return held.index(told[last]) - (last - first)
+    before = next((at for at in range(first - 1, -1, -1) if told[at] not in STOP - {*held}), -1)
+    if before < start:
+        return before + 1 if before >= 0 else -1
+    return held.index(told[before]) + 1 if held.count(told[before]) == 1 else -1
+
+
 def names_another(said: str, value: str, text: str) -> bool:
     """Whether what was switched from is named, and the text does not speak of it."""
     named = set(re.findall(r"(?<=\w )[A-Z][\w.-]+", said.replace(value, "")))
@@ -119,5 +167,6 @@ def _fits(old: str, value: str, said: str) -> float:
     begin = words[0].lower() not in STOP and words[0][0].isupper()  # no sentence's first word
     names = begin and value[0].isupper() and old.isupper() == value.isupper()
     shorter = _LONGER * abs(len(old.split()) - len(value.split()))
-    known = 2 * gone - named + _NUMBERS * numbers + _NAMES * names
+    slipped = " " not in old and misspelt(old, value)
+    known = 2 * (gone or slipped) - named + _NUMBERS * numbers + _NAMES * names
     return likeness(old, value) + known - shorter

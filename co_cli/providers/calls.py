@@ -11,9 +11,10 @@ from typing import Any
 from pydantic_ai.messages import ToolCallPart, ToolReturnPart
 
 from co_cli.knowledge.meaning.turns import STATEMENTS
-from co_cli.knowledge.replacement import likeness
+from co_cli.knowledge.replacement import judge, likeness
 from co_cli.knowledge.search.words import SHORT
-from co_cli.learning.amend import CHANGES, SWITCHED, alike, amended, change, names_another, placed
+from co_cli.learning import amend
+from co_cli.learning.amend import CHANGES, SWITCHED, amended, restated
 from co_cli.learning.answers import answers, shares
 from co_cli.learning.turns import KEPT, Turn, tagged
 from co_cli.learning.voice import named
@@ -108,7 +109,9 @@ def save(turn: Turn, heard: Conversation) -> list[ToolCallPart]:
     if old and (text := _righted(turn, heard, old)):
         return [_keep(turn, text, old)]
     changes = _change(turn, heard)
-    return [_recall(changes["what"])] if changes else _keep_anew(turn, heard)
+    anew = turn.text if turn.want == "correct" and len(heard.turns) == 1 else ""
+    query = changes["what"] if changes else anew
+    return [_recall(query)] if query else _keep_anew(turn, heard)
 
 
 def _keep_anew(turn: Turn, heard: Conversation) -> list[ToolCallPart]:
@@ -136,23 +139,28 @@ def _righted(turn: Turn, heard: Conversation, old: Note) -> str:
         it = re.fullmatch(_IT, what)
         return amended(old.text, value, heard.said) if it or about else ""
     switched = re.search(SWITCHED, heard.said) if turn.want in (*STATEMENTS, "amend") else None
-    if switched and not names_another(heard.said, switched[1], old.text):
+    if switched and not amend.names_another(heard.said, switched[1], old.text):
         return amended(old.text, switched[1], heard.said, turn.whole or turn.text)
     if turn.want == "amend":
         return amended(old.text, turn.text, heard.said, turn.whole)
-    meant = re.search(_TAKEN_BACK, heard.said) or alike(old.text, turn.text)
-    return turn.text if turn.want == "correct" and meant else ""
+    if turn.want != "correct":
+        return ""
+    text = restated(old.text, turn.text)
+    if old not in (heard.note, *heard.saved):  # nobody spoke of it
+        return text if judge(old.text, turn.text) > 0 else ""
+    meant = re.search(_TAKEN_BACK, heard.said) or amend.alike(old.text, turn.text)
+    return text or (turn.text if meant else "")
 
 
 def _change(turn: Turn, heard: Conversation) -> re.Match[str] | None:
     alone = len(heard.turns) == 1 and turn.want in (*STATEMENTS, "amend")
-    return change(heard.said) if alone else None
+    return amend.change(heard.said) if alone else None
 
 
 def _put_right(turn: Turn, heard: Conversation) -> Note | None:
     """The note that was spoken of; of several that were just saved, the one that it fits best."""
     if turn.want == "amend":
-        fits = [placed(one.text, turn.text, heard.said, turn.whole)[0] for one in heard.saved]
+        fits = [amend.placed(one.text, turn.text, heard.said, turn.whole)[0] for one in heard.saved]
     else:
         fits = [likeness(one.text, turn.text) for one in heard.saved]
     if len(fits) < 2 or max(fits) <= 0:
@@ -190,9 +198,10 @@ def _change_found(heard: Conversation, returned: Sequence[ToolReturnPart]) -> li
     if not heard.wants <= {*KEPT} or [part.tool_name for part in returned] != ["recall_memory"]:
         return []
     [turn], notes = heard.turns, [note_of(row) for row in rows_of(returned[0], "results")]
-    texts = ((note, _righted(turn, heard, note)) for note in notes)
-    right = next(([_keep(turn, text, note)] for note, text in texts if text), None)
-    return right or _keep_anew(turn, heard)
+    texts = [(note, text) for note in notes if (text := _righted(turn, heard, note))]
+    if not texts or (turn.want == "correct" and len(texts) > 1):  # which one, nobody knows
+        return _keep_anew(turn, heard)
+    return [_keep(turn, texts[0][1], texts[0][0])]
 
 
 def _keep_fetched(heard: Conversation, returned: Sequence[ToolReturnPart]) -> list[ToolCallPart]:
