@@ -259,6 +259,45 @@ def test_what_is_about_nothing_kept_gets_no_note(said: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("kept", "asked", "also"),
+    [
+        ("Pavel's birthday is 3 May", "when is my birthday?", "when is Pavel's birthday?"),
+        ("User's brother's birthday is 3 May", "when is my birthday?",
+         "when is my brother's birthday?"),
+        ("Our daughter is called Amira", "what's my wife called?", "what's my daughter called?"),
+        ("Our daughter is called Amira", "what is our son's name?", "what is our daughter's name?"),
+        ("User's brother works at Siemens", "where do I work?", "where does my brother work?"),
+        ("User's sister Hana lives in Oslo", "where do I live?", "where does Hana live?"),
+        ("User's sister lives in Oslo", "where does Pavel live?", "where does my sister live?"),
+        ("Kim likes jazz", "what music do I like?", "what music does Kim like?"),
+    ],
+)  # fmt: skip
+def test_a_fact_about_one_is_not_told_of_another(kept: str, asked: str, also: str) -> None:
+    Notebook(NOTES).remember(kept)
+    Notebook(NOTES).remember("The office closes at 7")
+    assert Person().says(asked).startswith("I have nothing about that.")
+    assert "[1]" in Person().says(also)
+
+
+@pytest.mark.parametrize(
+    ("kept", "asked"),
+    [
+        ("The release train leaves every second Tuesday and Mirela signs it off", "train?"),
+        ("Mirela is on holiday next week, Tobi stands in for her", "who is Tobi?"),
+        ("We're building a loan service called Heron, in Kotlin", "what's Heron written in?"),
+        ("Kim hates broccoli", "what shouldn't I cook for Kim?"),
+        ("User's wife Sadia is a vegan and our anniversary is in June", "what does Sadia eat?"),
+        ("User lent User's drill to Pavel", "drill?"),
+    ],
+)
+def test_a_note_that_names_what_is_asked_about_is_told_and_no_other(kept: str, asked: str) -> None:
+    for text in (kept, *UNRELATED):
+        Notebook(NOTES).remember(text)
+    answer = Person().says(asked)
+    assert ("[1]" in answer, answer.count("[")) == (True, 1)
+
+
+@pytest.mark.parametrize(
     ("said", "told"),
     [
         ("what instrument do I play?", "You play the cello"),

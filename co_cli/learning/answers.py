@@ -39,6 +39,13 @@ _SORTS = {  # what is asked for, and what must stand there then
     r"|inside|between|beside|above|below)\b",
 }
 _NAME = rf"(?!User\b|(?i:{_TIMES}))[A-Z][\w-]*"
+_KIN = frozenset(
+    "wife husband son daughter brother sister mother father uncle aunt nephew niece grandmother "
+    "grandfather dog cat horse".split()
+)  # who is one of these is no other
+_OWNS = (
+    r"\b(?!(?:what|who|where|when|how|it|that|there|he|she|let)'s)(my|our|\w+(?='s))(?:'s)? (\w+)"
+)
 _FIRST = r"^(?:[A-Z][\w-]*[^\Ws]) (?:\w{1,20}s|was|had|\w{1,20}ed)\b"  # who does something
 
 
@@ -47,13 +54,11 @@ def answers(question: str, text: str) -> bool:
 
     What shares a word with the question has to leave none of its other words aside either.
     """
-    low, asked = question.lower(), _words(question)
-    for cue, needed in _SORTS.items():
-        if re.search(cue, low):
-            if not re.search(needed, text):
-                return False
-            asked = _words(re.sub(cue, " ", low))
-            break
+    low = question.lower()
+    cue, needed = _sort(low)
+    if not re.search(needed, text):
+        return False
+    asked = _words(re.sub(cue, " ", low) if cue else question)
     if re.search(r"\bwho(?:m|se)?\b", low) and not _names(text) - {*re.findall(r"[\w-]+", low)}:
         return False
     other = re.match(r"User's (\w+)", text)
@@ -66,6 +71,35 @@ def answers(question: str, text: str) -> bool:
         if {one, other} <= met.keys():  # either is enough
             met[one] = met[other] = max(met[one], met[other])
     return max(met.values(), default=0.0) < _SHARED or min(met.values()) >= _MET
+
+
+def of_another(question: str, text: str) -> bool:
+    """Whether a text tells of somebody else what the question asks of one."""
+    low, said = question.lower(), text.lower()
+    asked, told = ({BASE.get(w, w) for w in re.findall(r"\w+", one)} & _KIN for one in (low, said))
+    if asked and told and asked.isdisjoint(told):
+        return True
+    for owner, thing in re.findall(_OWNS, low):
+        mine = rf"\buser\b(?!'s \w+'s {thing})|\b(?:we|our)\b"
+        known = re.search(mine if owner in ("my", "our") else re.escape(owner), said)
+        if not known and re.search(rf"\w's (?:\w+ )?{thing}", said):
+            return True
+    for doer, verb in re.findall(r"\b(?:do|does|did) (?:my |our |the )?(?!we )(\w+) (\w+)", low):
+        known = re.search(r"\buser\b(?!')|\bwe\b" if doer == "i" else re.escape(doer), said)
+        other = rf"\b(?!User\b)(?:[A-Z][\w-]+|(?i:{'|'.join(_KIN)})) {verb}e?[sd]\b"
+        if not known and re.search(other, text):
+            return True
+    return False
+
+
+def speaks_of(question: str, text: str) -> bool:
+    """Whether what is asked for may stand in the text, and all that is named, or a name, does."""
+    if not re.search(_sort(question.lower())[1], text):
+        return False
+    what = re.sub(r"(?i)\b(?:do|did) i \w+|-", " ", question)  # what I do is done by many
+    asked, said = _words(what), _words(text.replace("-", " "))
+    all_there = all(any(_like(word, one) >= _SHARED for one in said) for word in asked)
+    return bool(asked) and (all_there or not _names(text).isdisjoint(asked))
 
 
 def shares(question: str, text: str) -> bool:
@@ -91,6 +125,11 @@ def misspelt(question: str, text: str) -> bool:
         strange = [w for w in _words(question) if len(w) > _SHORT and not built_in().knows(w)]
         return any(slip(word, one) for word in strange if word not in said for one in said)
     return False
+
+
+def _sort(low: str) -> tuple[str, str]:
+    """How a question asks for a sort of thing, and what must stand there then; "" for any."""
+    return next((sort for sort in _SORTS.items() if re.search(sort[0], low)), ("", ""))
 
 
 def _like(one: str, other: str) -> float:

@@ -17,7 +17,7 @@ from co_cli.knowledge.meaning.turns import STATEMENTS
 from co_cli.knowledge.search.query import Query, Span
 from co_cli.knowledge.search.words import STOP
 from co_cli.learning.amend import CHANGES
-from co_cli.learning.answers import about_asker, answers, misspelt, shares
+from co_cli.learning.answers import about_asker, answers, misspelt, of_another, shares, speaks_of
 from co_cli.learning.pages import page_wanted
 from co_cli.learning.turns import Turn, tagged, understand
 from co_cli.learning.voice import second_person
@@ -227,6 +227,7 @@ def found(part: ToolReturnPart, heard: Conversation) -> tuple[list[Note], list[N
     """What surely answers, best first, notes before files; and what perhaps does."""
     query = str(heard.called.get(part.tool_call_id, {}).get("query") or "")
     rows = rows_of(part, "results")
+    rows = [row for row in rows if not of_another(query, note_of(row).text)]
     newer = {row.get("ref") for row in rows if answers(query, note_of(row).text)}
     rows = [row for row in rows if row.get("replaced_by") not in newer]
     slips = [row for row in rows if row.get("weak") and misspelt(query, note_of(row).text)]
@@ -235,6 +236,7 @@ def found(part: ToolReturnPart, heard: Conversation) -> tuple[list[Note], list[N
     first = note_of(rows[0]).text if rows and not near else ""
     of_domain = not {*tagged(["?"], query)}.isdisjoint(tagged(["."], first))
     kin = rows[:1] if first and (of_domain or about_asker(query, first)) else []
+    kin = kin or [row for row in rows if not near and speaks_of(query, note_of(row).text)]
     near = near or kin
     least = _BESIDE * max((_score(row) for row in near[:1]), default=0.0)
     near = [row for row in near if _score(row) >= least]
