@@ -118,6 +118,7 @@ LATE_IMPORTS_ALLOWED = [
     "workspace",
     "articles.reader",
     "knowledge.format.frontmatter",
+    "knowledge.inbox",
     "knowledge.lifecycle",
     "knowledge.meaning",
     "knowledge.notebook",

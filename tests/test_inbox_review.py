@@ -23,6 +23,7 @@ from co_cli.deps import CoDeps
 from co_cli.errors import CoError
 from co_cli.knowledge import Notebook
 from co_cli.knowledge.inbox import Draft, accept, put, waiting
+from co_cli.knowledge.purge import find_copies
 from co_cli.learning.rejected import rejected
 
 TEA = Draft("User drinks green tea", ("preference",), "I always drink green tea", "chat 7")
@@ -293,6 +294,54 @@ def test_accept_all_judges_each_beside_those_accepted_before_it() -> None:
     assert co("inbox", "accept", "--all", "--yes").code == 1
     assert co("inbox", "reject", "--all", "--yes").code == 1
     assert [note.body for note in waiting(book())] == [both[0].text]
+
+
+def test_accept_all_is_one_change_and_a_purge_takes_one_of_it() -> None:
+    """Red when a kill leaves a part of it, or a purge takes the drafts of others along."""
+    texts = ["We deploy on Tuesdays", TEA.text, "Marta owns billing", "Logs are kept for 30 days"]
+    put(book(), [Draft(text) for text in texts], actor="chat")
+    done = co("inbox", "accept", "--all", "--yes")
+    assert (done.code, {*bodies()}, waiting(book())) == (0, {*texts}, [])
+    assert "4 drafts, one change. Undo: co knowledge undo" in done.err
+    assert [entry.op for entry in book().store.entries()] == ["draft", "accept all"]
+    copies = find_copies(book(), next(note for note in book().notes() if note.body == TEA.text))
+    assert (len(copies.files), copies.earlier) == (2, [])
+    book().undo()
+    assert (bodies(), len(waiting(book()))) == ([], 4)
+    copies = find_copies(book(), book().ref(waiting(book())[0]))
+    assert copies.earlier == []
+
+
+def test_accept_all_says_the_same_once_and_tells_that_the_limit_is_passed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CO_CLI_MEMORY_MAX_COUNT", "1")
+    book().remember("User drinks green tea", ["habit"])
+    put(book(), [CAKE], actor="chat")
+    inbox = Path(".co-cli/knowledge/inbox")
+    for name in ("a", "b"):
+        (inbox / f"{name}.md").write_text("user drinks green tea!\n")
+    done = co("inbox", "accept", "--all", "--yes")
+    assert bodies() == ["user drinks green tea!", CAKE.text]
+    assert (len(waiting(book())), "over its limit of 1" in done.out) == (1, True)
+
+
+@pytest.mark.parametrize("mine", [True, False])
+def test_a_collision_with_the_other_notebook_is_shown_and_waits(mine: bool) -> None:
+    """Red when a draft is saved beside its opposite in the other notebook without a word."""
+    there, here = ("user", "project") if mine else ("project", "user")
+    book(there).remember("User prefers tabs over spaces in Go code")
+    put(book(here), [Draft("User prefers spaces over tabs in Go code")], actor="chat")
+    old, ref = ("g1", "") if mine else ("1", "g")
+    [row] = json.loads(co("inbox", "--json").out)["drafts"]
+    assert row["collides"] == [old]
+    assert f"collides with {old}" in co("inbox").err
+    assert co("inbox", "accept", "--all", "--yes").code == 1
+    assert f"Similar to memory {old} of your other notebook (100%):" in Person("l").reviews()
+    name = f"{ref}i:user-prefers-spaces-over-tabs-in-go-code"
+    assert f"Similar to memory {old} of your other notebook" in co("inbox", "accept", name).out
+    [saved] = json.loads(co("inbox", "accept", name, "--yes", "--json").out)
+    assert f"memory {old} of your other notebook (100%)" in saved["display"]
 
 
 def test_what_was_accepted_is_told_also_when_the_next_one_fails() -> None:

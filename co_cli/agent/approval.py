@@ -12,7 +12,7 @@ from co_cli.deps import CoDeps
 from co_cli.errors import CoError, RefusedText
 from co_cli.knowledge import Notebook, Saved
 from co_cli.knowledge.article import canonical
-from co_cli.knowledge.format.note import parse
+from co_cli.knowledge.format.note import Note, parse
 from co_cli.knowledge.pages import MEMORIES
 from co_cli.knowledge.safety.check import check_text, outside_tags, without_secret
 from co_cli.knowledge.store import disk
@@ -96,7 +96,7 @@ class Proposal:
     ref: str = ""
     collisions: tuple[Collision, ...] = ()
     replaces: str = ""  # which of them gives way: what is corrected, or what the person chose
-    elsewhere: str = ""
+    elsewhere: tuple[Collision, ...] = ()  # what the person's other notebook has of it
     moves: str = ""
     refused: str = ""
     left_out: str = ""
@@ -205,7 +205,9 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
             book = shelf.user if scope == "user" else shelf.project
             book.store.refuse("")
             files = book.store.files(MEMORIES)
-            elsewhere, fields = echo(deps, shelf, proposal.scope or scope, text)
+            met, fields = echo(deps, shelf, proposal.scope or scope, text)
+            other = shelf.project if book is shelf.user else shelf.user
+            elsewhere = _collisions(other, met)
             more = [f"language:{one}" for one in sorted(shelf.languages) if deps.usable()]
             plan = book.plan_remember(
                 text,
@@ -229,11 +231,7 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
         collisions = [Collision(saved.ref, old.body, 100.0, old.protected)]
         tags = tuple(saved.note.tags)
     else:
-        refs = labels([(book, n) for n, _ in saved.similar])
-        collisions = [
-            Collision(ref, n.body, score, n.protected, score < book.policy.threshold)
-            for ref, (n, score) in zip(refs, saved.similar, strict=True)
-        ]
+        collisions = [*_collisions(book, saved.similar)]
     return replace(
         proposal, text=text, tags=tags, scope=proposal.scope or scope, where=saved.note.path,
         action=saved.action, places=("project", "user", *more), ref=saved.ref,
@@ -241,6 +239,14 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
         replaces=replaces, left_out=left_out, moves=_moves(book, saved), seen=plan.seen,
         shown=Shown(plan, fields, files),
     )  # fmt: skip
+
+
+def _collisions(book: Notebook, met: list[tuple[Note, float]]) -> tuple[Collision, ...]:
+    refs = labels([(book, note) for note, _ in met])
+    return tuple(
+        Collision(ref, note.body, score, note.protected, score < book.policy.threshold)
+        for ref, (note, score) in zip(refs, met, strict=True)
+    )
 
 
 def _keeping(deps: CoDeps, one: Proposal) -> Proposal:

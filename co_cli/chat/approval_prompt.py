@@ -30,6 +30,7 @@ from co_cli.chat.line_input import Resized
 from co_cli.deps import CoDeps
 from co_cli.kept import described
 from co_cli.knowledge.safety.escape import BAR, difference, escape, hanging, rows
+from co_cli.knowledge.similarity import same
 from co_cli.paths import short
 from co_cli.results import SAME_MATTER
 
@@ -258,8 +259,6 @@ class Screen:
         self._quote(place, "  Where  ")
         if proposal.moves:
             self._warn(proposal.moves)
-        if proposal.elsewhere:
-            self._warn(f"Memory {proposal.elsewhere} of your other notebook says the same.")
         if proposal.action == "consolidated":
             self._say(f"  Memory {proposal.ref} currently says:")
             self._quote(proposal.collisions[0].text, style=_COLOURS["-"])
@@ -279,10 +278,15 @@ class Screen:
                     self._quote(line, style=_COLOURS.get(line[:1], "") if changed else "")
 
     def _show_similar(self, proposal: Proposal, corrected: str) -> None:
-        for old in proposal.collisions if proposal.collides else ():
+        other = proposal.elsewhere
+        for old in (*(proposal.collisions if proposal.collides else ()), *other):
+            where = f"memory {old.ref}{' of your other notebook' if old in other else ''}"
+            if old in other and same(old.text, proposal.text):
+                self._warn(f"{where.capitalize()} says the same.")
+                continue
             lock = ", protected" if old.protected else ""
             close = SAME_MATTER if old.same_matter else f"{old.score:.0f}%"
-            similar = f"Similar to memory {old.ref} ({close}{lock}):"
+            similar = f"Similar to {where} ({close}{lock}):"
             self._warn("Old and new:" if old.ref == corrected else similar)
             for line in _changes(old.text, proposal.text):
                 self._quote(line, style=_COLOURS.get(line[:1], ""))

@@ -1,5 +1,7 @@
 """co inbox: the drafts that wait for a yes."""
 
+from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import click
@@ -20,10 +22,30 @@ from co_cli.cli.output import (
     warn,
 )
 from co_cli.errors import NotFound
-from co_cli.knowledge import Note, Notebook
-from co_cli.knowledge.inbox import accept, accept_alone, plan_alone, reject, vouched, waiting
+from co_cli.knowledge import Note, Notebook, Shelf
+from co_cli.knowledge.inbox import (
+    accept,
+    accept_every,
+    collisions,
+    met_elsewhere,
+    plan_every,
+    reject,
+    vouched,
+    waiting,
+)
 from co_cli.learning.rejected import remember_rejection
-from co_cli.results import NO_DRAFTS, draft_text, note_json, plural, rejected_json, saved_json
+from co_cli.results import (
+    NO_DRAFTS,
+    closeness,
+    draft_text,
+    note_json,
+    plural,
+    rejected_json,
+    saved_json,
+    undo_hint,
+)
+
+_Drafts = list[tuple[Notebook, Note]]
 
 
 @click.command("inbox")
@@ -48,62 +70,100 @@ def inbox_command(
         found = [(book, book.find(f"i:{name.removeprefix('i:')}")) for book, name in places]
         named = [(book, one) for book, draft in found for one in vouched(book, [draft])]
         said = [(b, o) for b, o in drafts if kind in (None, o.category) and not o.external]
-        _settle(verb, said if every else named, yes, as_json, every)
+        _settle(workspace.shelf, verb, said if every else named, yes, as_json, every)
     elif as_json:
-        to_json({"drafts": [note_json(*one) for one in drafts], "count": len(drafts)})
+        met = _collisions(workspace.shelf, drafts)
+        rows = [note_json(at, one) | {"collides": met[one.path]} for at, one in drafts]
+        to_json({"drafts": rows, "count": len(drafts)})
     elif drafts and on_terminal():
         from co_cli.chat.inbox import at_terminal  # and with it what draws cards
 
         say(at_terminal(workspace, say))
     elif drafts:
         note_table(drafts)
+        met = _collisions(workspace.shelf, drafts)
+        for book, one in drafts:
+            if beside := ", ".join(met[one.path]):
+                notice(f"{book.ref(one)} collides with {beside}")
     else:
         notice(NO_DRAFTS)
 
 
-def _show(book: Notebook, draft: Note) -> None:
+def _other(shelf: Shelf, book: Notebook) -> Notebook:
+    return shelf.project if book is shelf.user else shelf.user
+
+
+def _collisions(shelf: Shelf, drafts: _Drafts) -> dict[str, list[str]]:
+    """What each draft collides with, in either notebook, by its path."""
+    own = {book: [draft for at, draft in drafts if at is book] for book in shelf}
+    some = [collisions(book, _other(shelf, book), own[book]) for book in own if own[book]]
+    return {path: refs for one in some for path, refs in one.items()}
+
+
+def _show(shelf: Shelf, book: Notebook, draft: Note) -> None:
     """All that accepting it would write, and whose words it is."""
     quote(draft.body)
     where = f"your notes for {draft.language}" if draft.language else f"{book.label} notebook"
     about = {"Tags": ", ".join(draft.tags) or "none", "Where": where, **draft_text(book, draft)}
-    for label, text in about.items():
-        say_line(f"  {label:<7}{text}")
+    for line in [
+        *(f"{label:<7}{text}" for label, text in about.items()),
+        *_met(_other(shelf, book), draft),
+    ]:
+        say_line(f"  {line}")
+
+
+def _met(other: Notebook, draft: Note) -> list[str]:
+    """What the other notebook has that says the same or collides."""
+    return [
+        f"Similar to memory {other.ref(note)} of your other notebook "
+        f"({closeness(other, score)}): {note.summary}"
+        for note, score in met_elsewhere(other, draft.body)
+    ]
 
 
 def _settle(
-    verb: str, drafts: list[tuple[Notebook, Note]], yes: bool, as_json: bool, every: bool
+    shelf: Shelf, verb: str, drafts: _Drafts, yes: bool, as_json: bool, every: bool
 ) -> None:
     """Do what the person agrees to; what was done is told, whatever comes between."""
     if not drafts:
         raise NotFound("no such draft waits", hint="`co inbox --json` shows what waits.")
     for shown in [] if yes else drafts:
-        _show(*shown)
+        _show(shelf, *shown)
     beside = ", but none that collides" if every else ""
     if not confirm(f"{verb.capitalize()} {plural(len(drafts), 'draft')}{beside}?", yes):
         raise no_yes("nothing was changed")
     done = list[dict[str, Any]]()
     try:
-        with progress("Drafts") as tick:
-            for number, (book, one) in enumerate(drafts, 1):
-                done += _settled(verb, book, one, every)
-                if tick:
-                    tick(number, len(drafts))
+        for book in shelf:
+            own = [draft for at, draft in drafts if at is book]
+            done += _settled(verb, book, _other(shelf, book), own, every) if own else []
     finally:
         if done:
-            tell(as_json, done, "\n".join(one["display"] for one in done))
+            lines = [one["display"].split("\n") for one in done]
+            told = ["\n".join(one[:1] if every else one) for one in lines]
+            tell(as_json, done, "\n".join([*told, *(lines[-1][2:] if every else [])]))
     if left := len(drafts) - len(done):
         warn(f"{plural(left, 'draft')} left, which a look is needed for: co inbox")
     if not done:
         raise NotFound("nothing was changed")
 
 
-def _settled(verb: str, book: Notebook, draft: Note, every: bool) -> list[dict[str, Any]]:
-    """What came of a draft; nothing where it needs a look of its own and `every` one was meant."""
-    if verb == "accept":
-        saved = (accept_alone if every else accept)(book, draft, actor="cli")
-        return [saved_json(book, saved)] if saved else []
-    if every and plan_alone(book, draft, actor="cli") is None:
-        return []
-    gone = rejected_json(reject(book, draft, actor="cli"))
-    remember_rejection(draft)
-    return [gone]
+def _settled(
+    verb: str, book: Notebook, other: Notebook, drafts: list[Note], every: bool
+) -> Iterator[dict[str, Any]]:
+    """What came of drafts; of `every` one, those that need no look of their own, as one change."""
+    with progress("Drafts") if every else nullcontext() as tick:
+        if every and verb == "accept":
+            saved = accept_every(book, other, drafts, "cli", tick)
+            notice(f"✓ {plural(len(saved), 'draft')}, one change. Undo: {undo_hint(book)}")
+            yield from (saved_json(book, one) for one in saved)
+            return
+        alone = plan_every(book, other, drafts, "cli", tick)[0] if every else ()
+    for draft in (one for one in drafts if not every or one.path in alone):
+        if verb == "accept":
+            beside = _met(other, draft)
+            told = saved_json(book, accept(book, draft, actor="cli"))
+            yield told | {"display": "\n".join([told["display"], *beside])}
+        else:
+            yield rejected_json(reject(book, draft, actor="cli"))
+            remember_rejection(draft)

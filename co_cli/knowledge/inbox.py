@@ -8,20 +8,25 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple, TypedDict, Unpack
 
-from co_cli.errors import FormatError, MovedOn, NotFound, RefusedText
+from co_cli.errors import EmbedderUnavailable, FormatError, MovedOn, NotFound, RefusedText
 from co_cli.knowledge import lifecycle, similarity
 from co_cli.knowledge.article import free_name
 from co_cli.knowledge.format.note import Note, moment_told, slugify
 from co_cli.knowledge.format.rewrite import render
+from co_cli.knowledge.meaning.encoders import DIM, built_in
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.pages import INBOX, Problem
 from co_cli.knowledge.plan import Plan, Planner, Saved, new_uid
 from co_cli.knowledge.policy import Similar
 from co_cli.knowledge.safety.check import check_text, outside_tags
+from co_cli.knowledge.search.hits import Around
 from co_cli.knowledge.store import Change, Edit, disk
 
 MAX_QUOTE = 1000  # characters
+ACCEPTS = "accept all"  # a change that makes a memory of each of many drafts
+_FEW, _NEAREST, _NEWEST = 200, 40, 10  # notes that a text is compared with: all, or else these
 _Knows = Callable[[str], bool]
+_Progress = Callable[[int, int], None] | None
 # What a memory keeps of its draft's header; pinned and protected it becomes by the person's word.
 _KEPT = ("scope", "language", "created", "updated", "source", "expires", "check", "sensitive",
          "trust")  # fmt: skip
@@ -57,12 +62,13 @@ def put(
 
     def plan() -> tuple[Put, Change]:
         planner, added, wrong = book.planner(actor), list[Note](), list[Problem]()
+        used: set[str] = set()
         known = {similarity.key(note.body) for note in (*planner.look.notes, *waiting(book))}
         for draft in drafts:
             try:
                 text, tags = check_text(draft.text), outside_tags(draft.tags)
                 if (said := similarity.key(text)) not in known and not refused(text):
-                    added.append(_add(planner, draft, text, tags))
+                    added.append(_add(planner, draft, text, tags, used))
                 known.add(said)
             except (RefusedText, FormatError) as error:
                 wrong.append(Problem(draft.origin, str(error)))
@@ -77,7 +83,7 @@ def put(
     return book.agree(plan, commit)
 
 
-def _add(planner: Planner, draft: Draft, text: str, tags: list[str]) -> Note:
+def _add(planner: Planner, draft: Draft, text: str, tags: list[str], used: set[str]) -> Note:
     """A new file in the inbox; a quote that may not be stored is left out."""
     meta = {
         "uid": new_uid(),
@@ -90,9 +96,9 @@ def _add(planner: Planner, draft: Draft, text: str, tags: list[str]) -> Note:
         "origin": _storable(draft.origin),
     }
     kept = {name: value for name, value in meta.items() if value not in (None, [], "", False)}
-    used = {edit.path for edit in planner.edits}
     name = free_name(planner.book.store, slugify(text), [f"{INBOX}/{{}}.md"], used)
-    return planner.write(f"{INBOX}/{name}.md", None, render(kept, text))
+    used.add(path := f"{INBOX}/{name}.md")
+    return planner.write(path, None, render(kept, text))
 
 
 def _storable(text: str) -> str:
@@ -134,6 +140,11 @@ class Choice(TypedDict, total=False):
     fields: Mapping[str, Any]  # of the scope, if another than the draft's
 
 
+def kept_fields(draft: Note, *, moves: bool = False) -> dict[str, Any]:
+    """What a memory takes over of its draft's header, but for the scope where it moves."""
+    return {name: draft.meta[name] for name in _KEPT[2 * moves :] if name in draft.meta}
+
+
 def plan_accept(book: Notebook, draft: Note, *, actor: str, **choice: Unpack[Choice]) -> Plan:
     """Decide what accepting does: what saving the text would, and here the draft is archived."""
     if book.find(draft).raw != draft.raw:
@@ -143,8 +154,7 @@ def plan_accept(book: Notebook, draft: Note, *, actor: str, **choice: Unpack[Cho
     to, text, tags = choice.get("into", book), choice.get("text"), choice.get("tags")
     text = check_text(draft.body if text is None else text)
     tags = outside_tags(draft.tags if tags is None else tags)
-    own = _KEPT if to is book and "fields" not in choice else _KEPT[2:]
-    fields = {name: draft.meta[name] for name in own if name in draft.meta}
+    fields = kept_fields(draft, moves=to is not book or "fields" in choice)
     fields |= choice.get("fields", {})
     look, around = to.around(text)
     planner = to.planner(actor, look)
@@ -158,6 +168,14 @@ def plan_accept(book: Notebook, draft: Note, *, actor: str, **choice: Unpack[Cho
         similar, replaces = choice.get("similar", "keep"), choice.get("replaces", "")
         saved = planner.save(around, text, tags, similar, replaces, fields).saved
     return Plan(planner.change("accept") if planner.edits else None, saved)
+
+
+def met_elsewhere(other: Notebook, text: str) -> list[tuple[Note, float]]:
+    """What another notebook tells that says the same as a text, or collides with it."""
+    around = other.around(text)[1]
+    same, close = lifecycle.judge(text, around, other.policy.threshold)
+    found = [(same, 100.0)] if same else close
+    return [(note, score) for note, score in found if other.tells(note)]
 
 
 def accept(
@@ -179,20 +197,103 @@ def accept(
     return saved
 
 
-def plan_alone(book: Notebook, draft: Note, *, actor: str) -> Plan | None:
-    """What accepting a draft does that needs no look of its own; None where it collides."""
-    with suppress(RefusedText):
-        plan = plan_accept(book, draft, actor=actor)
-        return None if plan.saved.similar else plan
-    return None
-
-
-def accept_alone(book: Notebook, draft: Note, *, actor: str) -> Saved | None:
-    """Accept such a draft; another goes on waiting."""
-    plan = partial(plan_alone, book, draft, actor=actor)
-    return book.agree(plan, lambda found: book.commit(found) if found else None)
-
-
 def reject(book: Notebook, draft: Note, *, actor: str) -> Saved:
     """Archive a draft; undo and restore bring it back."""
     return book.forget(draft, actor=actor, seen=str(disk.digest(draft.raw)))
+
+
+class Crowd:
+    """The notes of two notebooks, and what of them each of many texts meets, told quickly."""
+
+    def __init__(self, book: Notebook, other: Notebook, texts: Sequence[str]) -> None:
+        import numpy as np  # for many at once
+
+        self.others = {note.path: other.ref(note) for note in other.notes()}
+        self.notes, self._texts = [*other.notes(), *book.look().notes], texts
+        every, self._least = [*(note.body for note in self.notes), *texts], book.policy.threshold
+        vectors, self._first = [bytes(DIM)] * len(every), len(self.notes)
+        with suppress(EmbedderUnavailable):  # as in a save, which notices nothing
+            vectors = built_in().documents(every)
+        self._vectors = np.frombuffer(b"".join(vectors), "i1").reshape(-1, DIM).astype("f4")
+
+    def met(self, at: int, language: str) -> tuple[Note | None, list[Note]]:
+        """The note that says the same as a text, if any; else some that it collides with."""
+        near = [n for n in self._near(at) if n.path in self.others or n.language == language]
+        around = Around(near, near, 0, 0)
+        same, close = lifecycle.judge(self._texts[at], around, self._least, enough=True)
+        elsewhere = [same] if same and same.path in self.others else []
+        return None if elsewhere else same, elsewhere or [note for note, _ in close]
+
+    def add(self, at: int, note: Note) -> None:
+        """Let a text be met from now on, as the note that it became."""
+        self._vectors[len(self.notes)] = self._vectors[self._first + at]
+        self.notes.append(note)
+
+    def _near(self, at: int) -> list[Note]:
+        from rapidfuzz import fuzz, process  # as in `lifecycle`
+
+        if (many := len(self.notes)) <= _FEW:
+            return self.notes[::-1]
+        best = (self._vectors[:many] @ -self._vectors[self._first + at]).argsort()[:_NEAREST]
+        words, said = [note.body.lower() for note in self.notes], self._texts[at].lower()
+        by = fuzz.token_sort_ratio
+        alike = process.extract(said, words, scorer=by, score_cutoff=self._least, limit=_NEAREST)
+        found = [*range(many - _NEWEST, many), *best, *(place for *_, place in alike)]
+        return [self.notes[one] for one in dict.fromkeys(found)]
+
+
+def collisions(book: Notebook, other: Notebook, drafts: Sequence[Note]) -> dict[str, list[str]]:
+    """The memories of either notebook that each draft collides with, by its path."""
+    crowd = Crowd(book, other, [draft.body for draft in drafts])
+    met = {one.path: crowd.met(at, one.language)[1] for at, one in enumerate(drafts)}
+    return {at: [crowd.others.get(n.path) or book.ref(n) for n in met[at]] for at in met}
+
+
+def plan_every(
+    book: Notebook, other: Notebook, drafts: Sequence[Note], actor: str, tick: _Progress = None
+) -> tuple[dict[str, Saved], Plan | None]:
+    """What accepting each draft does that needs no look of its own, by its path; as one change.
+
+    Each is compared with all notes, and with those that were accepted before it.
+    """
+    planner, saved, texts = book.planner(actor), dict[str, Saved](), dict[Note, str]()
+    wanted = {*drafts}
+    for draft in (one for one in waiting(book) if one in wanted and not one.external):
+        with suppress(RefusedText):
+            outside_tags(draft.tags)
+            texts[draft] = check_text(draft.body)
+    crowd = Crowd(book, other, [*texts.values()])
+    for at, (draft, text) in enumerate(texts.items()):
+        same, close = crowd.met(at, draft.language)
+        if same and same.file not in {edit.path for edit in planner.edits}:
+            told = planner.consolidate(same, text, outside_tags(draft.tags), {}).saved
+        elif same or close:
+            continue
+        else:
+            note = planner.add(text, outside_tags(draft.tags), kept_fields(draft))
+            crowd.add(at, note)
+            told = Saved("created", note, book.ref(note))
+        saved[draft.path] = told
+        planner.edits.append(Edit(draft.file, draft.raw, None))
+        if tick:
+            tick(at + 1, len(texts))
+    if not saved:
+        return saved, None
+    many = len(crowd.notes) - len(crowd.others)
+    planner.over = many > book.policy.max_count
+    told.over = many if planner.over and not planner.look.tail.over else 0
+    return saved, Plan(planner.change(ACCEPTS), told)
+
+
+def accept_every(
+    book: Notebook, other: Notebook, drafts: Sequence[Note], actor: str, tick: _Progress = None
+) -> list[Saved]:
+    """Accept these drafts, but for those that need a look, as one change or not at all."""
+
+    def commit(planned: tuple[dict[str, Saved], Plan | None]) -> list[Saved]:
+        change = book.commit(planned[1]).change if planned[1] else 0
+        for one in planned[0].values():
+            one.change = change
+        return [*planned[0].values()]
+
+    return book.agree(lambda: plan_every(book, other, drafts, actor, tick), commit)

@@ -24,12 +24,13 @@ _ALIKE = Policy().threshold  # texts as alike as this collide by their words, or
 
 
 def judge(
-    text: str, around: Around, threshold: float
+    text: str, around: Around, threshold: float, *, enough: bool = False
 ) -> tuple[Note | None, list[tuple[Note, float]]]:
     """The note that says the same, if any; else the notes that are similar, each with its score.
 
     One below the threshold is about the same matter and may be out of date. No similar note is
-    changed without a person's word.
+    changed without a person's word. Where one that is similar by its words is `enough`, the matter
+    of the others is not looked at.
     """
     said, longest = key(text), longest_word(text).lower()
     for note in around.same:
@@ -40,6 +41,8 @@ def judge(
     alike = [note for note in others if _may_reach(note.body, text, threshold)]
     scored = [(note, similarity(note.body, text)) for note in alike]
     similar = sorted((pair for pair in scored if pair[1] >= threshold), key=lambda pair: -pair[1])
+    if similar and enough:
+        return None, similar
     met = [note for note, _ in similar]
     matter = replaced(text, [note for note in others if note not in met])
     scored = [(note, similarity(note.body, text)) for note in matter]

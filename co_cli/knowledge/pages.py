@@ -283,7 +283,7 @@ class Pages:
         for entry in reversed(self.store.entries()):
             for file in entry.files if entry.state == "done" else ():
                 path = file["path"]
-                folders = (MEMORIES, ARTICLES, *([] if entry.op == "accept" else [INBOX]))
+                folders = (MEMORIES, ARTICLES, *([] if entry.op.startswith("accept") else [INBOX]))
                 is_note = path.startswith(tuple(f"{folder}/" for folder in folders))
                 gone = file["after"] is None and is_note and path not in found
                 if gone and not self.store.signature(path):

@@ -12,6 +12,7 @@ from co_cli.errors import Ambiguous, CoError, DiskTrouble, FormatError, MovedOn,
 from co_cli.knowledge import lifecycle, similarity
 from co_cli.knowledge.format.note import Note, Part, sections, timestamp
 from co_cli.knowledge.format.rewrite import rewrite
+from co_cli.knowledge.inbox import ACCEPTS
 from co_cli.knowledge.lifecycle import SUMMARY, linked
 from co_cli.knowledge.lineage import NOW, Lineage, Version, lineages
 from co_cli.knowledge.notebook import Notebook
@@ -128,7 +129,11 @@ def _named(book: Notebook, ref: Ref, known: list[Lineage]) -> Lineage | None:
 
 def _made_of(entries: list[Entry], named: Lineage, known: list[Lineage]) -> list[Lineage]:
     """The archived notes that a change removed when it wrote this one, and what made those."""
-    changes = [entry for entry in entries if entry.state == "done" and entry.op in _TAKES_IN]
+    many: set[int] = set()  # where each memory had a draft of its own, which says the same
+    for entry in entries:
+        many |= {entry.n} if entry.op == ACCEPTS or entry.undoes in many else set()
+    takes = [e for e in entries if e.op in _TAKES_IN and e.n not in many]
+    changes = [entry for entry in takes if entry.state == "done"]
     found = [named]
     for one in found:  # which grows meanwhile
         wrote = [entry for entry in changes if _touched(entry, one, removed=False)]

@@ -9,6 +9,7 @@ the letter. A missed *same* costs a question; a wrong one costs a fact.
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import NamedTuple
 
 _LONG = 64 * 1024  # no saved text is longer; what decay joined is compared to the letter
@@ -43,6 +44,7 @@ class _Word(NamedTuple):
         return not self.quoted and not self.mark and self.text in words
 
 
+@lru_cache(1024)
 def key(text: str) -> tuple[str, ...]:
     """What a text says, as words; texts that are the same share it, and no others do."""
     body = text.strip().replace("\r\n", "\n")

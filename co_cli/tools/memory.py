@@ -13,6 +13,7 @@ from co_cli.deps import CoDeps
 from co_cli.errors import CoError
 from co_cli.knowledge import Hit, Note, Notebook, Plan, Shelf, lifecycle, use
 from co_cli.knowledge.format.note import marks, now, slugify, timestamp
+from co_cli.knowledge.inbox import met_elsewhere
 from co_cli.knowledge.pages import ARTICLES, MEMORIES
 from co_cli.knowledge.safety.check import check_text
 from co_cli.knowledge.search.hits import Filters
@@ -149,10 +150,12 @@ async def work(ctx: Context, act: Callable[[Shelf], dict[str, Any]]) -> dict[str
     return await asyncio.to_thread(alone)
 
 
-def echo(deps: CoDeps, shelf: Shelf, scope: str, text: str) -> tuple[str, dict[str, Any]]:
-    """The memory of the other notebook that says the same, and the fields of this one.
+def echo(
+    deps: CoDeps, shelf: Shelf, scope: str, text: str
+) -> tuple[list[tuple[Note, float]], dict[str, Any]]:
+    """What says the same in the other notebook, or collides, and the fields of this memory.
 
-    That is of this memory, and of the article or page whose words these are; only as far as a
+    Those are of these, and of the article or page whose words these are; only as far as a
     model may know of them.
     """
     book, other = shelf if scope == "project" else (shelf.user, shelf.project)
@@ -163,12 +166,11 @@ def echo(deps: CoDeps, shelf: Shelf, scope: str, text: str) -> tuple[str, dict[s
         if lifecycle.judge(text, near, book.policy.threshold)[0]:
             marks = {}  # a memory says this already: it stays what it is
     if other.scope == "project" and not deps.usable():
-        return "", marks | fields
-    _, around = other.around(text)
-    same, close = lifecycle.judge(text, around, other.policy.threshold)
-    known = deps.tellable(other, [same] if same else [note for note, _ in close])
-    ref = other.ref(same) if same in known else ""
-    return ref, {**marks, **fields, **lifecycle.inherited(known)}
+        return [], marks | fields
+    met = met_elsewhere(other, text)
+    known = deps.tellable(other, [note for note, _ in met])
+    told = [one for one in met if one[0] in known]
+    return told, {**marks, **fields, **lifecycle.inherited(known)}
 
 
 def _quoted(deps: CoDeps, shelf: Shelf, text: str) -> dict[str, Any]:
