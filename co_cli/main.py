@@ -22,6 +22,7 @@ COMMANDS = {
     "web": ("web", "Show the notes as a page in your browser."),
     "import": ("import_", "Import notes, and what other assistants kept."),
     "knowledge": ("knowledge", "List, show, edit, merge, restore, undo, import and more."),
+    "context": ("context", "Print what every session here starts with."),
     "mcp": ("mcp", "Serve your memory to other agents and editors."),
     "init": ("init", "Set up Co for this folder, or with -g for yourself."),
     "status": ("status", "Show what Co loads here, how many memories it holds, and any problems."),

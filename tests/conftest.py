@@ -36,6 +36,8 @@ if "TMPDIR" not in os.environ and os.access(_MEMORY, os.W_OK):
 REMOVED = (
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_BASE_URL",
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
     "EDITOR",
     "GEMINI_API_KEY",
     "GOOGLE_API_KEY",

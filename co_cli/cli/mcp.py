@@ -1,15 +1,20 @@
-"""co mcp: the same memory for other agents and editors."""
+"""co mcp: the same memory for other agents and editors; and how these are told of it."""
 
 from importlib.util import find_spec
 
 import click
 
+from co_cli import paths
+from co_cli.cli.options import assume_yes
+from co_cli.cli.output import confirm, no_yes, quote_diff, say
 from co_cli.errors import CoError
+from co_cli.knowledge.safety.escape import difference
 
+CLIENTS = ("claude-code", "codex", "gemini", "cursor", "vscode", "zed")
 _PORT = 8473
 
 
-@click.command("mcp")
+@click.group("mcp", invoke_without_command=True)
 @click.option("--read-only", is_flag=True, help="Let nobody save or forget anything.")
 @click.option(
     "--allow-writes",
@@ -19,13 +24,15 @@ _PORT = 8473
 @click.option("--http", is_flag=True, help="Serve over HTTP on this machine, with a token.")
 @click.option("--port", type=click.IntRange(0, 65535), help="With --http, the port; 8473 if none.")
 @click.option("--sensitive", is_flag=True, help="Also tell notes that are marked sensitive.")
+@click.pass_context
 def mcp_command(
-    read_only: bool, allow_writes: bool, http: bool, port: int | None, sensitive: bool
-) -> None:
+    context: click.Context, read_only: bool, allow_writes: bool, http: bool, port: int | None,
+    sensitive: bool,
+) -> None:  # fmt: skip
     """Serve your memory to another agent or editor, over the Model Context Protocol."""
-    if not find_spec("mcp"):
-        hint = "Install the extra: pip install 'co-cli[mcp]'"
-        raise CoError("what speaks the Model Context Protocol is not installed", hint=hint)
+    if context.invoked_subcommand:
+        return
+    _needs_extra()
     if port is not None and not http:
         raise click.UsageError("--port goes with --http")
     if read_only and allow_writes:
@@ -38,3 +45,38 @@ def mcp_command(
         serve_http(options, _PORT if port is None else port)
     else:
         serve_stdio(options)
+
+
+def _needs_extra() -> None:
+    if not find_spec("mcp"):
+        hint = "Install the extra: pip install 'co-cli[mcp]'"
+        raise CoError("what speaks the Model Context Protocol is not installed", hint=hint)
+
+
+@mcp_command.command("install")
+@click.argument("client", type=click.Choice(CLIENTS))
+@click.option("--print", "only_print", is_flag=True, help="Show what would change, and stop.")
+@click.option("--remove", is_flag=True, help="Take Co's part out again.")
+@assume_yes
+def install_command(client: str, only_print: bool, remove: bool, yes: bool) -> None:
+    """Tell another agent or editor of Co.
+
+    You see what changes in its settings, and are asked; all else in them stays as it is.
+    """
+    from co_cli.mcp import install
+
+    if not remove:
+        _needs_extra()
+    places = install.places(client, paths.project_folder())
+    plans = [(place, *install.changed(place, remove=remove)) for place in places]
+    todo = [(place, old, new) for place, old, new in plans if new is not None and old != new]
+    for place, old, new in todo:
+        quote_diff(difference(old, new, place.path).split("\n"))
+    if not todo:
+        say(f"Nothing to do: {client} {'does not know' if remove else 'knows'} Co.")
+    elif not only_print:
+        if not confirm(f"Change {' and '.join(paths.short(one.path) for one, *_ in todo)}?", yes):
+            raise no_yes("nothing was changed")
+        for plan in todo:
+            install.write(*plan)
+        say(f"✓ {client} {'is no longer told' if remove else 'is told'} of Co. Start it anew.")

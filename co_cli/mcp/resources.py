@@ -22,18 +22,20 @@ from co_cli.mcp.server import Memory, read_note
 from co_cli.prompts.envelope import defang
 from co_cli.tools.memory import recall_memory, save_memory
 
-CONTEXT = "co://context"
 _PAGE = 200  # notes that are told at once
 _MARKDOWN = "text/markdown"
+_CONTEXT = types.Resource(
+    uri="co://context", name="context", mime_type=_MARKDOWN,
+    description="What the person wants every session to know.",
+)  # fmt: skip
+_TEMPLATES = [
+    types.ResourceTemplate(uri_template=f"co://{kind}/{{ref}}", name=kind, mime_type=_MARKDOWN)
+    for kind in ("memory", "article")
+]
 _PROMPT = types.Prompt(
     name="memory", title="Use Co's memory",
     description="When to look into the person's memory, and what is worth saving.",
 )  # fmt: skip
-
-
-def uri(book: Notebook, note: Note) -> str:
-    """A note's address."""
-    return f"co://{note.kind}/{quote(book.ref(note), safe='')}"
 
 
 class Resources:
@@ -52,28 +54,17 @@ class Resources:
         first, notes = int(cursor), list[tuple[Notebook, Note]]()
         with suppress(NeedsInput):  # where it works is asked at its first call of a tool
             notes = await asyncio.to_thread(_notes, await self.memory.deps(Client(ctx, params)))
-        found = [
-            types.Resource(
-                uri=uri(book, note), name=book.ref(note), title=defang(note.summary),
-                mime_type=_MARKDOWN, size=len(note.body.encode()),
-            )
-            for book, note in notes[first : first + _PAGE]
-        ]  # fmt: skip
-        if not first:
-            about = "What the person wants every session to know."
-            found.insert(0, types.Resource(uri=CONTEXT, name="context", description=about,
-                                           mime_type=_MARKDOWN))  # fmt: skip
+        found = [] if first else [_CONTEXT]
+        for book, note in notes[first : first + _PAGE]:
+            ref, size = book.ref(note), len(note.body.encode())
+            found.append(types.Resource(uri=f"co://{note.kind}/{quote(ref, safe='')}", name=ref,
+                title=defang(note.summary), mime_type=_MARKDOWN, size=size))  # fmt: skip
         more = str(first + _PAGE) if len(notes) > first + _PAGE else None
         return types.ListResourcesResult(resources=found, next_cursor=more)
 
     async def templates(self, _: Context, _params: Any) -> types.ListResourceTemplatesResult:
         """How addresses are made."""
-        made = [
-            types.ResourceTemplate(uri_template=f"co://{kind}/{{ref}}", name=kind,
-                                   description=f"The {kind} with this ref.", mime_type=_MARKDOWN)
-            for kind in ("memory", "article")
-        ]  # fmt: skip
-        return types.ListResourceTemplatesResult(resource_templates=made)
+        return types.ListResourceTemplatesResult(resource_templates=_TEMPLATES)
 
     async def read(
         self, ctx: Context, params: types.ReadResourceRequestParams
@@ -82,7 +73,7 @@ class Resources:
         place = re.fullmatch(r"co://(?:memory|article)/(.+)", params.uri)
         try:
             deps = await self.memory.deps(Client(ctx, params))
-            if params.uri == CONTEXT:
+            if params.uri == _CONTEXT.uri:
                 text = await asyncio.to_thread(prompts.knowledge, deps.folder())
             elif place:
                 told = await read_note(SimpleNamespace(deps=deps), unquote(place[1]))
@@ -106,8 +97,9 @@ class Resources:
         """What the chat's own model is told about the tools, for any other."""
         if params.name != _PROMPT.name:
             raise MCPError(types.INVALID_PARAMS, f"there is no prompt {params.name[:40]!r}")
-        parts = [f"## {tool.__name__}\n\n{_taught(tool)}" for tool in (recall_memory, save_memory)]
-        said = types.TextContent(text="\n\n".join(parts))
+        tools = recall_memory, save_memory
+        taught = [(one.__name__, str(inspect.getdoc(one)).partition("\n\nArgs:")) for one in tools]
+        said = types.TextContent(text="\n\n".join(f"## {name}\n\n{doc[0]}" for name, doc in taught))
         message = types.PromptMessage(role="user", content=said)
         return types.GetPromptResult(description=_PROMPT.description, messages=[message])
 
@@ -117,7 +109,3 @@ def _notes(deps: CoDeps) -> list[tuple[Notebook, Note]]:
         books = list(shelf) if deps.usable() else [shelf.user]
         read = [(book, [*book.notes(), *book.articles()]) for book in books]
         return [(book, note) for book, notes in read for note in deps.tellable(book, notes)]
-
-
-def _taught(tool: Any) -> str:
-    return inspect.getdoc(tool).partition("\n\nArgs:")[0]  # type: ignore[union-attr]

@@ -1,0 +1,20 @@
+"""co context: what every session here starts with, for another program's prompt."""
+
+import click
+
+from co_cli import paths, prompts
+from co_cli.cli.output import say
+
+_HINT = (
+    "The person keeps a memory with Co. Where its tools are at hand, look into it with "
+    "recall_memory when their preferences, decisions or surroundings matter."
+)
+
+
+@click.command("context")
+@click.option("--for", "client", type=click.Choice(["claude-code"]), help="Say how to use it, too.")
+def context_command(client: str | None) -> None:
+    """Print what every session here starts with: your context, and what is pinned."""
+    known = prompts.knowledge(paths.project_folder())
+    if text := "\n\n".join(filter(None, [_HINT if client else "", known])):
+        say(text)

@@ -1,0 +1,234 @@
+"""The settings of other agents and editors: what `co mcp install` changes in them.
+
+Only Co's own entry is put in or taken out, in the text itself, so that comments and order stay. The
+new text is read again: where it does not say the same but for that entry, nothing is written.
+"""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import sys
+import tomllib
+from functools import reduce
+from itertools import pairwise
+from operator import getitem
+from typing import Any, NamedTuple
+
+from co_cli import paths
+from co_cli.errors import CoError, MovedOn
+from co_cli.knowledge.store import disk
+
+_HOOK = "context --for claude-code"
+_FIRST = -1  # where a new item of a list goes
+_TABLE = re.compile(r'[ \t]*\[[ \t]*mcp_servers[ \t]*\.[ \t]*"?co"?[ \t]*[\].]')
+# JSON with comments: a string, a comment, a sign, anything else.
+_TOKEN = re.compile(
+    r'"(?:[^"\\]|\\[\s\S])*(?:"|\Z)|//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z)|[{}\[\]:,]'
+    r'|[^\s{}\[\]:,"/]+|\S'
+)
+_Keys = tuple[str | int, ...]
+
+
+class Place(NamedTuple):
+    """A file, the keys that lead to Co's entry in it, the entry, and the command that this runs."""
+
+    path: str
+    keys: tuple[str, ...]
+    entry: dict[str, Any]
+    command: str
+
+    def found(self, data: Any) -> _Keys | None:
+        """The keys of the entry that is there; ValueError where it is another's."""
+        for key in self.keys:
+            if key not in data:
+                return None
+            data = data[key]
+        if "hooks" in self.entry:  # an item of a list, which the person may have put elsewhere
+            for at, group in enumerate(data):
+                for n, hook in enumerate(group["hooks"]):
+                    if str(hook.get("command")).endswith(_HOOK):
+                        return (*self.keys, at, "hooks", n)
+            return None
+        if os.path.basename(data.get("command", "")) != "co" or data.get("args", [])[:1] != ["mcp"]:
+            raise ValueError("another server is called co there")
+        return self.keys
+
+
+def places(client: str, project: str) -> list[Place]:
+    """Where a client looks, and what it should find there."""
+    home, told = paths.home_folder(), os.environ.get
+    beside = shutil.which("co", path=os.path.dirname(sys.executable))  # others have a `co` too
+    own = beside or shutil.which("co") or "co"
+    claude = told("CLAUDE_CONFIG_DIR") or f"{home}/.claude"
+    codex = told("CODEX_HOME") or f"{home}/.codex"
+    zed = f"{os.path.dirname(paths.user_folder())}/zed/settings.json"
+    hook = f"{shlex.quote(own)} {_HOOK}"
+    group = {"hooks": [{"type": "command", "command": hook}]}
+
+    def server(path: str, key: str, command: str = own, **more: str) -> Place:
+        return Place(path, (key, "co"), {**more, "command": command, "args": ["mcp"]}, command)
+
+    known = {  # a team may share a file of the project: there the command is just `co`
+        "claude-code": [server(f"{project}/.mcp.json", "mcpServers", "co"),
+                        Place(f"{claude}/settings.json", ("hooks", "SessionStart"), group, hook)],
+        "codex": [server(f"{codex}/config.toml", "mcp_servers")],
+        "gemini": [server(f"{home}/.gemini/settings.json", "mcpServers")],
+        "cursor": [server(f"{home}/.cursor/mcp.json", "mcpServers")],
+        "vscode": [server(f"{project}/.vscode/mcp.json", "servers", "co", type="stdio")],
+        "zed": [server(zed, "context_servers")],
+    }  # fmt: skip
+    return known[client]
+
+
+def changed(place: Place, *, remove: bool = False) -> tuple[bytes | None, bytes | None]:
+    """A file's bytes as they are, and as they should be; CoError if it cannot be changed so."""
+    try:
+        old = disk.read_if_any(os.path.realpath(place.path))
+        text = (old or b"").decode()
+        ends = "\r\n" if text.count("\r\n") == text.count("\n") > 0 else "\n"
+        new = _changed(text.replace(ends, "\n"), place, remove).replace("\n", ends)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        told = isinstance(error, CoError | tomllib.TOMLDecodeError) or type(error) is ValueError
+        hint = f"Nothing was changed. By hand: {'.'.join(place.keys)} = {json.dumps(place.entry)}"
+        why = str(error) if told else "it does not hold what Co expects there"
+        raise CoError(f"{paths.short(place.path)} is left alone: {why}", hint=hint) from error
+    return old, old if new == text else new.encode()
+
+
+def write(place: Place, old: bytes | None, new: bytes) -> None:
+    """Put a file in place, whole or not at all; where a link leads to, if it is one."""
+    path = os.path.realpath(place.path)
+    disk.make_folder(os.path.dirname(path))
+    if disk.read_if_any(path) != old:
+        raise MovedOn(f"{paths.short(path)} changed meanwhile", hint="It was left as it is.")
+    disk.put(path, new)
+
+
+def _changed(text: str, place: Place, remove: bool) -> str:
+    is_toml, is_hook = place.path.endswith(".toml"), "hooks" in place.entry
+    read, put, cut = (tomllib.loads, _put_toml, _cut_toml) if is_toml else (_read, _put, _cut)
+    data = read(text)
+    there, entry = place.found(data), place.entry
+    if there:
+        held = reduce(getitem, there, data)
+        if held["command"] == place.command and not remove:
+            return text
+        entry = entry if is_hook else {**held, "command": place.command}
+    new = cut(text, there) if there else text
+    if not remove:
+        new = put(new, (*place.keys, _FIRST) if is_hook else place.keys, entry)
+    now = read(new)
+    if _others(data, there) != _others(now, place.found(now)) or bool(place.found(now)) == remove:
+        raise ValueError("it is written in a way that Co does not change")
+    return new
+
+
+def _others(data: Any, keys: _Keys | None) -> Any:
+    """What is said but at the end of these keys; an empty part says nothing."""
+    if not isinstance(data, dict | list) or keys == ():
+        return data if keys is None else None
+    parts = [
+        (key, _others(one, keys[1:] if keys and keys[0] == key else None))
+        for key, one in (data.items() if isinstance(data, dict) else enumerate(data))
+    ]
+    parts = [(key, one) for key, one in parts if one not in (None, {}, [])]
+    return dict(parts) if isinstance(data, dict) else [one for _, one in parts]
+
+
+# TOML
+
+
+def _own(lines: list[str]) -> list[bool]:
+    """Which lines are of Co's table and those below it; what precedes another table is that's."""
+    own: list[bool] = []
+    for line in lines:
+        heads = line.lstrip().startswith("[")
+        own.append(bool(_TABLE.match(line)) if heads else bool(own) and own[-1])
+    for at in reversed(range(len(lines))):
+        if own[at] and not any(own[at + 1 : at + 2]) and lines[at].strip()[:1] in ("", "#"):
+            own[at] = False
+    return own
+
+
+def _put_toml(text: str, keys: _Keys, entry: Any) -> str:
+    gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
+    fields = [f"{name} = {json.dumps(one, ensure_ascii=False)}\n" for name, one in entry.items()]
+    return f"{text}{gap}[{keys[0]}.{keys[1]}]\n{''.join(fields)}"
+
+
+def _cut_toml(text: str, _: _Keys) -> str:
+    lines = text.splitlines(keepends=True)
+    rest = "".join(line for line, own in zip(lines, _own(lines), strict=True) if not own)
+    return rest.rstrip("\n") + "\n" if rest.strip("\n") else ""
+
+
+# JSON, with comments and commas too many
+
+
+class _Value(NamedTuple):
+    """Where a value stands in a text; its parts, each with where it begins and its comma ends."""
+
+    start: int
+    end: int
+    parts: "dict[str | int, tuple[int, _Value, int]]"
+
+
+def _tokens(text: str) -> list[tuple[int, str]]:
+    found = [(one.start(), one[0]) for one in _TOKEN.finditer(text)]
+    return [(at, one) for at, one in found if not one.startswith(("//", "/*"))]
+
+
+def _read(text: str) -> Any:
+    signs = [one for _, one in _tokens(text)] or ["{", "}"]
+    kept = [one for one, then in pairwise([*signs, ""]) if one != "," or then not in ("}", "]")]
+    return json.loads(" ".join(kept))
+
+
+def _value(tokens: list[tuple[int, str]], at: int = 0) -> tuple[_Value, int]:
+    """The value that begins at a token, and the token after it."""
+    start, sign = tokens[at]
+    parts: dict[str | int, tuple[int, _Value, int]] = {}
+    if sign not in "{[":
+        return _Value(start, start + len(sign), parts), at + 1
+    at += 1
+    while tokens[at][1] not in "}]":
+        begins, name = tokens[at]
+        key: str | int = json.loads(name) if sign == "{" else len(parts)
+        value, at = _value(tokens, at + 2 if sign == "{" else at)
+        comma = tokens[at][1] == ","
+        parts[key] = begins, value, tokens[at][0] + 1 if comma else value.end
+        at += comma
+    return _Value(start, tokens[at][0] + 1, parts), at + 1
+
+
+def _put(text: str, keys: _Keys, entry: Any) -> str:
+    """The text with an entry at the end of these keys, as the first of what it belongs to."""
+    text = text if _tokens(text) else f"{text}{{}}\n"
+    here, depth = _value(_tokens(text))[0], 1
+    while keys[0] in here.parts:
+        here, keys, depth = here.parts[keys[0]][1], keys[1:], depth + 1
+    for name in reversed(keys[1:]):
+        entry = [entry] if name == _FIRST else {name: entry}
+    unit = (re.search(r"\n([ \t]+)\S", text) or ["", "  "])[1]
+    lines = json.dumps(entry, indent=unit, ensure_ascii=False).split("\n")
+    lines[0] = lines[0] if keys[0] == _FIRST else f"{json.dumps(keys[0])}: {lines[0]}"
+    said = "".join(f"\n{unit * depth}{line}" for line in lines)
+    said += "," if here.parts else f"\n{unit * (depth - 1)}"
+    return text[: here.start + 1] + said + text[here.start + 1 :]
+
+
+def _cut(text: str, keys: _Keys) -> str:
+    """The text without what the keys lead to, what is empty without it, and its comma."""
+    held = [_value(_tokens(text))[0]]
+    for key in keys[:-1]:
+        held.append(held[-1].parts[key][1])
+    while len(held) > 1 and len(held[-1].parts) == 1:
+        held, keys = held[:-1], keys[:-1]
+    parts = held[-1].parts
+    begins, value, ends = parts[keys[-1]]
+    start, commas = text[:begins].rstrip(), [one[2] for one in parts.values() if one[2] <= begins]
+    if commas and ends == value.end:  # it is the last: the comma before it goes
+        start = text[: commas[-1] - 1] + text[commas[-1] : begins].rstrip()
+    return start + (text[ends:] if len(parts) > 1 else text[ends:].lstrip())
