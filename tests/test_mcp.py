@@ -438,7 +438,7 @@ def test_a_hand_edit_is_seen_at_once_and_told(era: str) -> None:
 
     async def main() -> None:
         said: Any = {"mode": era, "message_handler": heard}
-        async with send, told, connected(**said) as client, anyio.create_task_group() as tasks:
+        async with send, told, connected((), **said) as client, anyio.create_task_group() as tasks:
             if era != "legacy":
                 await tasks.start(listen, client)
             await recalls(client, "Tuesdays")

@@ -7,7 +7,7 @@ import socket
 import sys
 import time
 from collections.abc import AsyncIterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from hmac import compare_digest
 from importlib.metadata import version
@@ -64,6 +64,7 @@ class CoServer:
         self.memory = Memory(options, self._opened)
         self.bus = InMemorySubscriptionBus()
         self.sessions: dict[str, ServerSession] = {}  # of the older kind
+        self.looking: list[Future[None]] = []
         notes = Resources(self.memory)
         self.server = _Server(
             "co", version=version("co-cli"), title="Co", instructions=_ABOUT, lifespan=self._life,
@@ -93,15 +94,18 @@ class CoServer:
         """One thread does all the work: a notebook belongs to one."""
         self.loop = asyncio.get_running_loop()
         self.loop.set_default_executor(ThreadPoolExecutor(1, "notebooks"))
-        async with anyio.create_task_group() as self.tasks:
+        try:
             yield
-            self.tasks.cancel_scope.cancel()
-        await asyncio.to_thread(self.memory.close)
+        finally:
+            for one in self.looking:
+                one.cancel()
+            await asyncio.to_thread(self.memory.close)
 
     # Notes that change
 
     def _opened(self, workspace: Workspace) -> None:
-        self.loop.call_soon_threadsafe(self.tasks.start_soon, self._look_after, workspace)
+        looking = self._look_after(workspace)  # in the loop; this thread has none
+        self.looking.append(asyncio.run_coroutine_threadsafe(looking, self.loop))
 
     async def _look_after(self, workspace: Workspace) -> None:
         """Tell clients of a project's files that change, and read its notes closely."""
@@ -109,18 +113,22 @@ class CoServer:
         watcher: Watcher | None = None
         with suppress(OSError):  # then the clock alone says when to look
             watcher = Watcher([book.store.locate(name) for book in shelf for name in FOLDERS])
-        seen, reading = list[Any](), Thread()
-        while workspace in self.memory.projects.values():
-            if watcher is None or watcher.changed() != set():
-                before, seen = seen, await asyncio.to_thread(_files, shelf)
-                if before != seen:
-                    await self._tell()
-                    reading = reading if reading.is_alive() else self._read(workspace)
-            with anyio.move_on_after(_TICK):
-                await (anyio.wait_readable(watcher) if watcher else anyio.sleep_forever())
-                await anyio.sleep(_SETTLED)  # an edit is several events
-        if watcher:
-            watcher.close()
+        seen, owed, reading = list[Any](), False, Thread()
+        try:
+            while workspace in self.memory.projects.values():
+                if watcher is None or watcher.changed() != set():
+                    before, seen = seen, await asyncio.to_thread(_files, shelf)
+                    if before != seen:
+                        owed = True
+                        await self._tell()
+                if owed and not reading.is_alive():
+                    owed, reading = False, self._read(workspace)
+                with anyio.move_on_after(_TICK):
+                    await (anyio.wait_readable(watcher) if watcher else anyio.sleep_forever())
+                    await anyio.sleep(_SETTLED)  # an edit is several events
+        finally:
+            if watcher:
+                watcher.close()
 
     def _read(self, workspace: Workspace) -> Thread:
         """Read closely what is new, beside the work; it rests while somebody asks."""
