@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 import json
 import os
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from co_cli.chat.events import TextDelta
 from co_cli.chat.session import Session
 from co_cli.deps import CoDeps
 from co_cli.knowledge import Notebook
+from co_cli.learning.voice import second_person
 from co_cli.providers import conversation
 from co_cli.providers.known import Known
 from co_cli.providers.registry import Choice
@@ -368,6 +371,37 @@ def test_all_notes_about_something_are_counted_and_listed_and_no_others() -> Non
         head, _, *rows = anna.says(said).splitlines()
         assert (head, len(rows)) == ("2 notes about standup:", 2)
     assert anna.says("list my notes about zebras") == "I have no notes about zebras."
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "asked"),
+    [
+        ("The wedding is on 12 July in Siena", "The wedding got postponed to 19 July",
+         "when's the wedding?"),
+        ("Our goalie is Jakob", "Jakob isn't our goalie any more, it's Theo", "who is our goalie?"),
+        ("Lars coaches the U12 team", "Lars isn't the coach any more, it's Fatima",
+         "who coaches the U12?"),
+        ("User owes Chidi 40 euros", "User paid Chidi back", "how much do I owe Chidi?"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("theirs", [(False, False), (False, True), (True, False)])
+def test_what_holds_now_is_told_first_in_whichever_notebook_it_is(
+    old: str, new: str, asked: str, theirs: tuple[bool, bool]
+) -> None:
+    """Red when what no longer holds is told as sure."""
+    for text, at, in_own in zip((old, new), (1, 2), theirs, strict=True):
+        clock = partial(datetime, 2026, 1, at, tzinfo=UTC)
+        Notebook(own() if in_own else NOTES, clock=clock).remember(text)
+    first, _, earlier = Person().says(asked).partition("\n\n")
+    told = f"You told me on 2026-01-02: {second_person(new)} ["
+    assert (first[: len(told)], earlier[:9]) == (told, "Earlier: ")
+
+
+def test_what_one_of_several_owns_is_told_after_another_has_left() -> None:
+    for text in ("Carla owns checkout, Dev owns search", "Dev has left, Yuki owns search now"):
+        Notebook(NOTES).remember(text)
+    assert "Carla" in Person().says("who owns checkout?").partition("\n")[0]
+    assert "Yuki" in Person().says("who owns search?").partition("\n")[0]
 
 
 def test_what_something_else_may_replace_is_still_told() -> None:

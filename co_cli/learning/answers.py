@@ -13,6 +13,7 @@ from co_cli.knowledge.search.words import BASE, MONTHS, STOP, slip
 
 REASON = r"(?i)\b(?:because|since|so that|due to|in order to|as (?:we|it|the)|to avoid|reason)\b"
 _SHARED, _MET = 0.6, 0.2  # how like a word of a note is to one of the question: the same, or met
+_TAKEN_UP = 0.5  # or of the same matter
 _SHORT = 3  # letters; a slip makes another word of a shorter one
 _ASKING = {"name", "names", "called", "kind", "type", "sort", "tell", "know", "remember", "recall",
            "much", "many", "use", "like"} | set(
@@ -46,7 +47,9 @@ _KIN = frozenset(
 _OWNS = (
     r"\b(?!(?:what|who|where|when|how|it|that|there|he|she|let)'s)(my|our|\w+(?='s))(?:'s)? (\w+)"
 )
-_FIRST = r"^(?:[A-Z][\w-]*[^\Ws]) (?:\w{1,20}s|was|had|\w{1,20}ed)\b"  # who does something
+_FIRST = (  # who does something
+    r"^[A-Z][\w-]*(?: (?:\w{1,20}[^\Ws]s|[ai]s|has|\w{2,9}n't)|(?<!s) (?:was|had|\w{1,20}ed))\b"
+)
 
 
 def answers(question: str, text: str) -> bool:
@@ -100,6 +103,14 @@ def speaks_of(question: str, text: str) -> bool:
     asked, said = _words(what), _words(text.replace("-", " "))
     all_there = all(any(_like(word, one) >= _SHARED for one in said) for word in asked)
     return bool(asked) and (all_there or not _names(text).isdisjoint(asked))
+
+
+def goes_on(question: str, old: str, new: str) -> bool:
+    """Whether a text tells more of what is asked for, of whom one speaks that it may replace."""
+    names = _names(old) | _names(new)
+    asked = [word for word in _words(question) if word not in names]
+    taken_up = any(_like(word, one) >= _TAKEN_UP for word in asked for one in _words(new))
+    return taken_up and old.lower().split("'")[0].split()[0] in re.findall(r"\w+", new.lower())
 
 
 def shares(question: str, text: str) -> bool:

@@ -14,10 +14,19 @@ from pydantic_ai.messages import ModelMessage, ToolCallPart, ToolReturnPart, Use
 
 from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.meaning.turns import STATEMENTS
+from co_cli.knowledge.replacement import may_replace
 from co_cli.knowledge.search.query import Query, Span
 from co_cli.knowledge.search.words import STOP
 from co_cli.learning.amend import CHANGES
-from co_cli.learning.answers import about_asker, answers, misspelt, of_another, shares, speaks_of
+from co_cli.learning.answers import (
+    about_asker,
+    answers,
+    goes_on,
+    misspelt,
+    of_another,
+    shares,
+    speaks_of,
+)
 from co_cli.learning.pages import page_wanted
 from co_cli.learning.turns import Turn, tagged, understand
 from co_cli.learning.voice import second_person
@@ -226,10 +235,14 @@ def _spoken_of(part: ToolReturnPart, heard: Conversation) -> Note | None:
 def found(part: ToolReturnPart, heard: Conversation) -> tuple[list[Note], list[Note]]:
     """What surely answers, best first, notes before files; and what perhaps does."""
     query = str(heard.called.get(part.tool_call_id, {}).get("query") or "")
-    rows = rows_of(part, "results")
-    rows = [row for row in rows if not of_another(query, note_of(row).text)]
-    newer = {row.get("ref") for row in rows if answers(query, note_of(row).text)}
-    rows = [row for row in rows if row.get("replaced_by") not in newer]
+    rows = [row for row in found_by(part) if not of_another(query, note_of(row).text)]
+    texts = {str(row.get("ref")): note_of(row).text for row in rows}
+    newer = {ref for ref, text in texts.items() if answers(query, text)}
+    took = {str(row.get("ref")): str(row.get("replaced_by")) for row in rows}
+    after = {new for old, new in took.items() if old in newer and new in texts
+             and goes_on(query, texts[old], texts[new])}  # fmt: skip
+    rows = [row for row in rows if row.get("replaced_by") not in newer | after]
+    rows = [{**row, "weak": False} if row.get("ref") in after else row for row in rows]
     slips = [row for row in rows if row.get("weak") and misspelt(query, note_of(row).text)]
     own = [row for row in rows[:1] if about_asker(query, note_of(row).text, 1.0)]
     near = [row for row in rows if not row.get("weak") or row in slips or row in own]
@@ -249,7 +262,7 @@ def found(part: ToolReturnPart, heard: Conversation) -> tuple[list[Note], list[N
         for row, note in zip(near, notes, strict=True)
         if note.ref in known or _score(row) >= 1 or shares(query, note.text)
     ]
-    sure = [] if guessed else [note for note in told if answers(query, note.text)]
+    sure = [note for note in told if note.ref in newer | after and not guessed]
     passage = heard.surface.find(query) if query else None
     if passage and passage.score >= max(least, _FILE) and answers(query, passage.text):
         sure.append(Note("", passage.text, file=passage.name))
@@ -258,6 +271,19 @@ def found(part: ToolReturnPart, heard: Conversation) -> tuple[list[Note], list[N
         only = note_of(rows[0])
         perhaps += [only] if _words(query).isdisjoint(_words(only.text)) else []
     return sure, perhaps
+
+
+def found_by(part: ToolReturnPart) -> list[Mapping[str, Any]]:
+    """What a recall found, with what in one notebook may replace what is in the other."""
+    rows, marked = rows_of(part, "results"), list[Mapping[str, Any]]()
+    for row in rows:
+        old, by = note_of(row), row.get("replaced_by")
+        later = (new for new in rows if str(new.get("created")) > str(row.get("created")))
+        others = (new for new in map(note_of, later) if new.mine != old.mine)
+        if not by and not row.get("weak"):
+            by = next((new.ref for new in others if may_replace([old.text], new.text)[0]), None)
+        marked.append({**row, "replaced_by": by})
+    return marked
 
 
 def _clear(rows: Sequence[Mapping[str, Any]]) -> bool:

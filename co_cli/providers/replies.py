@@ -16,6 +16,7 @@ from co_cli.providers.conversation import (
     Surface,
     days_asked,
     found,
+    found_by,
     is_plain,
     note_of,
     read,
@@ -192,7 +193,7 @@ def _about(part: ToolReturnPart, heard: Conversation) -> str:
 
 def _earlier(part: ToolReturnPart, ref: str) -> list[str]:
     """What a note took the place of, with the day."""
-    rows = rows_of(part, "results")
+    rows = found_by(part)
     told = [note_of(row).told for row in rows if row.get("replaced_by") == ref]
     return told + [
         f"Until {str(row.get('created'))[:10]}: {second_person(str(row['earlier']))}"
