@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import date
+from contextlib import suppress
+from datetime import date, datetime
 from itertools import groupby
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -107,6 +108,9 @@ def draft_text(book: Notebook, draft: Note) -> dict[str, str]:
     Each with its label; nothing where there is nothing to tell.
     """
     said, origin, *more = (str(draft.meta.get(name) or "")[:1000] for name in _OF_A_DRAFT)
+    with suppress(ValueError):  # a conversation's id begins with its date
+        day = datetime.strptime(origin.partition("-")[0], "%Y%m%dT%H%M%SZ")
+        origin = f"a chat on {day.day} {day:%B}"
     told = filter(None, (outside_text(draft), origin, age(draft.created, book.today())))
     more += ["sensitive"] if draft.meta.get("sensitive") is True else []
     lines = {"Said": said, "From": ", ".join(told), "Holds": " ".join(filter(None, more))}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli import command
+from cli import co, command
 from lives import Life
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart, UserPromptPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
@@ -56,6 +56,20 @@ def test_what_was_said_waits_in_the_inbox_and_is_no_memory() -> None:
     assert session.transcript is not None
     assert draft.meta["origin"] in session.transcript.path
     assert leave(session) == ""  # nothing was said since
+
+
+def test_the_switch_is_told_by_status_and_takes_plain_words() -> None:
+    """Red when a word that is neither yes nor no gets the framework's list of all it knows."""
+    assert "auto-learn" not in co("status").out
+    assert co("learn", "--auto").code == co("learn", "--auto=on").code == 0
+    assert "auto-learn is on" in co("status").out
+    assert json.loads(co("status", "--json").out)["auto_learn"] == "on"
+    wrong = co("learn", "--auto=maybe")
+    assert (wrong.code, "'true', 'false'" in wrong.err, "Recognized" in wrong.err) == (
+        2,
+        True,
+        False,
+    )
 
 
 @pytest.mark.parametrize("why", ["off", "not kept", "rejected"])

@@ -116,7 +116,7 @@ def test_an_edit_is_what_is_saved() -> None:
         chat.until("Tags:")
         chat.keys("\x15")
         chat.say("style, yaml")
-        chat.until("Scope, project or user (project):")
+        chat.until("Scope, project or global (Enter: as it is):")
         chat.say("")
         assert "│ User prefers two spaces in YAML" in chat.until("[e]dit >")
         chat.say("y")

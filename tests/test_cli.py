@@ -1925,6 +1925,19 @@ def test_export_does_not_write_over_a_file_by_itself() -> None:
     assert "Apples" in Path("precious.txt").read_text()
 
 
+def test_a_tag_of_cos_own_and_two_scopes_at_once_are_refused(tmp_path: Path) -> None:
+    """Red when a text passes for a summary of Co's, or what contradicts itself is taken half."""
+    refused = co("learn", "We use tea", "-t", "_consolidated")
+    assert (refused.code, "begins with _" in refused.err) == (1, True)
+    both = co("learn", "We use tea", "-g", "--scope", "project")
+    assert (both.code, "leave one out" in both.err) == (2, True)
+    (tmp_path / "in.jsonl").write_text('{"content": "We use tea", "tags": ["_consolidated", "a"]}')
+    done = co("import", str(tmp_path / "in.jsonl"), "--yes")
+    [note] = loads("knowledge", "list")["memories"]
+    assert ("begin with _" in done.out, note["tags"]) == (True, ["a"])
+    assert co("knowledge", "tag", "1", "_consolidated").code == 1
+
+
 def test_tags_may_be_given_with_commas() -> None:
     ok("learn", "Apples are red", "-t", "fruit, Colour", "-t", "red")
     assert loads("knowledge", "show", "1")["tags"] == ["fruit", "Colour", "red"]

@@ -138,7 +138,7 @@ def test_a_collision_that_nobody_was_shown_is_shown_first(book: Notebook) -> Non
 def test_a_rejected_draft_comes_back_by_undo(book: Notebook) -> None:
     note = one(book)
     assert reject(book, note, actor="cli").action == "forgotten"
-    assert (waiting(book), book.notes(), book.store.entries()[-1].op) == ([], [], "forget")
+    assert (waiting(book), book.notes(), book.store.entries()[-1].op) == ([], [], "reject")
     book.undo()
     assert waiting(book) == [note]
 

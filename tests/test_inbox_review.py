@@ -15,8 +15,10 @@ import pytest
 from cli import co
 from repos import Pair, git
 from rich.console import Console
+from test_session import begin
 
-from co_cli import trust
+from co_cli import prompts, trust
+from co_cli.chat.app import Chat
 from co_cli.chat.approval_prompt import Screen
 from co_cli.chat.inbox import review
 from co_cli.deps import CoDeps
@@ -243,6 +245,46 @@ def test_two_processes_accept_a_draft_once() -> None:
     for one in both:
         one.join()
     assert (done, bodies()) == (["created", "late"], [TEA.text])
+
+
+def test_the_words_of_a_review_are_true_at_each_step() -> None:
+    """Red when a stop says that nothing changed after a save, or a chat goes by its id."""
+    put(book(), [CAKE, TEA._replace(origin="20261116T152446Z-c3eh")], actor="chat")
+    person = Person("y", "what", KeyboardInterrupt)
+    shown = person.reviews()
+    assert "From   a chat on 16 November, today" in shown
+    assert "Ctrl+C stops." in " ".join(shown.split())
+    assert "Stopped; the rest waits." in shown
+    assert not any(word in shown for word in ("Nothing was changed", "c3eh", "means no"))
+    person = Person("n")
+    person.reviews()
+    assert person.told[0].endswith("; it is not offered again.")
+    assert "\treject\t" in co("knowledge", "log").out
+
+
+def test_an_edit_asks_for_the_scope_in_the_words_of_the_commands() -> None:
+    put(book(), [TEA], actor="chat")
+    person = Person("e", "=", "=", "global", "y")
+    person.reviews()
+    assert "project or global" in "".join(person.questions)
+    assert bodies("user") == [TEA.text]
+
+
+@pytest.mark.parametrize("answer", ["y", "n"])
+def test_leaving_a_chat_offers_a_review_of_all_that_waits(answer: str) -> None:
+    put(book(), [CAKE], actor="chat")
+    session = begin(auto=True)
+    session._write(said="We deploy on Tuesdays")
+    session.said.append("We deploy on Tuesdays")
+    built = prompts.build("", None, project=str(Path.cwd()), usable=())
+    chat = Chat(session.deps, session.choice, lambda _: session.choice, lambda *_: built, "")
+    person = Person(answer, *["y"] * 2 * (answer == "y"))
+    chat.console, chat._session = person.console, session
+    chat.screen = Screen(person.console, person.read)
+    asyncio.run(chat._draft())
+    assert person.questions[0] == "  Review 2 drafts now? [y/n] > "
+    assert len(bodies()) == (2 if answer == "y" else 0)
+    assert person.answers == []
 
 
 # The command

@@ -87,7 +87,7 @@ def test_what_is_not_for_every_prompt_is_left_out_and_named(more: str, why: str)
     assert "PLANTED" not in prompt.text
     assert "Lena owns billing" in prompt.text
     assert told(prompt) == {"2": "", "1": why}
-    assert prompt.receipt.line() == "no context files, 1 pinned memory, pinned but left out: 1"
+    assert prompt.receipt.line() == "no context files, 1 pinned memory, pinned but left out: [1]"
 
 
 def test_an_untrusted_folder_gives_nothing() -> None:
@@ -199,7 +199,7 @@ def test_status_tells_each_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert f"          Pinned: 1, 21 bytes, from {place}/001-note.md\n" in said
     monkeypatch.setenv("CO_CLI_MODEL", "ollama:qwen3")
     said = co("status").out
-    assert "Context   no context files, 1 pinned memory, pinned but left out: 2\n" in said
+    assert "Context   no context files, 1 pinned memory, pinned but left out: [2]\n" in said
     assert f"Pinned, left out: 2 (no room), 0 bytes, from {place}/002-note.md\n" in said
     assert json.loads(co("status", "--json").out)["context"]["pinned"] == [
         {"ref": "2", "path": f"{place}/002-note.md", "bytes_loaded": 0, "left_out": "no room"},

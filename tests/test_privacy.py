@@ -21,7 +21,7 @@ from co_cli.knowledge.format.note import now
 from co_cli.knowledge.store import disk
 
 KNOWLEDGE = Path(".co-cli/knowledge")
-WHY = "incognito: nothing is kept"
+WHY = "incognito, so nothing is kept"
 
 
 def tree(*roots: Path) -> dict[str, tuple[object, ...]]:

@@ -31,6 +31,7 @@ from co_cli.chat.approval_prompt import Screen
 from co_cli.chat.attachments import attach
 from co_cli.chat.completion import ChatCompleter
 from co_cli.chat.events import Notice, TextDelta, ToolFinished, ToolStarted, TurnEvent
+from co_cli.chat.inbox import waiting_drafts
 from co_cli.chat.line_input import TerminalInput, early, plain_output, set_aside, without_mouse
 from co_cli.chat.stream import StreamView
 from co_cli.chat.transcripts import Transcript
@@ -127,7 +128,7 @@ class Chat:
             told = await session.draft()
         self.say(told, "dim")
         if session.drafted:
-            question = f"Review {plural(session.drafted, 'draft')} now? [y/n]"
+            question = f"Review {plural(len(waiting_drafts(self.deps)), 'draft')} now? [y/n]"
             if (await notes.asked(self, question)).strip().lower() in ("y", "yes"):
                 await self._command("/inbox")
 

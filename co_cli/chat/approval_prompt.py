@@ -30,7 +30,6 @@ from co_cli.chat.line_input import Resized
 from co_cli.deps import CoDeps
 from co_cli.kept import described
 from co_cli.knowledge.safety.escape import BAR, difference, escape, hanging, rows
-from co_cli.knowledge.similarity import same
 from co_cli.paths import short
 from co_cli.results import SAME_MATTER
 
@@ -109,7 +108,7 @@ class Screen:
         try:
             return await self._review(review)
         except (KeyboardInterrupt, EOFError):
-            self._say("Nothing was changed.")
+            self._say("Stopped; the rest waits." if review.about else "Nothing was changed.")
             return Reviewed([Decision(proposal, "no", STOPPED) for proposal in review.proposals])
 
     async def _review(self, review: Review) -> Reviewed:
@@ -136,7 +135,7 @@ class Screen:
                 return self._ended(card, "n")  # nobody asked for it
             if not picked:
                 answers = ", ".join(filter(None, card.letters().values()))
-                self._say(f"  Please answer with one of: {answers}; Ctrl+C means no.")
+                self._say(f"  Please answer with one of: {answers}; Ctrl+C stops.")
             elif await self._act(review.deps, card, letter, picked, named) and alone:
                 return self._ended(card, "y")
 
@@ -197,9 +196,10 @@ class Screen:
         while True:
             lines = [await self._typed("  Text:  ", line) for line in edited.text.split("\n")]
             tags = await self._typed("  Tags:  ", ", ".join(edited.tags))
-            places = " or ".join(proposal.places)
-            typed = await self._typed(f"  Scope, {places} ({proposal.scope}):  ")
-            scopes = (scope for scope in proposal.places if scope.startswith(typed.strip() or "?"))
+            places = {one.replace("user", "global"): one for one in proposal.places}
+            typed = await self._typed(f"  Scope, {' or '.join(places)} (Enter: as it is):  ")
+            said = typed.strip() or "?"
+            scopes = (to for name, to in places.items() if f" {said}" in f" {name} {to}")
             edited = replace(
                 edited, text="\n".join(lines), scope=next(scopes, proposal.scope),
                 tags=tuple(re.split(r"\s*,\s*", tags.strip())),
@@ -278,15 +278,11 @@ class Screen:
                     self._quote(line, style=_COLOURS.get(line[:1], "") if changed else "")
 
     def _show_similar(self, proposal: Proposal, corrected: str) -> None:
-        other = proposal.elsewhere
-        for old in (*(proposal.collisions if proposal.collides else ()), *other):
-            where = f"memory {old.ref}{' of your other notebook' if old in other else ''}"
-            if old in other and same(old.text, proposal.text):
-                self._warn(f"{where.capitalize()} says the same.")
-                continue
+        for old in (*proposal.collisions * proposal.collides, *proposal.elsewhere):
             lock = ", protected" if old.protected else ""
             close = SAME_MATTER if old.same_matter else f"{old.score:.0f}%"
-            similar = f"Similar to {where} ({close}{lock}):"
+            where = " of your other notebook" * (old in proposal.elsewhere)
+            similar = f"Similar to memory {old.ref}{where} ({close}{lock}):"
             self._warn("Old and new:" if old.ref == corrected else similar)
             for line in _changes(old.text, proposal.text):
                 self._quote(line, style=_COLOURS.get(line[:1], ""))
@@ -329,8 +325,8 @@ def _where(proposal: Proposal, proposals: list[Proposal]) -> str:
 
 def _changes(old: str, new: str) -> list[str]:
     """Two texts as a diff, without its heading."""
-    _, _, *lines = difference(f"{old}\n".encode(), f"{new}\n".encode(), "memory").split("\n")
-    return [line for line in lines if not line.startswith("@@")]
+    lines = difference(f"{old}\n".encode(), f"{new}\n".encode(), "memory").split("\n")
+    return [line for line in lines[2:] if not line.startswith("@@")]
 
 
 def _parsed(said: str, count: int) -> tuple[str, int | None]:

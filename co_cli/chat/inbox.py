@@ -28,7 +28,7 @@ def at_terminal(workspace: Workspace, tell: Callable[[str], None]) -> str:
 async def review(deps: CoDeps, ask: Asker, tell: Callable[[str], None], actor: str) -> str:
     """Show each draft and do what the person says; how many are left."""
     later, kind = set[str](), ""
-    while found := [one for one in _waiting(deps) if one[1].path not in later]:
+    while found := [one for one in waiting_drafts(deps) if one[1].path not in later]:
         draft = found[0][1]
         alike = [one for one in found if one[1].category == draft.category][:_MOST]
         alike = [] if draft.external else [one for one in alike if not one[1].external]
@@ -57,11 +57,12 @@ async def review(deps: CoDeps, ask: Asker, tell: Callable[[str], None], actor: s
         elif not kind and (keys or any(one.agreed for one in reviewed.decisions)):
             for (book, one), decision in zip(batch, reviewed.decisions, strict=True):
                 tell(_settled(deps, book, one, decision, actor))
-    left = len(_waiting(deps))
+    left = len(waiting_drafts(deps))
     return f"{plural(left, 'draft')} in the inbox." if left else NO_DRAFTS
 
 
-def _waiting(deps: CoDeps) -> list[tuple[Notebook, Note]]:
+def waiting_drafts(deps: CoDeps) -> list[tuple[Notebook, Note]]:
+    """The drafts of both notebooks."""
     with deps.notebooks() as shelf:
         return [(book, one) for book in shelf for one in waiting(book)]
 
@@ -72,7 +73,7 @@ def _settled(deps: CoDeps, book: Notebook, draft: Note, decision: Decision, acto
     try:
         if not decision.agreed:
             remember_rejection(reject(book, draft, actor=actor).note)
-            return f"Rejected draft {book.ref(draft)}."
+            return f"Rejected draft {book.ref(draft)}; it is not offered again."
         with deps.notebooks() as shelf:
             into = shelf.project if one.scope == "project" else shelf.user
             saved = accept(

@@ -43,7 +43,7 @@ def chat_command(
     from co_cli.chat.app import Chat
 
     if incognito:
-        disk.only_reads = "incognito: nothing is kept"  # until the process ends
+        disk.only_reads = "incognito, so nothing is kept"  # until the process ends
     workspace = enter(asking=not incognito, **log)
     if not incognito:
         transcripts.prune(now())

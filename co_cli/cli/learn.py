@@ -24,7 +24,7 @@ from co_cli.knowledge import Notebook, Saved
 from co_cli.knowledge.format.note import scoped
 from co_cli.knowledge.lifecycle import parse_expiry
 from co_cli.knowledge.policy import Similar
-from co_cli.knowledge.safety.check import check_text, without_secret
+from co_cli.knowledge.safety.check import check_text, typed_tags, without_secret
 from co_cli.knowledge.safety.escape import difference
 from co_cli.knowledge.safety.secrets import LEFT_OUT
 from co_cli.knowledge.verify import project_of, why_not
@@ -35,10 +35,11 @@ _OF_ONE = 4  # passages of a new memory that are read closely before the command
 _MAX_INPUT = 1024 * 1024
 
 
-def _set_auto(context: click.Context, _: click.Parameter, on: bool | None) -> None:
+def _set_auto(context: click.Context, _: click.Parameter, said: str | None) -> None:
     """Turn auto-learn on or off for this person, in every project."""
-    if on is None:
+    if said is None:
         return
+    on = said in ("true", "on", "yes")
     config.set_own("auto_learn", "on" if on else "off")
     say(
         "Auto-learn is on: when a chat ends, Co drafts a few memories from what you said.\n"
@@ -63,7 +64,8 @@ def _set_auto(context: click.Context, _: click.Parameter, on: bool | None) -> No
               )  # fmt: skip
 @click.option("--update", "choice", flag_value="update", help="Replace a similar memory, if any.")
 @click.option("--keep", "choice", flag_value="keep", help="Keep both, if a similar memory exists.")
-@click.option("--auto", type=bool, is_flag=False, flag_value="true", metavar="[BOOL]",
+@click.option("--auto", type=click.Choice(["true", "false", "on", "off", "yes", "no"]),
+              is_flag=False, flag_value="true", metavar="[BOOL]",
               callback=_set_auto, expose_value=False,
               help="Draft memories at a chat's end, for review; --auto=false stops.")  # fmt: skip
 @click.option("--allow-secret", is_flag=True, help="Save it even if it looks like a secret.")
@@ -82,8 +84,10 @@ def learn_command(
 
     With --scope language, it is told in all your projects that use the language.
     """
+    if in_user and flags["scope"] == "project":
+        raise click.UsageError("-g is for everywhere and --scope project for here: leave one out.")
     content = _read_text(text)
-    tags = tuple(tag for some in tags for tag in some.split(","))
+    tags = tuple(typed_tags(tag for some in tags for tag in some.split(",")))
     workspace = open_here()
     language = chosen_language(workspace, flags["scope"], flags["language"])
     book = workspace.book(in_user or bool(language) or flags["scope"] == "global")

@@ -30,7 +30,7 @@ def status_command(tools: bool, as_json: bool) -> None:
         _tell_tools(as_json)
         return
     workspace = open_here()
-    project, status = workspace.project, workspace.trust
+    project, status, learns = workspace.project, workspace.trust, workspace.own.auto_learn
     window = WINDOW
     with suppress(SettingsError):  # a session will say so
         window = models.choose(None, workspace.own, os.environ).window
@@ -40,11 +40,12 @@ def status_command(tools: bool, as_json: bool) -> None:
     if as_json:
         files = [file._asdict() for file in prompt.files]
         context = {"context": prompt.receipt.as_json(), "instructions": files}
-        told = {"project": project, "trust": trust_json(workspace)} | context
+        told = {"project": project, "auto_learn": learns, "trust": trust_json(workspace)} | context
         told["languages"] = sorted(workspace.languages)
         to_json(told | {"notebooks": books, "folders": added})
         return
     used = [", ".join(sorted(workspace.languages))] if workspace.languages else []
+    used += ["auto-learn is on"] * (learns == "on")
     say_line(f"Project   {project}  ({'; '.join([_trust_word(status), *used])})")
     say(f"Context   {prompt.receipt.line()}")
     for line in prompt.details():

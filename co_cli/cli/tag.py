@@ -9,7 +9,7 @@ from co_cli.knowledge import Note, Notebook
 from co_cli.knowledge.format.rewrite import rewrite
 from co_cli.knowledge.lifecycle import union
 from co_cli.knowledge.pages import Ref
-from co_cli.knowledge.safety.check import clean_tags
+from co_cli.knowledge.safety.check import clean_tags, typed_tags
 from co_cli.results import note_json, undo_hint
 
 
@@ -25,7 +25,7 @@ def tag_command(
     """Give a memory or article tags, or take some off."""
     if not (tags or remove):
         raise CoError("no tag is named", hint="For example: co knowledge tag 12 python testing")
-    added = clean_tags(tags)
+    added = clean_tags(typed_tags(tags))
 
     def act(book: Notebook, one: Ref) -> tuple[Note, bool]:
         note = book.find(one)

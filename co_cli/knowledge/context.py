@@ -112,7 +112,7 @@ class Receipt(NamedTuple):
         if pinned := sum(not one.left_out for one in self.pinned):
             words.append(f"{pinned} pinned memor{'y' if pinned == 1 else 'ies'}")
         if left := [one.ref for one in self.pinned if one.left_out]:
-            words.append(f"pinned but left out: {' '.join(left)}")
+            words.append(f"pinned but left out: [{'] ['.join(left)}]")
         return ", ".join(words)
 
     def warnings(self) -> list[str]:

@@ -126,7 +126,7 @@ def _told(part: ToolReturnPart, heard: Conversation) -> str:
     if values.get("refused") in known:  # why was said, or is known
         return known[values["refused"]]
     if part.outcome != "success":
-        return f"Not {verb}: {heard.surface.reword(text)}"
+        return f"Not {verb}: {heard.surface.reword(text.removeprefix('It cannot be done: '))}"
     if part.tool_name == "save_memory" and values.get("ref"):
         return _saved(values, text, heard.surface)
     if part.tool_name in ("forget_memory", "save_knowledge"):

@@ -78,7 +78,10 @@ class ImportBatch:
             self.links.lead(origin, "", [f"{UID}{link}" for link in related])
         if header.get("pinned") is True:
             self.remarks.append(Problem(origin, "was pinned; here that is for you to say"))
-        self.add(ImportItem(text, origin, tags_of(header.get("tags")), created, _fields(header)))
+        tags = tags_of(header.get("tags"))
+        if any(tag.strip().startswith("_") for tag in tags):
+            self.remarks.append(Problem(origin, "without its tags that begin with _: Co's own do"))
+        self.add(ImportItem(text, origin, tags, created, _fields(header)))
 
     def add_article(self, text: str, origin: str, header: dict[str, Any]) -> None:
         """Keep an article with all that its header says, where that is plain."""

@@ -58,6 +58,15 @@ def outside_tags(tags: Iterable[str]) -> list[str]:
     return clean_tags(tag for tag in tags if not tag.strip().startswith("_"))
 
 
+def typed_tags(tags: Iterable[str]) -> list[str]:
+    """The same tags; RefusedText for one that would pass for one of Co's own."""
+    found = list(tags)
+    if any(tag.strip().startswith("_") for tag in found):
+        what = "a tag that begins with _ would be one of Co's own"
+        raise RefusedText(what, rule="own-tag", hint="Leave the _ out.")
+    return found
+
+
 def without_secret(text: str, error: RefusedText) -> str:
     """A refused text with its secrets left out; empty if they are not why, or nothing is left."""
     kept = without_secrets(text) if error.rule.startswith("secret:") else ""
