@@ -1070,3 +1070,90 @@ def test_a_correction_of_no_note_becomes_one_and_rewrites_none(said: str) -> Non
     [card] = person.asked
     assert (card.text.lower(), card.replaces) == (said.partition(", ")[2].lower(), "")
     assert set(kept) < set(bodies())
+
+
+@pytest.mark.parametrize(
+    ("kept", "said", "becomes"),
+    [
+        ("mon frère travaille chez Coop", "non, chez Migros", "mon frère travaille chez Migros"),
+        ("Der Müll wird dienstags abgeholt", "nein, mittwochs",
+         "Der Müll wird mittwochs abgeholt"),
+        ("Die Besprechung ist am Dienstag um 10 Uhr", "ich meinte Mittwoch",
+         "Die Besprechung ist am Mittwoch um 10 Uhr"),
+        ("Die Besprechung ist am Dienstag um 10 Uhr", "nein, um 11 Uhr",
+         "Die Besprechung ist am Dienstag um 11 Uhr"),
+        ("die Praxis hat mittwochs zu", "mittwochs stimmt nicht mehr, jetzt freitags",
+         "die Praxis hat freitags zu"),
+        ("unser Hund heißt Benno", "nein, er heißt Bruno", "unser Hund heißt Bruno"),
+        ("La reunión es el jueves a las 9", "perdón, el viernes",
+         "La reunión es el viernes a las 9"),
+    ],
+)  # fmt: skip
+def test_a_correction_in_another_language_changes_the_note(
+    kept: str, said: str, becomes: str
+) -> None:
+    """Red when "nein" becomes a part of a note, or the old value is kept beside the new."""
+    person = Person()
+    person.says(f"remember: {kept}")
+    person.says(said)
+    assert bodies() + bodies(own()) == [becomes]
+
+
+@pytest.mark.parametrize("said", ["nein, Bruno bekommt 30 mg", "Falsch, Bruno bekommt 30 mg!"])
+@pytest.mark.parametrize("whose", ["project", "user"])
+def test_a_dose_is_put_right_in_its_note_and_told_so(said: str, whose: str) -> None:
+    Notebook(own() if whose == "user" else NOTES).remember("Bruno bekommt morgens 20 mg Apoquel")
+    Notebook(NOTES).remember("Bo is on call this week")
+    person = Person()
+    person.says("who is on call?")
+    person.says(said)
+    [card] = person.asked
+    assert (card.text, bool(card.replaces)) == ("Bruno bekommt morgens 30 mg Apoquel", True)
+    answer = person.says("wie viel Apoquel bekommt Bruno morgens?")
+    assert "20 mg" not in answer.partition("Earlier")[0]
+
+
+def test_a_correction_in_another_language_of_no_note_becomes_one() -> None:
+    person = Person()
+    person.says("nein, Bruno bekommt 30 mg")
+    assert "Which note" in person.says("nein danke, mittwochs")
+    assert bodies() == ["Bruno bekommt 30 mg"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["oublie mon anniversaire", "vergiss das mit dem anniversaire", "olvida lo del anniversaire",
+     "vergiss das", "oublie ça"],
+)  # fmt: skip
+def test_to_forget_is_understood_in_other_languages(said: str) -> None:
+    person = Person()
+    person.says("remember: mon anniversaire est le 3 mai")
+    person.says(said)
+    assert [one.tool for one in person.asked] == ["save_memory", "forget_memory"]
+
+
+def test_not_to_forget_is_to_keep_in_another_language() -> None:
+    person = Person()
+    person.says("vergiss nicht, Anna kommt am Freitag um 8")
+    assert [one.tool for one in person.asked] == ["save_memory"]
+
+
+@pytest.mark.parametrize("said", ["hilfe", "Hilfe!", "aide-moi", "¡ayuda!"])
+def test_help_is_understood_in_other_languages(said: str) -> None:
+    assert conversation.command(said) == "help"
+
+
+@pytest.mark.parametrize(
+    ("said", "whose"),
+    [
+        ("me llamo Tomás, soy panadero", "user"),
+        ("je me lève à 6 heures", "user"),
+        ("meine Frau heißt Katrin und sie ist Lehrerin", "user"),
+        ("unser Schlüssel hängt im Keller", "project"),
+        ("mein Server steht bei Hetzner", "project"),
+    ],
+)
+def test_what_is_said_in_another_language_stays_so_in_its_notebook(said: str, whose: str) -> None:
+    person = Person()
+    person.says(said)
+    assert [(one.text, one.scope) for one in person.asked] == [(said, whose)]

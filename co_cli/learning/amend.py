@@ -13,6 +13,10 @@ _ALIKE = 0.45
 _LOOKED_AT, _LONGEST = 150, 8  # words of a text in which a place is looked for, and of a value
 _USED_BEFORE, _BEFORE = 0.65, 0.4
 _WORD = r"[\w'’./@:%€$£+-]*\w[%€]?"
+_DAY_ABROAD = (  # which Co's encoder hardly knows
+    r"(?i)\b(?:(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|dimanche|lune|marte|miércole|jueve"
+    r"|(?:lun|mar|mercre|jeu|vendre|same)di|vierne|sábado|domingo)s?\b"
+)
 SWITCHED = (  # and to what
     r"(?i)\b(?:switched|moved|migrated|changed|relocated|gone) (?:over )?to ([^,.;!?]{1,40}?)"
     r"(?: now| instead| today| recently| (?:last|this) \w{3,9})?[.!]?$"
@@ -33,6 +37,8 @@ _CHANGED = (  # what somebody changed, or has changed; or is somebody else's
     rf"|just|now) ){{0,3}}{_VERB}{_TO}",
     r"(?i)(?P<old>[^,.;]{2,40}?) (?:is|are)(?:n't| not| no longer) (?P<what>[^,.;]{2,60}?)"
     r"(?: any ?more)?[,;] (?:now )?(?:it'?s|they are)(?: now)? (?P<value>[^,.;!?]{1,40}?)[.!]?$",
+    r"(?i)(?P<what>(?P<old>[^,.;]{2,40}?)) (?:stimmt nicht(?: mehr)?|ist falsch)[,;] "
+    r"(?:jetzt |sondern |maintenant |ahora )?(?P<value>[^,.;!?]{1,40}?)[.!]?$",
     CHANGES,
 )
 _USES = (  # what stands before a value that one may switch from
@@ -163,7 +169,9 @@ def _fits(old: str, value: str, said: str) -> float:
         return 0.0
     named = re.search(rf"(?i)\b{re.escape(old)}\b", said) is not None
     gone = re.search(_GONE.format(re.escape(old)), said, re.IGNORECASE) is not None
-    numbers = all(re.search(r"\d", one) for one in (old, value))
+    numbers = any(
+        all(re.search(kind, one) for one in (old, value)) for kind in (r"\d", _DAY_ABROAD)
+    )
     begin = words[0].lower() not in STOP and words[0][0].isupper()  # no sentence's first word
     names = begin and value[0].isupper() and old.isupper() == value.isupper()
     shorter = _LONGER * abs(len(old.split()) - len(value.split()))

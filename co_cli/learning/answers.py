@@ -18,7 +18,8 @@ _SHORT = 3  # letters; a slip makes another word of a shorter one
 _ASKING = {"name", "names", "called", "kind", "type", "sort", "tell", "know", "remember", "recall",
            "much", "many", "use", "like"} | set(
     "wo wann wer wie was ist sind hat ich wir der die das den mein meine unser unsere où quand qui "
-    "quel quelle est le la les mon ma notre es el los las dónde cuándo quién qué mi nuestro".split()
+    "quel quelle est le la les mon ma notre es el los las dónde cuándo quién qué mi nuestro viel "
+    "viele habe hast muss zu zum zur dem ein eine einen meinen meinem er sie que je il".split()
 )  # fmt: skip
 _DAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
 _TIMES = rf"(?:{_DAYS}|{'|'.join(MONTHS)})s?\b"

@@ -53,7 +53,6 @@ _ASKED_TO_KEEP = (  # nothing that follows these words is left out
     r"(?:remember|remind me|(?:keep|bear) in mind|don'?t forget)(?: that)? ?[:,-]? {0,2}"
     r"(?:to )?(?=\S)"
 )
-_ONLY_ASKED = r"(?i)(?:please )?(?:remember|note|save|keep)[.!:]*"
 _ASKS = (
     r"(?i)(?:what|which|who|whose|where|when|why|how|do|does|did|is|are|am|was|were|can|has|have)"
     r"(?:'s)? .*|.*\?$"
@@ -66,14 +65,23 @@ _ASKS_OWN = r"(?i)(?:what|which|who|where|when)(?:'?s| is| are) (?:my|our) \w"
 _ASKS_ABROAD = (  # a question in German, French or Spanish
     r"(?i)¿?(?:(?:in|auf|mit|à|de|a|en|por) )?(?:wo|wann|wer|wie(?! gesagt| besprochen| immer)"
     r"|warum|welche[mnrs]?|was(?= (?:ist|sind|war) )|où|quand|qui|quel(?:le)?s?|pourquoi"
-    r"|comment(?= s'?appel)|d[oó]nde|cu[aá]ndo|qui[eé]n|qué|cuál|cómo) (?=\w)"
+    r"|comment(?= s'?appel)|c'est quand|d[oó]nde|cu[aá]ndo|qui[eé]n|qué|cuál|cómo)"
+    r"(?: est-ce qu(?:e |')| )(?=\w)"
+)
+_NO_ABROAD = (
+    r"(?:(?:nein|nee|falsch|stimmt nicht|entschuldigung|non|pardon|désolée?|faux|perd[oó]na?"
+    r"|mejor dicho)\b[,:;.!]|ich meint?e\b|je voulais dire\b|quise decir\b)"
+    r"(?: (?:es ist|es sind|c'est|er|sie|il|elle)\b)?"
 )
 _TAKES_BACK = (  # how a sentence begins that only says what is wrong
     r"(?i)(?:no|nope|nah|wait|sorry|oops|whoops|ups|actually|wrong|scratch|scrap|strike|i meant"
-    r"|make that|not|hm+|er+|my bad|my mistake|correction|typo|it|they|he|she"
-    r"|that(?:'s| is| was)? (?:wrong|not|incorrect|false))\b"
+    r"|nein|non|make that|not|hm+|er+|my bad|my mistake|correction|typo|it|they|he|she"
+    rf"|that(?:'s| is| was)? (?:wrong|not|incorrect|false))\b|(?i:{_NO_ABROAD})"
 )
-_CORRECTS = r"(?i)(?:(?:no|nope|sorry|oops|whoops|my bad|correction)[,:;.!] ?){1,3}(?=\w+ \w)"
+_CORRECTS = (
+    r"(?i)(?:(?:(?:no|nope|sorry|oops|whoops|my bad|correction)[,:;.!]"
+    rf"|(?P<abroad>{_NO_ABROAD})) ?){{1,3}}(?=\w)"
+)
 _LEADS_ON = (  # what a person begins with, and what they end with; no part of what they say
     r"(?i)(?:(?:btw|by the way|fyi|hey(?: co)?|hi|hello|co|ok|okay|so|well|oh|and|also|plus|but"
     r"|actually|hold on|hang on|wait|sorry|oops|hm+)\b(?: also)?[,:;.!]{0,2} (?:- )?){1,4}"
@@ -83,9 +91,12 @@ _ENDS = r"(?i)[,;.! -]{0,3}(?:\b(?:thx|thanks|thank you|please|pls|btw|by the wa
 _HALF = r"(?i)\b(?:and|but|so|because|while|is|are),? {0,3}$"  # how a first half ends
 _SOMEBODY = r"(?i)(?:s?he|they|her|his|their|we)\b"  # who begins a statement, never a lead to it
 _HOLDS = r"\b(?:is|are|was|were|has|have|had)\b"
-_HOW_SO = r"(?i)(?:and |but |so )?(?:how come|how so|what for)\?{0,2}"
-_TAKES_ALL_BACK = (
+_I = r"(?i)\b(?:i|me|my|mine|ich|mir|mich|meine?[mnrs]?|je|j'|moi|mon|ma|mes|yo|soy|mis?)\b"
+_FORGETS = (  # what was told, or what is named, in German, French or Spanish
     r"(?i)(?:no,? |oh,? |sorry,? |ok,? ){0,2}(?:scratch|strike|scrap|forget) (?:that|it|this)[.!]?"
+    r"|(?:bitte |por favor,? )?(?:vergiss(?! nicht)|lösche?|oublie|supprime|efface|olvida|borra)"
+    r"(?: bitte)?(?: (?:das|ça|eso)[.!]?$|(?: (?:das mit|ce que j'ai dit sur|lo)\b)?"
+    r"(?: (?:de[mnrl]?|das|die|les?|la|el))?(?: nota del?)? (?P<what>\w.{0,80}?)[.!]?)"
 )
 _LOOKS = r"(?i)(?:please |can you |co,? ){0,2}(?:recall|find|search|look|show|retrieve)\b"
 _WRONG = (  # what was told, and what it is instead; or how it is spelled
@@ -93,10 +104,15 @@ _WRONG = (  # what was told, and what it is instead; or how it is spelled
     r"[,;:.! -]{1,3}(?:it'?s |it is |make it )(.{1,60}?)[.!]?$"
     r"|(?:no,? )?it'?s ([\w-]{2,40}),? with(?:out)? (?:an? |no |two )?\w{1,2}['s]{0,2}[.!]?$"
 )
-_KEEPS_IT = (  # that it is to stay, just after it was to go
-    r"(?i)(?:(?:no|wait|actually|oh|sorry|hold on|on second thoughts?)[,.! ]{1,3}){1,4}"
-    r"(?:keep|leave|don'?t (?:forget|delete|remove)) (?:it|that|this)(?: one| note)?[.!]?"
-)
+_PHRASES = {
+    "followup": r"(?i)(?:and |but |so )?(?:how come|how so|what for)\?{0,2}",
+    "what": r"(?i)(?:please )?(?:remember|note|save|keep)[.!:]*",
+    "help": r"(?i)¡?(?:hilfe|hilf mir|à l'aide|aide(?:[- ]moi)?|ayuda(?:me)?|ayúdame)[ .!?]{0,3}",
+    "stay": (  # what was to go
+        r"(?i)(?:(?:no|wait|actually|oh|sorry|hold on|on second thoughts?)[,.! ]{1,3}){1,4}"
+        r"(?:keep|leave|don'?t (?:forget|delete|remove)) (?:it|that|this)(?: one| note)?[.!]?"
+    ),
+}
 _STATES = (  # somebody or something, and what it is or does
     r"(?i)(?:the|our|their|every|each|all) (?:\w+(?:'s)? ){1,6}?"
     r"(?:is|are|has|have|must|\w{2,20}[^\Ws]s)\b(?!['’]| (?:\w+ing|down|up|broken|back)\b)"
@@ -205,8 +221,12 @@ def _read(sentence: str, asked: list[str]) -> Turn:
     unclear = heard.want == "restore" and heard.likely < _CLEAR and re.match(_ASKS, sentence)
     if unclear or (heard.want == "nothing" and re.match(_ASKS_OWN, sentence)):
         return Turn("recall", sentence)
-    if heard.want in STATEMENTS and (corrects := re.match(_CORRECTS, sentence)):
-        heard = heard._replace(want="correct", meant=sentence[corrects.end() :])
+    if (corrects := re.match(_CORRECTS, sentence)) and sentence[-1] != "?":
+        meant, abroad = _bare(sentence[corrects.end() :]), corrects["abroad"]
+        many = meant.count(" ") - 2 * bool(abroad)
+        whole = many > 0 or (many == 0 and abroad and hear(meant).want in STATEMENTS)
+        if (whole and heard.want in STATEMENTS) or (abroad and heard.want in (*KEPT, "recall")):
+            heard = heard._replace(want="correct" if whole else "amend", meant=meant)
     if heard.want in STATEMENTS and (asks := re.match(_ASKS_THAT, sentence)):
         return Turn("followup" if asks["that"] else "recall", sentence)
     lead = re.match(_ASKED_TO_KEEP, sentence) if heard.want == "nothing" else None
@@ -234,14 +254,13 @@ def _may_state(heard: Heard, sentence: str) -> bool:
 
 def _phrase(sentence: str) -> Turn | None:
     """What a sentence of few words means, whatever it is read as."""
-    if re.fullmatch(_HOW_SO, sentence):
-        return Turn("followup", sentence)
-    if plain := re.fullmatch(_SHOWS, sentence) or re.fullmatch(_TAKES_ALL_BACK, sentence):
-        return Turn("show", plain[1]) if plain.lastindex else Turn("forget", "that")
-    if re.fullmatch(_ONLY_ASKED, sentence):
-        return Turn("what")
-    if re.fullmatch(_KEEPS_IT, sentence):
-        return Turn("stay")
+    for want, form in _PHRASES.items():
+        if re.fullmatch(form, sentence):
+            return Turn(want, want)
+    if shows := re.fullmatch(_SHOWS, sentence):
+        return Turn("show", shows[1])
+    if forgets := re.fullmatch(_FORGETS, sentence):
+        return Turn("forget", forgets["what"] or "that")
     if abroad := re.match(_ASKS_ABROAD, sentence):
         return Turn("recall", sentence[abroad.end() :])
     wrong = re.match(_WRONG, sentence)
@@ -266,7 +285,7 @@ def _kept(heard: Heard, sentence: str, asked: list[str]) -> Turn:
         meant = _both_halves(sentence, at, meant)
     meant = meant if heard.want == "amend" else _bare(meant)
     text = meant if heard.want == "amend" else third_person(meant)
-    mine = heard.mine > (0 if re.search(r"(?i)\b(?:i|me|my|mine)\b", meant) else _MINE)
+    mine = heard.mine > (0 if re.search(_I, meant) else _MINE)
     return Turn(heard.want, text, tuple(tags), mine, sure, whole)
 
 

@@ -7,10 +7,11 @@ import re
 
 _QUOTED = r"(\"[^\"]{1,300}\"|“[^”]{1,300}”|`[^`]{1,300}`|(?<!\w)'[^']{3,300}'(?!\w))"
 _FIRST = (
-    r"(?i)(?<![\w/.'-])(?:(?P<i>I)(?:'?(?P<tail>m|ve|ll|d(?= rather| prefer))\b|'(?P<had>d)\b)?"
+    r"(?i)(?<![\w/.'-])(?:(?P<i>I)(?:(?:'|(?<!\w i)|(?<=\b(?:and|but) i)|(?<=\b(?:so|as) i)"
+    r"|(?<=\bbecause i))(?P<tail>m|ve|ll|d(?= rather| prefer))\b|'(?P<had>d)\b)?"
     r"(?P<adverbs>(?: (?:also|really|always|usually|often|still|much|just|only|never|now|even|quite"
-    r"|rarely|[a-z]{3,12}ly)){0,3})(?: (?P<verb>[a-z]+(?:'t)?))?|(?P<my>my|mine)|me"
-    r"|(?P<self>myself))(?![\w/-]|\.\w)"
+    r"|rarely|[a-z]{3,12}ly)){0,3})(?: (?P<verb>[a-z]+(?:'t)?))?|(?P<my>my|mine)"
+    r"|(?:(?<!^)(?<!\b(?:je|no|se) )me|me(?= and\b))|(?P<self>myself))(?![\w/-]|\.\w)"
 )
 _ALSO = r"(?<=User )([^.;]{1,200} (?:and|but) )(prefer|love|hate|dislike)\b"
 _TAILS = {"m": "is", "ve": "has", "ll": "will", "d": "would"}

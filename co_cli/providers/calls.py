@@ -33,7 +33,10 @@ _RESULTS, _ALL = 5, {"about": 50}  # notes that are looked for
 LOOKED_FOR = ("recall", "about", "help", "who")
 _LOOKS_UP = ("recall_memory", "list_memories")
 _IT = r"(?i)it|that|this|them|(?:that|this) (?:one|note)"
-_EVERYTHING = r"(?:everything|all|(?:all|every one) of (?:it|them)|all (?:my |the |your )?\w{5,8})"
+_EVERYTHING = (
+    r"(?:everything|all|alles|tout|todo|(?:all|every one) of (?:it|them)"
+    r"|all (?:my |the |your )?\w{5,8})"
+)
 _EXCEPT = r"(?i)\b(?:except|but not|other than|apart from)\b"
 _NUMBERS = (  # notes by their numbers
     r"(?:(?:the )?(?:memor(?:y|ies)|notes?|numbers?|no\.?) )?#?g?\d{1,9}"
@@ -141,11 +144,11 @@ def _righted(turn: Turn, heard: Conversation, old: Note) -> str:
     switched = re.search(SWITCHED, heard.said) if turn.want in (*STATEMENTS, "amend") else None
     if switched and not amend.names_another(heard.said, switched[1], old.text):
         return amended(old.text, switched[1], heard.said, turn.whole or turn.text)
+    text = restated(old.text, turn.text) if turn.want in ("amend", "correct") else ""
     if turn.want == "amend":
-        return amended(old.text, turn.text, heard.said, turn.whole)
+        return text or amended(old.text, turn.text, heard.said, turn.whole)
     if turn.want != "correct":
         return ""
-    text = restated(old.text, turn.text)
     if old not in (heard.note, *heard.saved):  # nobody spoke of it
         return text if judge(old.text, turn.text) > 0 else ""
     meant = re.search(_TAKEN_BACK, heard.said) or amend.alike(old.text, turn.text)

@@ -165,7 +165,7 @@ def topic(text: str) -> str:
 
 def is_plain(turn: Turn, said: str) -> bool:
     """Whether this is asked of Co about itself, and not of the notes."""
-    return turn.want in ("help", "who") and re.search(_OF_CO, said) is not None
+    return turn.want in ("help", "who") and re.search(_OF_CO, turn.text or said) is not None
 
 
 def days_asked(said: str) -> tuple[str, str]:
