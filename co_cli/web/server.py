@@ -6,6 +6,7 @@ with a header that no form can send.
 """
 
 import asyncio
+import gc
 import json
 import re
 import secrets
@@ -119,13 +120,19 @@ class Page:
 
     def run(self) -> None:
         """Answer until stopped."""
-        self._worker.submit(lambda: self._state.seen)  # all is read by the time that somebody asks
+        self._worker.submit(self._read)  # by the time that somebody asks
         try:
             self.server.run(sockets=[self._socket])
         finally:
             self._worker.submit(self._state.close)
             self._worker.shutdown()
             self._socket.close()
+
+    def _read(self) -> None:
+        """Read all notes, which are not garbage: to look for any among them takes long."""
+        if self._state.seen:
+            gc.freeze()
+            gc.set_threshold(50_000)
 
     async def _static(self, request: Request) -> Response:
         file = files(__package__).joinpath("static", _STATIC[request.url.path])

@@ -6,6 +6,7 @@ Knows the tables and changes nothing in them; `index.py` keeps them up to date.
 import json
 import math
 from bisect import bisect
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -238,7 +239,7 @@ class Lookup:
         asked = {word[at : at + 3] for word in padded for at in range(len(word) - 2)}
         asked.update(filter(is_dense, text))
         total = self.passages()
-        found: Scores = {}
+        found: Scores = defaultdict(float)
         whole = 0.0
         for letters in sorted(asked)[:_ASKED]:
             if len(letters) == 3:
@@ -248,7 +249,7 @@ class Lookup:
             weight = math.log((total + 1) / (len(rows) + 0.5))
             whole += max(weight, 0.0)
             for row in rows if 3 * len(rows) <= total + 6 else ():
-                found[row] = found.get(row, 0.0) + weight
+                found[row] += weight
         return {row: share / whole for row, share in found.items()} if whole else {}
 
     # The meaning

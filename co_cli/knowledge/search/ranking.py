@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
+from operator import itemgetter
 from typing import TypeVar
 
 from co_cli.knowledge.search import words
@@ -224,9 +225,9 @@ class Ranking:
             found = self.lookup.nearest(self.vector, _OF_ONE)
         else:
             found = self.lookup.cosines(self.vector, self.allowed)
-        found.sort(key=lambda pair: -pair[1])
+        found.sort(key=itemgetter(1), reverse=True)
         free = self._few()
-        found = [pair for pair in found if free(pair[0])]
+        found = list(islice((pair for pair in found if free(pair[0])), self.first + 1))
         if len(found) > self.first:
             found = [pair for pair in found[: self.first] if pair[1] > found[self.first][1]]
         self._meaning = dict(found)
