@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -33,6 +33,7 @@ class Client:
         self.origin, _, self.token = address.partition("/#token=")
         self.host = self.origin.removeprefix("http://")
         self.cookie = ""
+        self.stop: Callable[[], None] = lambda: None
 
     def enter(self) -> Client:
         """Exchange the token for the cookie, as the page does first of all."""
@@ -91,8 +92,14 @@ def serving(*, sensitive: bool = False) -> Iterator[Client]:
     page = Page(None, sensitive=sensitive)
     thread = threading.Thread(target=page.run)
     thread.start()
-    try:
-        yield Client(page.address)
-    finally:
+    client = Client(page.address)
+
+    def stop() -> None:
         page.server.should_exit = True
         thread.join()
+
+    client.stop = stop
+    try:
+        yield client
+    finally:
+        stop()

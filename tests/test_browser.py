@@ -185,6 +185,35 @@ def test_a_similar_text_and_the_inbox_ask_first(page: Page, book: Notebook) -> N
     assert sorted(note.body for note in book.notes())[1:3] == ["Soup at one", "Tea at four"]
 
 
+def test_all_changes_are_listed_and_taken_back(page: Page, client: Client) -> None:
+    page.keyboard.press("c")
+    expect(page.locator(".change")).to_have_count(3)
+    page.click("[aria-label='What change 2 did to 2']")
+    expect(page.locator(".diff .plus").last).to_have_text("+The cat is called Minka\n")
+    page.click("[aria-label^='Undo change 2']")
+    expect(page.locator(".change")).to_have_count(4)
+    expect(page.locator(".undone .ref")).to_have_text("save")
+    expect(page.locator("#drafts")).to_be_hidden()
+    page.keyboard.press("/")
+    expect(page.locator("a.row")).to_have_count(2)
+    client.stop()
+    page.fill("#query", "tuesdays")
+    expect(page.locator("#count")).to_contain_text("does not answer")
+    expect(page.locator("#gone")).to_contain_text("Start `co web` again")
+
+
+def test_a_long_note_is_shown_from_where_it_answers(page: Page, book: Notebook) -> None:
+    words = " ".join(f"word{number}" for number in range(60))
+    book.remember(f"Release notes\n\n{words} the zebra crossing {words}", [])
+    page.fill("#query", "zebra crossing")
+    expect(page.locator("#list mark")).to_be_in_viewport()
+    expect(page.locator("#list .passage")).to_contain_text("…")
+    page.select_option("#by-tag", "decision")
+    expect(page.locator("#list .empty")).to_be_visible()
+    page.click("text=Show all")
+    expect(page.locator("#list mark")).to_have_text("zebra crossing")
+
+
 def test_a_hand_edit_shows_without_a_reload(page: Page) -> None:
     page.click("a.row:has-text('Minka')")
     expect(page.locator("#pane .note .prose")).to_have_text("The cat is called Minka")
@@ -198,7 +227,7 @@ def test_it_fits_a_phone_in_the_dark_and_a_screen_reader(page: Page) -> None:
     page.emulate_media(color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
     page.set_viewport_size({"width": 360, "height": 740})
-    for view in ("", "note/1", "new", "inbox", "archive", "pictures", "health"):
+    for view in ("", "note/1", "new", "inbox", "changes", "archive", "pictures", "health"):
         page.evaluate("view => { location.hash = '#/' + view }", view)
         expect(page.locator("body")).to_have_attribute(
             "data-view", view.partition("/")[0] or "notes"

@@ -204,6 +204,18 @@ def test_an_answer_shows_the_passage_the_words_and_the_reason(page: Client) -> N
     assert page.get("search?q=tuesdays&scope=user")["rows"] == []
 
 
+def test_a_filter_narrows_all_that_answers_and_not_the_best_alone(page: Client) -> None:
+    """Red when what is filtered are the few best answers."""
+    with Workspace().shelf.project as notes:
+        for number in range(20):
+            notes.remember(f"Zebra stall {number} is painted", [f"n{number}"])
+    asked = "search?q=zebra+stall+painted"
+    best = {row["ref"] for row in page.get(asked)["rows"]}
+    far = next(str(number) for number in range(3, 23) if str(number) not in best)
+    co("knowledge", "pin", far)
+    assert [row["ref"] for row in page.get(f"{asked}&state=pinned")["rows"]] == [far]
+
+
 def test_a_note_has_its_links_history_and_diff(page: Client) -> None:
     co("learn", "We deploy on Wednesdays")
     co("knowledge", "tag", "1", "weekly")
@@ -239,7 +251,8 @@ def test_what_is_sensitive_is_nowhere_on_the_page(page: Client) -> None:
     for number in ("3", "4"):
         assert co("knowledge", "sensitive", number).code == 0
     assert co("forget", "4", "--yes").code == 0
-    views = "start list search?q=zebrafish inbox archive pictures health eval note?ref=1".split()
+    views = "start list search?q=zebrafish inbox archive changes pictures health eval".split()
+    views.append("note?ref=1")
     texts = [page.ask("GET", f"/api/{view}", page.reading).body.decode() for view in views]
     assert [view for view, text in zip(views, texts, strict=True) if "zebra" in text.lower()] == []
     assert page.ask("GET", "/api/note?ref=3", page.reading).status == 404
@@ -379,6 +392,60 @@ def test_the_first_note_of_a_folder_makes_it_the_persons_own() -> None:
         page.enter().do("save", text="Begun here", tags="", scope="project")
         assert not seen(page, "1")["untrusted"]
     assert Workspace().trust.trusted
+
+
+def test_a_draft_says_what_accepting_it_would_meet(page: Client) -> None:
+    drafts = [Draft(f"We deploy on {day}", (), "so") for day in ("Thursdays", "tuesdays!")]
+    put(book(), [*drafts, Draft("Cake at five")], actor="agent")
+    told = {row["summary"]: row for row in page.get("inbox")["rows"]}
+    thursday, cake = told["We deploy on Thursdays"], told["Cake at five"]
+    assert thursday["similar"] == [{"ref": "1", "text": "We deploy on Tuesdays"}]
+    assert (thursday["scope"], thursday["told"]["Said"]) == ("project", "so")
+    assert (cake["similar"], cake["same"], cake["refused"]) == ([], "", "")
+
+
+def test_every_change_is_listed_and_can_be_taken_back_and_again(page: Client) -> None:
+    """Red when a change is missing, or one that was undone looks as if it stood."""
+    co("knowledge", "pin", "2")
+    co("forget", "1", "--yes")
+
+    def listed() -> list[tuple[str, bool]]:
+        return [(one["op"], one["undone"]) for one in page.get("changes")["rows"]]
+
+    last, pinned = page.get("changes")["rows"][:2]
+    assert last["notes"] == [{"ref": "", "summary": "memory 1"}]
+    assert pinned["notes"] == [{"ref": "2", "summary": "The cat is called Minka"}]
+    page.do("undo", scope="project", n=str(last["n"]))
+    assert listed() == [
+        ("undo", False), ("forget", True), ("pin", False), ("save", False), ("save", False)
+    ]  # fmt: skip
+    again = page.get("changes")["rows"][0]
+    page.do("undo", scope="project", n=str(again["n"]))
+    assert listed()[:3] == [("undo", False), ("undo", True), ("forget", False)]
+    assert page.post("undo", scope="project", n=str(again["n"])).status == 400
+    assert page.get("changes?from=5")["rows"][0]["op"] == "save"
+
+
+HALF = b'{"text": "\\ud800", "scope": "project", "ref": "\\udfff"}'
+
+
+@pytest.mark.parametrize("body", [HALF, b'["text"]', b"[" * 9000, b"\xff", b""])
+def test_a_write_that_is_no_text_is_refused_in_words(page: Client, body: bytes) -> None:
+    """Red when half a character is a fault of the server, or what says nothing undoes something."""
+    before = files()
+    for name in ("save", "edit", "restore", "undo", "session"):
+        answer = page.ask("POST", f"/api/{name}", page.writing(body), body)
+        assert (answer.status in (400, 401), bool(answer.json["error"])) == (True, True)
+    assert files() == before
+
+
+def test_a_disk_that_fails_is_told_in_words(page: Client) -> None:
+    """Red when the page cannot say why."""
+    folder = Path(".co-cli/knowledge/memories")
+    folder.rename("elsewhere")
+    folder.write_text("no folder")
+    answer = page.ask("GET", "/api/list", page.reading)
+    assert (answer.status >= 400, bool(answer.json["error"])) == (True, True)
 
 
 def test_a_file_that_is_edited_by_hand_is_told_to_an_open_page(page: Client) -> None:

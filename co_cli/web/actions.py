@@ -13,7 +13,7 @@ from co_cli.learning.rejected import remember_rejection
 from co_cli.results import saved_json
 from co_cli.verbs import MARKS
 from co_cli.web.state import Asked, Changed, Row, State
-from co_cli.web.views import archived
+from co_cli.web.views import archived, similar
 
 ACTOR = "web"
 
@@ -37,11 +37,8 @@ def save(state: State, asked: Asked) -> Row:
 
 def _agreed(state: State, book: Notebook, plan: Plan, asked: Asked) -> str:
     """What the person agreed to; Changed when they have not seen what the text is similar to."""
-    met = [one for one, _ in plan.saved.similar]
-    if met and asked["agreed"] != plan.seen:
-        told = [(one, "(marked sensitive)" if state.hides(one) else one.body) for one in met]
-        alike = [{"ref": state.called(book, one), "text": text} for one, text in told]
-        now = {"similar": alike, "agreed": plan.seen}
+    if plan.saved.similar and asked["agreed"] != plan.seen:
+        now = {"similar": similar(state, book, plan), "agreed": plan.seen}
         raise Changed("this is similar to what is remembered already", now)
     return plan.seen
 

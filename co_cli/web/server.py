@@ -13,6 +13,7 @@ import secrets
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from importlib.resources import files
 from typing import Any
 
@@ -47,9 +48,10 @@ HEADERS = {
 }  # fmt: skip
 _READS: Mapping[str, Callable[[State, Asked], Row]] = {
     "start": views.start, "list": views.listed, "search": views.search, "note": views.note,
-    "diff": views.diff, "inbox": views.inbox, "archive": views.archive,
+    "diff": views.diff, "inbox": views.inbox, "archive": views.archive, "changes": views.changes,
     "pictures": pictures.pictures, "health": pictures.health, "eval": pictures.evaluation,
 }  # fmt: skip
+_SLOW = ("health", "eval")  # which nobody who types should wait for
 
 
 class Guard:
@@ -141,8 +143,10 @@ class Page:
 
     async def _session(self, request: Request) -> Response:
         """The cookie for the token."""
-        told = (await _said(request))["token"]
-        if not secrets.compare_digest(told.encode(), self._token.encode()):
+        told = Asked()
+        with suppress(CoError):
+            told = await _said(request)
+        if not secrets.compare_digest(told["token"].encode(), self._token.encode()):
             return JSONResponse({"error": "That address is of another run of `co web`."}, 401)
         answer = JSONResponse({})
         answer.set_cookie(self._cookie, self._secret, httponly=True, samesite="strict")
@@ -150,17 +154,26 @@ class Page:
 
     async def _answer(self, request: Request) -> Response:
         """What is asked for, or the reason why not, in words."""
-        writes = request.method == "POST"
-        asked = await _said(request) if writes else Asked(request.query_params)
+        writes, name = request.method == "POST", request.path_params["name"]
         try:
-            if (act := (ACTIONS if writes else _READS).get(request.path_params["name"])) is None:
+            asked = await _said(request) if writes else Asked(request.query_params)
+            if (act := (ACTIONS if writes else _READS).get(name)) is None:
                 raise NotFound("there is nothing of that name")
-            return JSONResponse(_shown(await self._on_worker(act, asked)))
+            slow = name in _SLOW and asyncio.to_thread(self._aside, act, asked)
+            return JSONResponse(_shown(await (slow or self._on_worker(act, asked))))
         except Changed as error:
             return JSONResponse({"error": error.sentence(), "now": _shown(error.now)}, 409)
         except CoError as error:
             code = 404 if isinstance(error, NotFound) else 400
             return JSONResponse({"error": error.sentence()}, code)
+        except OSError as error:
+            why = ": ".join(filter(None, (error.strerror or str(error), error.filename)))
+            return JSONResponse({"error": f"{why}. Nothing more was done."}, 500)
+
+    def _aside(self, act: Callable[[State, Asked], Row], asked: Asked) -> Row:
+        """Do what takes long, with notebooks of its own."""
+        with closing(State(self._state.workspace.project, sensitive=self._state.sensitive)) as own:
+            return act(own, asked)
 
     async def _on_worker(self, act: Callable[..., Any], *more: Any) -> Any:
         """Do something with the notes as they are, in the one thread that they belong to."""
@@ -189,10 +202,12 @@ async def _said(request: Request) -> Asked:
     """The texts of the JSON object that a request holds."""
     try:
         told = json.loads(await request.body())
+        json.dumps(told, ensure_ascii=False).encode()  # which fails where half a character is said
     except (ValueError, RecursionError):
-        told = {}
-    fields = told.items() if isinstance(told, dict) else ()
-    return Asked({name: value for name, value in fields if isinstance(value, str)})
+        told = None
+    if not isinstance(told, dict):
+        raise CoError("this is not an object of JSON")
+    return Asked({name: value for name, value in told.items() if isinstance(value, str)})
 
 
 def _shown(value: Any) -> Any:

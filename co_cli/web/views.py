@@ -11,17 +11,21 @@ from typing import Any
 import nh3
 from markdown_it import MarkdownIt
 
-from co_cli.errors import NotFound
+from co_cli.errors import CoError, NotFound
 from co_cli.knowledge import Filters, Hit, Note, Notebook
-from co_cli.knowledge.inbox import waiting
+from co_cli.knowledge.inbox import plan_accept, waiting
+from co_cli.knowledge.pages import ARTICLES, INBOX, MEMORIES
+from co_cli.knowledge.plan import Plan
 from co_cli.knowledge.safety.escape import difference, escape
 from co_cli.knowledge.search.places import parts
-from co_cli.knowledge.store import disk, previous
-from co_cli.results import above_text, hit_ref
+from co_cli.knowledge.store import Entry, disk, previous
+from co_cli.results import above_text, draft_text, hit_ref, outdated
 from co_cli.verbs import labels
 from co_cli.web.state import Asked, Row, State, written
 
 _PAGE, _ANSWERS, _GONE = 60, 15, 200  # rows of a list, answers to a question, rows of the archive
+_MANY = 300  # answers among which some are looked for
+_JUDGED = 50  # drafts that are compared with what is remembered
 _WORDS = {"related": ("related to", "related to"), "supersedes": ("replaces", "replaced by")}
 
 
@@ -34,11 +38,11 @@ def start(state: State, asked: Asked) -> Row:
 def listed(state: State, asked: Asked) -> Row:
     """The notes that fit the filters, newest first, a page of them."""
     every, at = state.seen.by.values(), asked.number("from")
-    found = [pair for pair in every if _fits(state, asked, *pair)] if any(asked) else [*every]
+    found = [pair for pair in every if _fits(asked, *pair)] if any(asked) else [*every]
     return {"count": len(found), "rows": state.rows(found[at : at + _PAGE])}
 
 
-def _fits(state: State, asked: Asked, book: Notebook, note: Note) -> bool:
+def _fits(asked: Asked, book: Notebook, note: Note) -> bool:
     """Whether a note is among those that are asked for; what costs most is asked last."""
     marked = asked["state"]
     has = {"protected": note.protected, "pinned": note.pinned, "outside": note.external}
@@ -49,7 +53,7 @@ def _fits(state: State, asked: Asked, book: Notebook, note: Note) -> bool:
         and asked["category"] in ("", note.category)
         and note.created[:10] >= _since(book, asked)
         and has.get(marked, True)
-        and (marked != "stale" or bool(state.rows([(book, note)])[0]["outdated"]))
+        and (marked != "stale" or bool(outdated(book, note)))
     )
 
 
@@ -62,11 +66,13 @@ def search(state: State, asked: Asked) -> Row:
     """The notes that answer, best first, with the passage, the words in it and the reason."""
     tags, since = tuple(filter(None, [asked["tag"]])), _since(state.shelf.project, asked)
     filters = Filters(asked["kind"], tags, since, sensitive=state.sensitive)
-    found = state.shelf.recall(asked["q"][:1000], _ANSWERS, filters, scope=asked["scope"])
-    kept = [(book, hit) for book, hit in found if _fits(state, asked, book, hit.note)]
+    most = _MANY if asked["category"] or asked["state"] else _ANSWERS  # which recall cannot tell
+    found = state.shelf.recall(asked["q"][:1000], most, filters, scope=asked["scope"])
+    kept = [pair for pair in found if _fits(asked, pair[0], pair[1].note)][:_ANSWERS]
     rows = state.rows([(book, hit.note) for book, hit in kept])
     told = [row | _hit(state, *pair) for row, pair in zip(rows, kept, strict=True)]
-    return {"count": len(told), "rows": told, "degraded": [one.reason for one in found.degraded]}
+    lacks = [one.reason for one in found.degraded]
+    return {"count": len(told), "most": _ANSWERS, "rows": told, "degraded": lacks}
 
 
 def _hit(state: State, book: Notebook, hit: Hit) -> Row:
@@ -126,10 +132,55 @@ def _drafts(state: State) -> list[tuple[Notebook, Note]]:
 
 
 def inbox(state: State, _: Asked) -> Row:
-    """The drafts that wait, oldest first."""
+    """The drafts that wait, oldest first, and what accepting each would meet."""
     found = _drafts(state)
-    rows = zip(state.rows(found), found, strict=True)
-    return {"rows": [row | written(draft) for row, (_, draft) in rows]}
+    told = [written(one) | {"told": draft_text(book, one)} for book, one in found]
+    told = [row | more for row, more in zip(state.rows(found), told, strict=True)]
+    for row, (book, draft) in zip(told, found[:_JUDGED], strict=False):
+        row["similar"], row["refused"] = [], ""
+        try:
+            plan = plan_accept(book, draft, actor="")
+            row["similar"] = similar(state, book, plan)
+            row["same"] = plan.saved.ref if plan.saved.action == "consolidated" else ""
+        except CoError as error:
+            row["refused"] = error.sentence()
+    return {"rows": told}
+
+
+def similar(state: State, book: Notebook, plan: Plan) -> list[Row]:
+    """What is remembered already that resembles what a plan would save."""
+    met = [one for one, _ in plan.saved.similar]
+    told = [(one, "(marked sensitive)" if state.hides(one) else one.body) for one in met]
+    return [{"ref": state.called(book, one), "text": text} for one, text in told]
+
+
+def changes(state: State, asked: Asked) -> Row:
+    """What changed in the notebooks, newest first, a page of it, and whether it still stands."""
+    journal, at = state.seen.journal, asked.number("from")
+    undone = set[tuple[str, int]]()
+    for book, entry in journal:
+        if entry.undoes and (book.scope, entry.n) not in undone:
+            undone.add((book.scope, entry.undoes))
+    rows = [
+        {"n": e.n, "op": e.op, "by": e.actor, "at": e.at, "scope": book.scope, "undoes": e.undoes}
+        | {"undone": (book.scope, e.n) in undone, "notes": _touched(state, book, e)}
+        for book, e in journal[at : at + _PAGE]
+    ]
+    return {"count": len(journal), "rows": rows}
+
+
+def _touched(state: State, book: Notebook, entry: Entry) -> list[Row]:
+    """The notes that a change was about; of what is not shown here, the number alone."""
+    told = []
+    for path in dict.fromkeys(str(file["path"]) for file in entry.files):
+        folder, _, name = path.partition("/")
+        if label := state.seen.label.get(book.store.locate(path)):
+            told.append({"ref": label, "summary": state.seen.by[label][1].summary})
+        elif folder in (MEMORIES, ARTICLES, INBOX):
+            number = name.partition("-")[0] if folder == MEMORIES else ""
+            kind = {MEMORIES: "memory", ARTICLES: "an article", INBOX: "a draft"}[folder]
+            told.append({"ref": "", "summary": f"{kind} {number.lstrip('0')}".strip()})
+    return told
 
 
 def archived(state: State) -> dict[str, tuple[Notebook, Note, Row]]:

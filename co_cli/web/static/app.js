@@ -1,7 +1,7 @@
 // The page's frame: talking to the server, the list with its search, routes, keys.
 // What is open beside the list is in note.js; what is drawn is in draw.js.
 
-import { showArchive, showInbox, showNote, showNew } from "./note.js";
+import { showArchive, showChanges, showInbox, showNote, showNew } from "./note.js";
 import { showHealth, showPictures } from "./draw.js";
 
 export const $ = (id) => document.getElementById(id);
@@ -42,26 +42,34 @@ export function turn() {
 
 export class Refused extends Error {
   constructor(status, told) {
-    super(told.error || "The server did not answer.");
+    const why = told.error || "The server did not answer.";
+    super(why[0].toUpperCase() + why.slice(1));
     this.status = status;
     this.now = told.now;
   }
 }
 
-async function answer(response) {
-  const told = await response.json().catch(() => ({ error: "Open the address that `co web` printed." }));
+const GONE = "The server does not answer: it was stopped. Start `co web` again and open the address that it prints; what you write stays here meanwhile.";
+const LOST = { 401: "Open the address that `co web` printed." };
+
+async function answer(asking) {
+  const response = await asking.catch((error) => {
+    if (error.name === "AbortError") throw error;
+    throw new Refused(0, { error: GONE });
+  });
+  const told = await response.json().catch(() => ({ error: LOST[response.status] || `The server could not do that (${response.status}).` }));
   if (!response.ok) throw new Refused(response.status, told);
   return told;
 }
 
 export async function get(name, asked = {}, signal = undefined) {
   const said = Object.entries(asked).filter(([, value]) => value !== "" && value != null);
-  return answer(await fetch(`/api/${name}?${new URLSearchParams(said)}`, { signal }));
+  return answer(fetch(`/api/${name}?${new URLSearchParams(said)}`, { signal }));
 }
 
 export async function post(name, said) {
   const headers = { "Content-Type": "application/json", "X-Co": "page" };
-  return answer(await fetch(`/api/${name}`, { method: "POST", headers, body: JSON.stringify(said) }));
+  return answer(fetch(`/api/${name}`, { method: "POST", headers, body: JSON.stringify(said) }));
 }
 
 // ---- What was done, and taking it back
@@ -152,13 +160,19 @@ export function link(row) {
   return `#/note/${encodeURIComponent(row.ref)}${anchor}`;
 }
 
+// A passage from a little before the first word that was asked for.
+function excerpt(pieces) {
+  const [first, ...rest] = pieces.map(([text]) => text);
+  const cut = rest.length && first.length > 90 ? `…${first.slice(first.indexOf(" ", first.length - 60))}` : first;
+  return { cut: cut !== first, shown: h("p.passage", {}, cut, pieces.slice(1).map(([text, hit]) => (hit ? h("mark", {}, text) : text))) };
+}
+
 function line(row) {
-  const passage = row.passage && h("p.passage", {}, row.passage.map(([text, hit]) => (hit ? h("mark", {}, text) : text)));
+  const { cut, shown: passage } = row.passage ? excerpt(row.passage) : {};
   const why = row.why && h("span.why", {}, `${row.weak ? "weak: " : ""}${row.why}`);
   return h("li", {}, h("a.row", { href: link(row), "data-ref": row.ref },
     h("span.top", {}, h("span.ref", {}, row.ref), h("span", {}, place(row)), h("span", {}, row.age || row.date), why),
-    row.above && row.above !== row.summary && h("span.above", {}, row.above),
-    passage && row.kind !== "article" && row.passage.length ? passage : [h("span.summary", {}, row.summary), row.kind === "article" && passage],
+    passage && row.kind !== "article" && !cut ? passage : [h("span.summary", {}, row.above || row.summary), passage],
     h("span.marks", {}, badges(row), (row.tags || []).filter((tag) => tag[0] !== "_").map((tag) => h("span.tag", {}, tag)))));
 }
 
@@ -167,11 +181,17 @@ function draw(found, more) {
   rows = more ? [...rows, ...found.rows] : found.rows;
   $("list").replaceChildren(...rows.map(line));
   $("more").hidden = Boolean($("query").value) || rows.length >= found.count;
-  const noun = found.count === 1 ? "note" : "notes";
-  $("count").textContent = found.degraded?.length ? found.degraded.join("; ") : `${found.count} ${noun}`;
+  const noun = found.count === 1 ? "note" : "notes", most = found.most === found.count ? "The best " : "";
+  $("count").replaceChildren(found.degraded?.length ? found.degraded.join("; ") : `${most}${found.count} ${noun}`,
+    Object.values(asked()).some(Boolean) ? h("button.quiet", { type: "button", onclick: clear }, "Show all") : "");
   if (!rows.length) $("list").append(h("li.empty", {}, emptyText()));
   if (focused) $("list").querySelector(`[data-ref="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
   markOpen();
+}
+
+function clear() {
+  for (const one of $("filters").querySelectorAll("select")) one.value = "";
+  load().then(() => $("query").focus());
 }
 
 function emptyText() {
@@ -221,7 +241,7 @@ function drawFrame(facts) {
 // ---- Routes: what stands after the # says what is open
 
 export const route = () => location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
-const VIEWS = { note: showNote, new: showNew, inbox: showInbox, archive: showArchive, pictures: showPictures, health: showHealth };
+const VIEWS = { note: showNote, new: showNew, inbox: showInbox, changes: showChanges, archive: showArchive, pictures: showPictures, health: showHealth };
 
 async function show(again = false) {
   const [view, ...more] = route();
@@ -236,16 +256,18 @@ async function show(again = false) {
   try {
     if (VIEWS[view]) await VIEWS[view](pane, again, ...more);
     else pane.replaceChildren(h("p.empty", {}, "Open a note to read it here, or press ", h("kbd", {}, "?"), " for the keys."));
-    if (!again && view) pane.focus({ preventScroll: true });
+    if (!again && view && !pane.contains(document.activeElement)) pane.focus({ preventScroll: true });
   } catch (error) {
-    pane.replaceChildren(h("p.empty", {}, error.message));
+    pane.replaceChildren(h("p.empty", { role: "alert" }, error.message));
   }
+  const title = pane.querySelector("h1")?.textContent;
+  document.title = `${view && title ? title.slice(0, 60) : "Your notes"} · Co`;
 }
 
 // ---- Keys
 
 function step(by) {
-  const all = [...$("list").querySelectorAll("a.row")];
+  const all = [...document.querySelectorAll("a.row, .card .main")].filter((one) => one.offsetParent);
   const at = all.indexOf(document.activeElement);
   const open = all.findIndex((one) => one.hasAttribute("aria-current"));
   const next = all[Math.max(0, Math.min(all.length - 1, (at < 0 ? open : at) + by))];
@@ -260,6 +282,7 @@ const KEYS = {
   e: () => press("edit"), p: () => press("protect"), x: () => press("forget"),
   n: () => { location.hash = "#/new"; },
   i: () => { location.hash = "#/inbox"; },
+  c: () => { location.hash = "#/changes"; },
   u: () => undo(),
   "?": () => $("help").showModal(),
 };
@@ -300,11 +323,23 @@ async function begin() {
   drawFrame(facts);
   draw(facts);
   document.body.dataset.ready = "true";
-  const events = new EventSource("/api/events");
-  let known = 0;
-  events.addEventListener("message", () => { if (known++) refresh(); });
+  listen();
   await show();
 }
+
+// While the tab is seen, the server tells of every change; a browser keeps few such lines open.
+let events = null;
+function listen(known = 0) {
+  if (document.hidden || events) return;
+  events = new EventSource("/api/events");
+  events.addEventListener("message", () => { if (known++) refresh(); });
+  events.addEventListener("open", () => { $("gone").hidden = true; });
+  events.addEventListener("error", () => { $("gone").textContent = GONE; $("gone").hidden = false; });
+}
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) { events?.close(); events = null; }
+  else if (document.body.dataset.ready) listen(1);
+});
 
 begin().catch((error) => {
   $("list").replaceChildren(h("li.empty", {}, error.message));

@@ -35,9 +35,9 @@ function weeks(changes) {
   const title = "The notebook over time", about = "Memories saved, merged, decayed and forgotten in each week.";
   const known = Object.keys(told).sort();
   if (!known.length) return figure(title, about, h("p.empty", {}, "Nothing has happened here yet."));
-  const first = new Date(known[0]), all = [];
-  for (let day = first, end = Math.max(Date.now(), first.getTime() + 11 * 6048e5); day.getTime() <= end; day = new Date(day.getTime() + 6048e5)) {
-    const week = day.toISOString().slice(0, 10);
+  const now = Date.parse(monday(new Date().toISOString().slice(0, 10))), all = [];
+  for (let day = Math.min(Date.parse(known[0]), now - 11 * 6048e5); day <= now; day += 6048e5) {
+    const week = new Date(day).toISOString().slice(0, 10);
     all.push({ ...told[week], week });
   }
   const shown = all.slice(-52), wide = 720 / shown.length;
@@ -75,7 +75,18 @@ function map({ points, links }) {
   const size = points.length > 400 ? 3 : 5;
   const dots = points.map((one) => s("a", { href: link(one), tabindex: points.length > 60 ? "-1" : "0", "aria-label": `${one.ref}: ${one.summary}` },
     s("circle", { class: kind(one), cx: x(one), cy: y(one), r: size }), s("title", {}, `${one.ref}  ${one.summary}`)));
-  return figure(title, about, s("svg", { class: "map", viewBox: "0 0 720 460", role: "group", "aria-label": `A map of ${points.length} notes with ${links.length} links.` }, s("g", { class: "links" }, lines), dots),
+  // As many names as there is room for, none over another.
+  const taken = points.map((one) => [x(one) - size, y(one) - size, 2 * size, 2 * size]), labels = [];
+  const free = (box) => box[0] > 0 && box[0] + box[2] < 720 && !taken.some((one) => [0, 1].every((at) => one[at] < box[at] + box[at + 2] && box[at] < one[at] + one[at + 2]));
+  for (const one of points) {
+    const text = one.summary.length > 28 ? `${one.summary.slice(0, 27)}…` : one.summary, wide = text.length * 6;
+    const sides = { start: [x(one) + 8, y(one) - 6, wide, 13], end: [x(one) - 8 - wide, y(one) - 6, wide, 13] };
+    const side = Object.keys(sides).find((name) => free(sides[name]));
+    if (!side || labels.length >= 60) continue;
+    taken.push(sides[side]);
+    labels.push(s("text", { x: x(one) + (side === "start" ? 8 : -8), y: y(one) + 4, "text-anchor": side }, text));
+  }
+  return figure(title, about, s("svg", { class: "map", viewBox: "0 0 720 460", role: "group", "aria-label": `A map of ${points.length} notes with ${links.length} links.` }, s("g", { class: "links" }, lines), s("g", { "aria-hidden": "true" }, labels), dots),
     legend(names.map((name, at) => [name, `c${at}`])));
 }
 
@@ -108,10 +119,10 @@ export async function showHealth(pane, again) {
     problems.length
       ? h("section.banner", {}, h("h2", {}, `${problems.length} ${problems.length === 1 ? "problem" : "problems"}`), h("ul.plain", {}, problems.map((one) => h("li", {}, one))), h("p.quiet", {}, "Co never changes these files by itself."))
       : h("p.good", {}, "✓ No problems: every file is readable."),
-    h("section", {}, h("h2", {}, "Search index"), h("ul.plain", {}, indexes.map((one) => h("li", {}, `${one.scope === "user" ? "Yours" : "This project"}: ${one.state}`)))),
+    h("section", {}, h("h2", {}, "Search index"), h("ul.plain", {}, (indexes.length ? indexes : [{ state: "not built yet: nothing is remembered here" }]).map((one) => h("li", {}, `${one.scope === "user" ? "Yours" : "This project"}: ${one.state}`)))),
     h("section", {}, h("h2", {}, "How well notes serve"), numbers));
   const { rows } = await get("eval");
   numbers.replaceChildren(h("table.numbers", {}, h("tbody", {}, rows.map((one) => h("tr", {},
     h("th", { scope: "row" }, one.name), h("td.number", {}, `${one.many} of ${one.of}`),
-    h("td", {}, one.refs.slice(0, 12).map((ref) => [h("a", { href: `#/note/${encodeURIComponent(ref.split(" ")[0])}` }, ref), " "])), h("td.quiet", {}, one.many && one.do ? one.do.replace("{}", one.refs[0] || "REF") : ""))))));
+    h("td", {}, one.refs.slice(0, 12).map((some, at) => [at ? ", " : "", some.split(" ").map((ref) => [h("a", { href: link({ ref }) }, ref), " "])])), h("td.quiet", {}, one.many && one.do ? one.do.replace("{}", one.refs[0] || "REF") : ""))))));
 }

@@ -23,7 +23,9 @@ export async function showNote(pane, again, ref, anchor) {
     links(note), history(note), header(note)));
   for (const id of open || []) { const one = document.getElementById(id); if (one) one.open = true; }
   pane.scrollTop = kept;
-  if (anchor && !again) document.getElementById(`at-${anchor}`)?.scrollIntoView();
+  const at = anchor && document.getElementById(`at-${anchor}`);
+  at?.classList.add("here");
+  if (!again) at?.scrollIntoView();
 }
 
 function body(note) {
@@ -102,19 +104,26 @@ function editor(start, title, save, cancel, scope = null) {
   const send = async (more = {}) => {
     const said = { text: text.value, tags: lines(tags.value), scope: where?.value || "", ...more };
     try { await save(said); }
-    catch (error) { aside.replaceChildren(error.now ? both(error, said) : h("p.banner", {}, error.message)); aside.scrollIntoView({ block: "nearest" }); }
+    catch (error) {
+      $("toast").replaceChildren();
+      aside.replaceChildren(error.now ? both(error, said) : h("p.banner", {}, error.message));
+      aside.scrollIntoView({ block: "nearest" });
+    }
   };
   // What is there and what was written, side by side, and the person's choice.
   const both = (error, said) => {
     const now = error.now;
-    const pair = (title, words) => h("div", {}, h("h3", {}, title), h("pre.prose", {}, words));
-    const theirs = now.written ? [pair("On the disk now", now.written.text)] : now.similar.map((one) => pair(`Remembered as ${one.ref}`, one.text));
+    const pair = (title, words, other, tags) => h("div", {}, h("h3", {}, title),
+      h("pre.prose", {}, words.split(/(\s+)/).map((word) => (!word.trim() || other.split(/\s+/).includes(word) ? word : h("mark", {}, word)))),
+      tags != null && h("p.quiet", {}, `Tags: ${tags || "none"}`));
+    const theirs = now.written ? [pair("On the disk now", now.written.text, said.text, now.written.tags.join(", "))] : now.similar.map((one) => pair(`Remembered as ${one.ref}`, one.text, said.text));
+    const mine = pair("Yours", said.text, theirs.length > 1 ? said.text : now.written ? now.written.text : now.similar[0].text, now.written ? said.tags.split("\n").join(", ") : null);
     const choices = now.written
       ? [button("Save mine over it", () => send({ seen: now.seen }), { main: true }),
          button("Take what is on the disk", () => { text.value = now.written.text; tags.value = now.written.tags.join(", "); start.seen = now.seen; aside.replaceChildren(); })]
       : [button("Keep both", () => send({ agreed: now.agreed, similar: "keep" }), { main: true }),
          button(`Replace ${now.similar[0].ref}`, () => send({ agreed: now.agreed, similar: "update" }))];
-    return h("section.banner.both", { "aria-label": "Both texts" }, h("p", {}, error.message), h("div.pair", {}, theirs, pair("Yours", said.text)), h("p.actions", {}, choices));
+    return h("section.banner.both", { "aria-label": "Both texts" }, h("p", {}, error.message), h("div.pair", {}, theirs, mine), h("p.actions", {}, choices));
   };
   form.addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); send(); } });
   return form;
@@ -160,7 +169,8 @@ export function showNew(pane, again) {
 
 // ---- The inbox
 
-export async function showInbox(pane) {
+export async function showInbox(pane, again = true) {
+  if (!again) pane.replaceChildren(h("h1", {}, "Inbox"), h("p.empty", { role: "status" }, "Comparing drafts with your notes…"));
   const mine = turn();
   const { rows } = await get("inbox");
   if (!mine()) return;
@@ -180,10 +190,49 @@ function card(draft, number) {
   }, () => showInbox(pane)));
   const accept = async () => { try { await act("accept", said); } catch { change(); document.querySelector("form.editor").requestSubmit(); } };
   const reject = async () => { try { await act("reject", said); } catch (error) { tell(error.message); refresh(); } };
-  return h("li.card", {}, h("p.marks", {}, badges(draft), draft.tags.map((tag) => h("span.tag", {}, tag)), h("span.quiet", {}, draft.age)),
+  const { Said, From, ...more } = draft.told, called = `: ${draft.summary}`;
+  return h("li.card", {}, h("p.top", {}, h("span.ref", {}, draft.scope === "user" ? "for every project" : "for this project"), From && h("span", {}, From)),
     h("p.draft", {}, draft.summary.length < draft.written.text.length ? draft.written.text : draft.summary),
-    draft.quote && h("blockquote", {}, draft.quote), draft.origin && h("p.quiet", {}, `From ${draft.origin}`),
-    h("p.actions", {}, button("Accept", accept, { main: true, "data-first": number === 0 }), button("Edit", change), button("Reject", reject)));
+    Said && h("blockquote", {}, Said), Object.entries(more).map(([name, text]) => h("p.quiet", {}, `${name}: ${text}`)),
+    h("p.marks", {}, badges({ ...draft, outside: "" }), draft.tags.map((tag) => h("span.tag", {}, tag))),
+    draft.same && h("p.met", {}, "Says the same as ", h("a", { href: link({ ref: draft.same }) }, draft.same), ", which would take these words."),
+    (draft.similar || []).map((one) => h("p.met", {}, "Similar to ", h("a", { href: link(one) }, one.ref), `: ${one.text.slice(0, 300)}`)),
+    draft.refused && h("p.met", {}, draft.refused),
+    h("p.actions", {}, button("Accept", accept, { main: true, "data-first": number === 0, "aria-label": `Accept${called}` }), button("Edit", change, { "aria-label": `Edit${called}` }), button("Reject", reject, { "aria-label": `Reject${called}` })));
+}
+
+// ---- What changed
+
+export async function showChanges(pane, again) {
+  const mine = turn();
+  const old = again ? pane.querySelectorAll(".change").length : 0;
+  const list = h("ul.plain");
+  const more = button("Show more", () => draw());
+  const draw = async () => {
+    const { rows, count } = await get("changes", { from: String(list.children.length) });
+    list.append(...rows.map(change));
+    more.hidden = list.children.length >= count;
+  };
+  await draw();
+  while (list.children.length < old && !more.hidden) await draw();
+  if (!mine()) return;
+  const kept = again ? pane.scrollTop : 0;
+  pane.replaceChildren(h("h1", {}, "Changes"), h("p.quiet", {}, "All that was done to your notes, here and elsewhere, newest first. Each can be taken back, also what took another back."),
+    list.children.length ? list : h("p.empty", {}, "Nothing has changed here yet."), more);
+  pane.scrollTop = kept;
+}
+
+function change(one) {
+  const text = one.op === "undo" ? `undo of ${one.undoes}` : one.op;
+  const shown = one.notes.slice(0, 8).map((note) => h("li", {}, note.ref
+    ? [h("button.quiet", { type: "button", "aria-expanded": "false", "aria-label": `What change ${one.n} did to ${note.ref}`, onclick: (event) => diff(event.currentTarget, note.ref, one.n) }, "±"),
+       h("a", { href: link(note) }, `${note.ref} ${note.summary}`)]
+    : h("span.quiet", {}, note.summary)));
+  const rest = one.notes.length - shown.length;
+  return h(`li.change${one.undone ? ".undone" : ""}`, {},
+    h("p.top", {}, h("span.ref", {}, text), h("span", {}, `by ${one.by}`), h("span", {}, when(one.at)), h("span", {}, `${one.scope === "user" ? "yours" : "project"}, change ${one.n}`),
+      one.undone ? h("span.badge", {}, "undone") : button("Undo", () => act("undo", { scope: one.scope, n: String(one.n) }), { "aria-label": `Undo change ${one.n}: ${text}` })),
+    h("ul.plain", {}, shown, rest > 0 && h("li.quiet", {}, `and ${rest} more`)));
 }
 
 // ---- The archive
