@@ -5,12 +5,20 @@ import { $, act, badges, get, h, link, load, place, post, refresh, rendered, tel
 const when = (at) => new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
 const button = (text, onclick, more = {}) => h(more.main ? "button.main" : "button", { type: "button", onclick, ...more, main: null }, text);
 
+// Whether this is drawn already: then what is open, focused or selected in it stays so.
+let drawn = "";
+function stands(pane, again, told) {
+  const before = drawn;
+  drawn = JSON.stringify(told);
+  return again && drawn === before && pane.childElementCount > 0;
+}
+
 // ---- A note
 
 export async function showNote(pane, again, ref, anchor) {
   const mine = turn();
   const note = await get("note", { ref });
-  if (!mine()) return;
+  if (!mine() || stands(pane, again, note)) return;
   const kept = again ? pane.scrollTop : 0;
   const open = again && [...pane.querySelectorAll("details[open]")].map((one) => one.id);
   pane.replaceChildren(h("article.note", { "aria-label": `${note.kind} ${note.ref}` },
@@ -169,11 +177,11 @@ export function showNew(pane, again) {
 
 // ---- The inbox
 
-export async function showInbox(pane, again = true) {
+export async function showInbox(pane, again = false) {
   if (!again) pane.replaceChildren(h("h1", {}, "Inbox"), h("p.empty", { role: "status" }, "Comparing drafts with your notes…"));
   const mine = turn();
   const { rows } = await get("inbox");
-  if (!mine()) return;
+  if (!mine() || stands(pane, again, rows)) return;
   pane.replaceChildren(h("h1", {}, "Inbox"),
     h("p.quiet", {}, "What may become a memory waits here for your yes. Until then nothing searches it, and no model is told."),
     rows.length ? h("ul.cards", {}, rows.map(card)) : h("p.empty", {}, "No drafts wait."));
@@ -212,8 +220,10 @@ export async function showChanges(pane, again) {
     const { rows, count } = await get("changes", { from: String(list.children.length) });
     list.append(...rows.map(change));
     more.hidden = list.children.length >= count;
+    return rows;
   };
-  await draw();
+  const first = await draw();
+  if (!mine() || stands(pane, again, first)) return;
   while (list.children.length < old && !more.hidden) await draw();
   if (!mine()) return;
   const kept = again ? pane.scrollTop : 0;
