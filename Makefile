@@ -59,9 +59,10 @@ torture: $(READY) ## kill writers at every point and look for lost notes
 mutants: $(READY) ## break single lines of the core and see whether a test notices (SEED=1)
 	@$(BIN)/python bench/mutants.py --seed $(or $(SEED),1)
 
-docs: $(READY) ## write the generated pages, and draw the picture in the README
+docs: $(READY) ## write the generated pages, and draw the pictures in the README
 	@$(BIN)/python scripts/docs.py
 	@$(BIN)/python scripts/picture.py
+	@$(BIN)/python scripts/page_picture.py
 
 lock: python ## pin the packages again (UPGRADE=1 takes the newest releases)
 	@$(PYTHON) -m venv --clear $(LOCKER)

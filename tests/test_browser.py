@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from cli import script
 from conftest import NO_BROWSER
 from page import Client, serving
 from playwright.sync_api import Browser, Page, expect, sync_playwright
@@ -69,6 +70,19 @@ def page(browser: Browser, client: Client) -> Iterator[Page]:
 
 def file(ref: int) -> Path:
     return next(NOTES.glob(f"{ref:03d}-*"))
+
+
+def test_the_picture_in_the_readme_is_what_the_page_shows(browser: Browser) -> None:
+    """Red when the page looks different: run `make docs`."""
+    picture = script("page_picture")
+    kept, now = picture.TARGET.read_text(encoding="utf-8"), picture.draw(browser)
+    old, new = (re.sub("(?s)<style>.*</style>|<[^>]*>", "", text) for text in (kept, now))
+    assert old == new
+    assert len(kept) < 60_000
+    shown = browser.new_page()
+    shown.goto(picture.TARGET.as_uri())
+    expect(shown.locator("mark").first).to_be_visible()
+    shown.close()
 
 
 def test_the_token_leaves_the_address_and_another_browser_is_not_let_in(

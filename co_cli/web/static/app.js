@@ -160,6 +160,8 @@ export function link(row) {
   return `#/note/${encodeURIComponent(row.ref)}${anchor}`;
 }
 
+export const title = (row) => row.summary.replace(/^#{1,6} /, "");
+
 // A passage from a little before the first word that was asked for.
 function excerpt(pieces) {
   const [first, ...rest] = pieces.map(([text]) => text);
@@ -172,7 +174,7 @@ function line(row) {
   const why = row.why && h("span.why", {}, `${row.weak ? "weak: " : ""}${row.why}`);
   return h("li", {}, h("a.row", { href: link(row), "data-ref": row.ref },
     h("span.top", {}, h("span.ref", {}, row.ref), h("span", {}, place(row)), h("span", {}, row.age || row.date), why),
-    passage && row.kind !== "article" && !cut ? passage : [h("span.summary", {}, row.above || row.summary), passage],
+    passage && row.kind !== "article" && !cut ? passage : [h("span.summary", {}, row.above || title(row)), passage],
     h("span.marks", {}, badges(row), (row.tags || []).filter((tag) => tag[0] !== "_").map((tag) => h("span.tag", {}, tag)))));
 }
 

@@ -1,6 +1,6 @@
 // What is drawn: the notebook over time, how notes relate, what is used, and how all of it is.
 
-import { get, h, link, turn } from "./app.js";
+import { get, h, link, title as called, turn } from "./app.js";
 
 function s(name, attrs, ...children) {
   const one = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -79,7 +79,7 @@ function map({ points, links }) {
   const taken = points.map((one) => [x(one) - size, y(one) - size, 2 * size, 2 * size]), labels = [];
   const free = (box) => box[0] > 0 && box[0] + box[2] < 720 && !taken.some((one) => [0, 1].every((at) => one[at] < box[at] + box[at + 2] && box[at] < one[at] + one[at + 2]));
   for (const one of points) {
-    const text = one.summary.length > 28 ? `${one.summary.slice(0, 27)}…` : one.summary, wide = text.length * 6;
+    const name = called(one), text = name.length > 28 ? `${name.slice(0, 27)}…` : name, wide = text.length * 6;
     const sides = { start: [x(one) + 8, y(one) - 6, wide, 13], end: [x(one) - 8 - wide, y(one) - 6, wide, 13] };
     const side = Object.keys(sides).find((name) => free(sides[name]));
     if (!side || labels.length >= 60) continue;
@@ -103,7 +103,7 @@ function use({ days, last }) {
   const rows = AGES.map((age) => h("tr", {}, h("th", { scope: "row" }, age), h("td", {}, h("meter", { max: total, value: counts[age] || 0, "aria-label": `${age}: ${counts[age] || 0}` })), h("td.number", {}, String(counts[age] || 0))));
   return figure("What is used", "When notes were last recalled into an answer. Looking at them here does not count.",
     h("table.meters", {}, h("tbody", {}, rows)),
-    last.length > 0 && h("section", {}, h("h3", {}, "Used last"), h("ol", {}, last.map((row) => h("li", {}, h("a", { href: link(row) }, row.summary))))));
+    last.length > 0 && h("section", {}, h("h3", {}, "Used last"), h("ol", {}, last.map((row) => h("li", {}, h("a", { href: link(row) }, called(row)))))));
 }
 
 // ---- Health

@@ -1,6 +1,6 @@
 // What is open beside the list: a note, the editor, the inbox, the archive.
 
-import { $, act, badges, get, h, link, load, place, post, refresh, rendered, tell, turn } from "./app.js";
+import { $, act, badges, get, h, link, load, place, post, refresh, rendered, tell, title, turn } from "./app.js";
 
 const when = (at) => new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
 const button = (text, onclick, more = {}) => h(more.main ? "button.main" : "button", { type: "button", onclick, ...more, main: null }, text);
@@ -23,7 +23,7 @@ export async function showNote(pane, again, ref, anchor) {
   const open = again && [...pane.querySelectorAll("details[open]")].map((one) => one.id);
   pane.replaceChildren(h("article.note", { "aria-label": `${note.kind} ${note.ref}` },
     h("p.top", {}, h("a.back", { href: "#/" }, "← Notes"), h("span.ref", {}, note.ref), h("span", {}, place(note)), h("span", { title: note.created }, `${note.date}${note.age ? `, ${note.age}` : ""}`), badges(note)),
-    note.title ? h("h1", {}, note.title) : h("h1.hidden", {}, note.summary),
+    note.title ? h("h1", {}, note.title) : h("h1.hidden", {}, title(note)),
     note.untrusted && h("p.banner", {}, "This came from elsewhere and nobody here agreed to it, so it is shown as plain text and no model sees it. ", h("code", {}, "co trust"), " asks."),
     body(note),
     note.tags.length > 0 && h("p.marks", {}, note.tags.map((tag) => h("span.tag", {}, tag))),
@@ -65,7 +65,7 @@ function actions(note) {
 function links(note) {
   if (!note.links.length) return null;
   return h("section", {}, h("h2.small", {}, "Linked"), h("ul.plain", {}, note.links.map((one) =>
-    h("li", {}, h("span.quiet", {}, `${one.how} `), h("a", { href: link(one) }, `${one.ref} ${one.summary}`)))));
+    h("li", {}, h("span.quiet", {}, `${one.how} `), h("a", { href: link(one) }, `${one.ref} ${title(one)}`)))));
 }
 
 function history(note) {
@@ -236,7 +236,7 @@ function change(one) {
   const text = one.op === "undo" ? `undo of ${one.undoes}` : one.op;
   const shown = one.notes.slice(0, 8).map((note) => h("li", {}, note.ref
     ? [h("button.quiet", { type: "button", "aria-expanded": "false", "aria-label": `What change ${one.n} did to ${note.ref}`, onclick: (event) => diff(event.currentTarget, note.ref, one.n) }, "±"),
-       h("a", { href: link(note) }, `${note.ref} ${note.summary}`)]
+       h("a", { href: link(note) }, `${note.ref} ${title(note)}`)]
     : h("span.quiet", {}, note.summary)));
   const rest = one.notes.length - shown.length;
   return h(`li.change${one.undone ? ".undone" : ""}`, {},
