@@ -15,6 +15,7 @@ from co_cli.knowledge.verify import checks, freshness
 
 if TYPE_CHECKING:  # what only read something never loads what writes
     from co_cli.knowledge.plan import Saved
+    from co_cli.knowledge.store import Entry
 
 SAME_MATTER = "same subject?"
 _OF_A_DRAFT = ("quote", "origin", "expires", "check")  # in its header
@@ -298,6 +299,15 @@ def decayed_text(book: Notebook, saved: Saved) -> str:
 def undo_hint(book: Notebook) -> str:
     """What to type to take back the last change to this notebook."""
     return "co knowledge undo -g" if book.scope == "user" else "co knowledge undo"
+
+
+def half_text(entry: Entry, in_user: bool) -> str:
+    """That the other half of a move stands, where one was taken back, and how to undo it."""
+    moved = [file for file in entry.files if None in (file["before"], file["after"])]
+    there = "" if in_user else " -g"
+    told = f"\nThe other half of the move stands: `co knowledge undo CHANGE{there}` takes it back"
+    told += f", by its number in `co knowledge log{there}`."
+    return told if moved and entry.op in ("promote", "demote") else ""
 
 
 def numbers_text(numbers: Iterable[int]) -> str:

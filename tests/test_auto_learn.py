@@ -138,6 +138,24 @@ def test_what_a_model_drafts_has_to_be_quoted_from_the_person() -> None:
     assert asyncio.run(drafts.by_model(scripted(good), turns, [(turns[1], found[0].text)], 5)) == []
 
 
+def test_a_model_is_told_what_was_said_in_an_earlier_conversation_too() -> None:
+    """Red when saying something twice counts without a model alone."""
+    asked = list[str]()
+
+    def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        asked.append(str(messages[0].parts[0]).replace("\\n", "\n"))
+        return ModelResponse([ToolCallPart(info.output_tools[0].name, {"response": []})])
+
+    for _ in range(2):
+        session = begin(echo, auto=True)
+        said(session, "No almonds for Mia")
+        said(session, f"hello {len(asked)}")
+        session.agent.model = FunctionModel(answer)
+        assert leave(session) == ""
+    marked = [[line for line in one.split("\n") if '"again": true' in line] for one in asked]
+    assert (marked[0], ["almonds" in line for line in marked[1]]) == ([], [True])
+
+
 @pytest.mark.parametrize(
     ("turn", "quote", "text", "drafted"),
     [

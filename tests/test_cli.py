@@ -311,6 +311,16 @@ def five(monkeypatch: pytest.MonkeyPatch) -> None:
         ok("learn", text)
 
 
+def test_decay_shows_what_it_would_do_and_changes_nothing() -> None:
+    for text in ("Apples are red", "Bears eat honey"):
+        ok("learn", text)
+    shown = ok("knowledge", "decay", "--force", "--dry-run")
+    assert "Apples are red" in shown
+    assert shown.endswith("Nothing was changed.\n")
+    assert loads("knowledge", "decay", "--force", "--dry-run")["decayed"] == [1, 2]
+    assert len(loads("knowledge", "list")["memories"]) == 2
+
+
 @pytest.mark.usefixtures("five")
 def test_the_save_that_crosses_the_limit_decays_the_oldest() -> None:
     assert ok("learn", "Frogs jump high") == (
@@ -1397,7 +1407,8 @@ def test_status_says_what_is_loaded_and_how_things_are() -> None:
     assert found["project"] == str(project)
     assert found["trust"]["trusted"] is True
     assert list(found) == [
-        "project", "trust", "context", "instructions", "languages", "notebooks", "folders",
+        "project", "auto_learn", "trust", "context", "instructions", "languages", "notebooks",
+        "folders",
     ]  # fmt: skip
 
 

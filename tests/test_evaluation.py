@@ -49,12 +49,14 @@ def test_a_page_counts_what_wants_attention_and_names_the_command() -> None:
     counted = {name: (row["many"], row["of"]) for name, row in told.items()}
     assert counted == {
         "found first": (5, 7),
+        "found, but not first": (2, 7),
         "not among the first five": (0, 7),
         "near-twins": (1, 7),
         "contradictions": (1, 7),
         "stale": (1, 7),
         "expired": (1, 7),
         "never used": (0, 7),
+        "use not known": (7, 7),
         "secrets": (1, 7),
         "unreadable": (1, 7),
         "bytes of context": (0, 10240),
@@ -65,6 +67,8 @@ def test_a_page_counts_what_wants_attention_and_names_the_command() -> None:
         "Put it right: co knowledge edit 6",
         "Take it out: co forget 7 --purge",
     ]
+    assert sorted(told["found, but not first"]["refs"]) == ["1", "3"]
+    assert "words that you would ask with" in told["found, but not first"]["do"]
     page = co("knowledge", "eval")
     assert page.code == 0
     assert "stale\t1\t7\tPut it right: co knowledge edit 6\n" in page.out
@@ -105,7 +109,7 @@ def test_what_cannot_be_asked_for_is_counted_and_nothing_is_changed() -> None:
     use.used([], timestamp(now()))
     before = sorted((path.name, path.read_bytes()) for path in MEMORIES.iterdir())
     shelf = Workspace().shelf
-    missed = evaluate(shelf, lambda _: "quarterly budget")[1]
+    missed = evaluate(shelf, lambda _: "quarterly budget")[2]
     assert (missed.many, missed.of) == (8, 8)
     assert missed.refs[0] == "1"
     assert sorted((path.name, path.read_bytes()) for path in MEMORIES.iterdir()) == before

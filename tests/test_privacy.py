@@ -13,10 +13,11 @@ from cli import Talking, co
 from repos import git
 from test_first_hour import Person
 
+from co_cli import trust
 from co_cli.chat import transcripts
 from co_cli.chat.transcripts import Transcript
 from co_cli.errors import CoError, ReadOnly
-from co_cli.knowledge import Filters, Notebook
+from co_cli.knowledge import Filters, Notebook, inbox
 from co_cli.knowledge.format.note import now
 from co_cli.knowledge.store import disk
 
@@ -139,6 +140,23 @@ def _talk(said: str) -> str:
     kept.write(said=said)
     kept.write(turn=[{"kind": "request", "parts": []}])
     return transcripts._id(kept.path)
+
+
+@pytest.mark.parametrize("drafts", [[], ["--drafts"]])
+def test_drafts_of_a_conversation_that_goes_are_named_and_go_along_if_wanted(
+    drafts: list[str],
+) -> None:
+    """Red when its words stay in a draft unsaid, or a draft goes that nobody meant."""
+    trust.claim(Path.cwd(), "2026-02-09T14:30:00+00:00")
+    gone, book = _talk("the harbour secret"), Notebook(KNOWLEDGE)
+    mine = inbox.Draft("Boats lie in the harbour", quote="the harbour secret", origin=gone)
+    inbox.put(book, [mine, inbox.Draft("User drinks tea", origin="other")], actor="chat")
+    done = co("session", "delete", gone, "--yes", *drafts)
+    assert "waits: i:boats-lie-in-the-harbour  Boats lie in the harbour" in done.out
+    left = [note.body for note in inbox.waiting(book)]
+    assert ("Boats lie in the harbour" in left, "User drinks tea" in left) == (not drafts, True)
+    held = [p for p in KNOWLEDGE.rglob("*") if p.is_file() and b"harbour" in p.read_bytes()]
+    assert bool(held) == (not drafts)
 
 
 def test_one_conversation_is_deleted_alone_after_a_yes() -> None:

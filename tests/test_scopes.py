@@ -228,6 +228,16 @@ def test_promote_and_demote_by_name() -> None:
 
 
 @pytest.mark.usefixtures("projects")
+def test_undoing_one_half_of_a_move_says_that_the_other_stands() -> None:
+    co("knowledge", "promote", "1")
+    half = co("knowledge", "undo").out
+    assert "The other half of the move stands: `co knowledge undo CHANGE -g`" in half
+    assert "`co knowledge log -g`" in half
+    assert "stands: `co knowledge undo CHANGE` takes" in notes.undo(CoDeps().shelf(), "-g")
+    assert "stands" not in co("knowledge", "undo").out
+
+
+@pytest.mark.usefixtures("projects")
 def test_the_card_moves_a_note_from_here_to_everywhere_to_its_language() -> None:
     """Red when the tool is called without the scope on the card: what is approved is written."""
     answers, questions = ["g", "g", "g", "g", "g", "y"], list[str]()

@@ -27,10 +27,12 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from repos import Pair, git
 
 from co_cli.agent.rewording import reword
+from co_cli.chat.slash import COMMANDS
 from co_cli.errors import CoError, MovedOn
 from co_cli.knowledge import Note, Notebook
 from co_cli.knowledge.format.note import file_name, parse
 from co_cli.knowledge.format.rewrite import render
+from co_cli.knowledge.store import disk
 from co_cli.knowledge.summary import (
     Sentence,
     conflicts,
@@ -550,3 +552,14 @@ def test_only_memories_of_one_category_are_summarised() -> None:
         return len(json.loads(co(*asked).out)["groups"])
 
     assert (found("context"), found("preference")) == (1, 0)
+
+
+def test_the_chat_summarises_too_and_not_where_nothing_is_kept(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run: Any = partial(COMMANDS["summarize"].run, None)
+    assert run("--dry-run") == ""
+    assert "0 groups of memories that belong together" in capfd.readouterr().out
+    assert run("all of them").startswith("Usage: ")
+    monkeypatch.setattr(disk, "only_reads", "nothing is kept")
+    assert run("") == "nothing is kept"

@@ -25,6 +25,7 @@ from co_cli.learning.turns import tags_for
 from co_cli.results import (
     above_text,
     category_text,
+    half_text,
     hit_ref,
     marks,
     moved_text,
@@ -194,7 +195,8 @@ def undo(shelf: Shelf, argument: str) -> str:
         return "Usage: /undo [-g] [number of the change]"
     book = shelf.user if "-g" in words else shelf.project
     entry = book.undo(*numbers, actor="chat")
-    return f"Undone: {entry.op} of {', '.join(os.path.basename(f['path']) for f in entry.files)}"
+    names = ", ".join(os.path.basename(file["path"]) for file in entry.files)
+    return f"Undone: {entry.op} of {names}{half_text(entry, '-g' in words)}"
 
 
 async def remember(chat: Chat, argument: str) -> str:

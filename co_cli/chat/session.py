@@ -27,7 +27,7 @@ from co_cli.chat.transcripts import Conversation, Transcript, said_before
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
 from co_cli.knowledge.format.note import now
-from co_cli.learning.drafting import Fact, facts
+from co_cli.learning.drafting import Fact, facts, said_again
 from co_cli.providers import bounds, conversation
 from co_cli.providers.registry import Choice
 from co_cli.providers.trouble import Trouble, explain
@@ -235,14 +235,14 @@ class Session:
 
     async def _facts(self, said: list[str], path: str) -> list[Fact]:
         """What is worth a draft, in no more time than a person who leaves will wait."""
-        known = drafts.settled(self.messages)
+        known, before = drafts.settled(self.messages), said_before(self.deps.folder(), but=path)
         if self.choice.provider != "offline":
             try:
-                return await drafts.by_model(self.agent.model, said, known, _DRAFTING)
+                again = await asyncio.to_thread(said_again, said, before)
+                return await drafts.by_model(self.agent.model, said, known, _DRAFTING, again)
             except Exception as error:  # as in a turn; Co's own reading has to do
                 log.warning("no drafts by the model: %s", type(error).__name__)
         until = monotonic() + _DRAFTING
-        before = said_before(self.deps.folder(), but=path)
         read = partial(facts, said, settled=known, before=before)
         return await asyncio.to_thread(read, enough=lambda: monotonic() > until)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,6 +15,7 @@ from co_cli.chat import inbox, notes, transcripts
 from co_cli.chat.attachments import offered
 from co_cli.errors import Ambiguous
 from co_cli.knowledge import Note, Shelf
+from co_cli.knowledge.store import disk
 from co_cli.meant import meant
 from co_cli.prompts import texts
 from co_cli.providers import registry
@@ -131,6 +134,14 @@ async def _ingest(chat: Chat, argument: str) -> str:
 
 async def _inbox(chat: Chat, _argument: str) -> str:
     return in_chat(await inbox.review(chat.deps, chat.screen, chat.say, "chat"))
+
+
+def _summarize(_chat: Chat, argument: str) -> str:
+    if disk.only_reads or not {*argument.split()} <= {"-g", "--dry-run"}:
+        return disk.only_reads or "Usage: /summarize [-g] [--dry-run]"
+    here = (sys.executable, "-c", "from co_cli.main import run; run()", "knowledge", "summarize")
+    subprocess.run([*here, *argument.split()], check=False)
+    return ""
 
 
 # On the conversation
@@ -257,6 +268,8 @@ COMMANDS = {
     "ingest": SlashCommand("Keep a page or a file as an article", _ingest, "[-g] URL|file",
                            names=_files),
     "inbox": SlashCommand("Review the drafts that wait for your yes", _inbox),
+    "summarize": SlashCommand("Make one memory of several that belong together", _summarize,
+                              "[-g] [--dry-run]"),
     "memories": SlashCommand("List your memories, or count them", notes.memories, "[tag|--count]",
                              True, _tags),
     "recall": SlashCommand("Search your memories without the model", notes.recall, "words", True),

@@ -15,10 +15,11 @@ from co_cli.results import decayed_text, numbers_text, plural
 @click.option("--category", type=click.Choice([*SIGNALS, "other"]),
               help="Only memories of this category.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Even if there are not too many.")
+@click.option("--dry-run", is_flag=True, help="Only show which ones it would be.")
 @assume_yes
 @as_json
 def decay_command(
-    in_user: bool, category: str | None, force: bool, yes: bool, as_json: bool
+    in_user: bool, category: str | None, force: bool, dry_run: bool, yes: bool, as_json: bool
 ) -> None:
     """Join the oldest unprotected memories into one, or archive them, after showing which."""
     book = open_here().book(in_user)
@@ -41,9 +42,12 @@ def decay_command(
         how = f"joined into memory {into}" if into else "archived"
         say(f"{plural(len(saved.decayed), 'memory')} would be {how}:")
         note_table([(book, note) for note in saved.decayed])
+    ids = [note.id for note in saved.decayed]
+    value = {"decayed": ids, "numbers": numbers_text(ids), "into": into}
+    if dry_run:
+        tell(as_json, value, "Nothing was changed.")
+        return
     if not confirm("Do it?", yes, quiet=as_json):
         raise no_yes("nothing decayed")
     book.commit(plan)
-    ids = [note.id for note in saved.decayed]
-    value = {"decayed": ids, "numbers": numbers_text(ids), "into": into}
     tell(as_json, value, f"✓ {decayed_text(book, saved)}")

@@ -48,8 +48,8 @@ def eval_command(model: str, as_json: bool) -> None:
         choice = models.choose(model, workspace.own, os.environ)
         said = asyncio.run(_reworded(deps, choice, [note for _, note in some]))
         lines = dict(zip((note.path for _, note in some), said, strict=False))
-        found = asked(shelf, some[: len(lines)], lambda note: lines[note.path])[:2]
-        told[2:2] = [one._replace(name=f"{one.name}, in other words") for one in found]
+        found = asked(shelf, some[: len(lines)], lambda note: lines[note.path])[:3]
+        told[3:3] = [one._replace(name=f"{one.name}, in other words") for one in found]
     rows = [one._replace(do=one.do.format(*one.refs[:1]) if one.many else "") for one in told]
     if as_json:
         to_json({"measures": [one._asdict() for one in rows]})

@@ -7,6 +7,7 @@ from co_cli.cli.chat import conversations
 from co_cli.cli.options import as_json, assume_yes, completing, open_here
 from co_cli.cli.output import confirm, no_yes, notice, say, say_line, to_json
 from co_cli.knowledge import inbox
+from co_cli.knowledge.purge import find_copies, purge
 from co_cli.results import plural
 
 
@@ -31,11 +32,12 @@ def session_command(ctx: click.Context, as_json: bool) -> None:
 
 @session_command.command("delete")
 @click.argument("name", shell_complete=completing(lambda _: conversations()))
+@click.option("--drafts", is_flag=True, help="Also the drafts from it that still wait.")
 @assume_yes
-def delete_command(name: str, yes: bool) -> None:
+def delete_command(name: str, drafts: bool, yes: bool) -> None:
     """Delete one conversation for good: its id, or the four letters it ends with.
 
-    What was saved as a memory in it stays.
+    What was saved as a memory in it stays. About drafts from it that still wait Co asks.
     """
     workspace = open_here()
     one = transcripts.find(workspace.project, name)
@@ -45,6 +47,13 @@ def delete_command(name: str, yes: bool) -> None:
         raise no_yes("nothing was deleted")
     transcripts.remove([one.path])
     say_line(f"✓ Deleted the conversation {one.id}")
-    drafts = [note for book in workspace.shelf for note in inbox.waiting(book)]
-    if many := sum(note.meta.get("origin") == one.id for note in drafts):
-        notice(f"{plural(many, 'draft')} from it still waiting: co inbox")
+    every = [(book, note) for book in workspace.shelf for note in inbox.waiting(book)]
+    found = [(book, note) for book, note in every if note.meta.get("origin") == one.id]
+    for book, note in found:
+        say_line(f"Draft from it that waits: {book.ref(note)}  {note.summary}")
+    if found and confirm(f"Delete {plural(len(found), 'draft')} from it too?", drafts):
+        for book, note in found:
+            purge(book, find_copies(book, note.handle))
+        say_line(f"✓ Deleted {plural(len(found), 'draft')}")
+    elif found:
+        notice("To review what waits: co inbox")

@@ -43,12 +43,13 @@ def sample(notes: Sequence[Held], most: int) -> list[Held]:
 
 def asked(shelf: Shelf, notes: Sequence[Held], ask: Callable[[Note], str]) -> list[Measure]:
     """How many of these notes are found by a question, and which of the answers collide."""
-    first, missed, twins, rivals = 0, list[str](), set[str](), set[str]()
+    first, missed, later, twins, rivals = 0, list[str](), list[str](), set[str](), set[str]()
     for book, note in notes:
         hits = shelf.recall(ask(note), 5)
         met = [hit.note.path == note.path or same(hit.note.body, note.body) for _, hit in hits]
         first += met[:1] == [True]
         missed += [] if any(met) else [book.ref(note)]
+        later += [book.ref(note)] if any(met[1:]) and not met[0] else []
         for where, hit in hits:
             if where is not book or hit.note.kind != "memory" or hit.note.path == note.path:
                 continue
@@ -61,6 +62,7 @@ def asked(shelf: Shelf, notes: Sequence[Held], ask: Callable[[Note], str]) -> li
     merge = "co knowledge merge {} --keep-first"
     return [
         Measure("found first", first, len(notes)),
+        Measure("found, but not first", len(later), len(notes), later, hard),
         Measure("not among the first five", len(missed), len(notes), missed, hard),
         Measure("near-twins", len(twins), len(notes), sorted(twins), f"Keep the newer: {merge}"),
         Measure("contradictions", len(rivals), len(notes), sorted(rivals),
@@ -85,6 +87,7 @@ def evaluate(shelf: Shelf, ask: Callable[[Note], str] = question) -> list[Measur
         of("stale", "Put it right: co knowledge edit {}", lambda b, n: freshness(b, n).mark),
         of("expired", "Let it go: co forget {}", lambda b, n: n.expired(b.today())),
         of("never used", "co knowledge list --by use", lambda _, n: uses.of(n) == "never"),
+        of("use not known", "They are older than the count", lambda _, n: uses.of(n) == "unknown"),
         of("secrets", "Take it out: co forget {} --purge", lambda _, n: find_secret(n.body), _READ),
         Measure("unreadable", len(unread), len(every), (), "See why: co knowledge doctor"),
     ]

@@ -264,6 +264,8 @@ def plan_every(
             texts[draft] = check_text(draft.body)
     crowd = Crowd(book, other, [*texts.values()])
     for at, (draft, text) in enumerate(texts.items()):
+        if tick:
+            tick(at + 1, len(texts))
         same, close = crowd.met(at, draft.language)
         if same and same.file not in {edit.path for edit in planner.edits}:
             told = planner.consolidate(same, text, outside_tags(draft.tags), {}).saved
@@ -275,8 +277,6 @@ def plan_every(
             told = Saved("created", note, book.ref(note))
         saved[draft.path] = told
         planner.edits.append(Edit(draft.file, draft.raw, None))
-        if tick:
-            tick(at + 1, len(texts))
     if not saved:
         return saved, None
     many = len(crowd.notes) - len(crowd.others)

@@ -153,6 +153,14 @@ def _repeated(fact: Fact, before: Iterable[str]) -> bool:
     )
 
 
+def said_again(said: Iterable[str], before: Sequence[str]) -> list[str]:
+    """What of this the person said in an earlier conversation too, in words much like it."""
+    known = [(one, words(one)) for one in before]
+    some = ((text, own) for text in said if (own := words(text)))
+    near = {text: [old for old, its in known if own & its] for text, own in some}
+    return [text for text, olds in near.items() if any(_same(old, text) for old in olds)]
+
+
 def words(text: str) -> set[str]:
     """How the words of weight in a text begin, so that their forms agree."""
     return {*_stems(text)}
