@@ -20,7 +20,7 @@ export PIP_USER := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help chat test check fix bench bench-big bench-peers torture mutants docs lock package clean python
+.PHONY: help chat test check fix bench bench-big bench-peers bench-mcp inspector torture mutants docs lock package clean python
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -52,6 +52,13 @@ bench-big: $(READY) ## measure 100,000 notes, 1,000 broken indexes and 20,000 st
 
 bench-peers: $(READY) ## put the same questions to others, in environments of their own
 	@$(BIN)/python bench/peers.py
+
+bench-mcp: $(READY) ## measure the server for other agents, with many clients at once
+	@$(BIN)/python bench/mcp_server.py
+
+inspector: $(READY) ## get the protocol's own inspector from npm, and try the server with it
+	@npm install --silent --no-fund --no-audit --prefix $(VENV)/inspector @modelcontextprotocol/inspector
+	@$(BIN)/python -m pytest -q tests/test_mcp_clients.py -k inspector
 
 torture: $(READY) ## kill writers at every point and look for lost notes
 	@$(BIN)/python bench/torture.py

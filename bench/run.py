@@ -31,6 +31,7 @@ OTHERS = (
     "passages.py",
     "groups.py",
     "browsing.py",
+    "mcp_server.py --quick",
     "durability.py --quick",
     "fuzz.py --quick",
 )

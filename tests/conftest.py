@@ -55,6 +55,7 @@ REMOVED = (
 )
 
 NO_BROWSER = "there is no browser here: install chromium to test the page in one"
+NO_INSPECTOR = "the protocol's inspector is not here: make inspector gets it"
 REACHING = ("socket.connect", "socket.sendmsg", "socket.sendto")
 LOOKING_UP = ("socket.getaddrinfo", "socket.gethostbyname")
 
@@ -108,9 +109,12 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A promise whose test did not run is not kept: a skipped test fails, unless for a browser."""
+    """A promise whose test did not run is not kept: a skipped test fails, unless for want of a
+    browser, or of a client that is no Python.
+    """
     report = yield
-    if report.skipped and NO_BROWSER not in str(report.longrepr):
+    said = str(report.longrepr)
+    if report.skipped and NO_BROWSER not in said and NO_INSPECTOR not in said:
         report.outcome = "failed"
         report.longrepr = f"skipped, and so not shown to hold: {report.longrepr}"
     return report

@@ -30,6 +30,8 @@ from mcp.types import (
 )
 from pydantic import FileUrl
 
+from co_cli.knowledge import Notebook
+from co_cli.mcp import serving
 from co_cli.mcp.server import Options
 from co_cli.mcp.serving import CoServer
 from co_cli.mcp.tools import TOOLS
@@ -381,10 +383,6 @@ def test_notes_have_addresses_and_a_prompt_teaches_the_signals(era: str) -> None
             assert client.server_capabilities.resources.list_changed
             found = (await client.list_resources()).resources
             assert [one.uri for one in found] == ["co://context", "co://memory/1"]
-            made = (await client.list_resource_templates()).resource_templates
-            assert [one.uri_template for one in made] == [
-                "co://memory/{ref}", "co://article/{ref}"
-            ]  # fmt: skip
             texts = [await client.read_resource(one.uri) for one in found]
             context, note = (one.contents[0].text for one in texts)  # type: ignore[union-attr]
             assert "We are the billing team." in context
@@ -451,6 +449,28 @@ def test_a_hand_edit_is_seen_at_once_and_told(era: str) -> None:
             assert "Wednesdays" not in text_of(found)
             await told.receive()
             tasks.cancel_scope.cancel()
+
+    run(main)
+
+
+def test_new_notes_are_read_closely_when_nobody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Red when a server that lives long leaves the notes as they were skimmed."""
+    monkeypatch.setattr(serving, "_IDLE", 0.1)
+    learned("We deploy on Tuesdays")
+    folder = Path(listed()[0]["path"]).parent
+
+    async def read(count: int) -> None:
+        with Notebook.open(folder.parent) as book:
+            while book.search.closely() != (count, count):
+                await anyio.sleep(0.05)
+
+    async def main() -> None:
+        async with connected() as client:
+            await recalls(client, "Tuesdays")
+            await read(1)
+            (folder / "by-hand.md").write_text("The invoices go out on Mondays\n")
+            await client.call_tool("recall_memory", {"query": "invoices"})
+            await read(2)
 
     run(main)
 

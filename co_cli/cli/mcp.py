@@ -11,38 +11,30 @@ from co_cli.errors import CoError
 from co_cli.knowledge.safety.escape import difference
 
 CLIENTS = ("claude-code", "codex", "gemini", "cursor", "vscode", "zed")
-_PORT = 8473
 
 
 @click.group("mcp", invoke_without_command=True)
 @click.option("--read-only", is_flag=True, help="Let nobody save or forget anything.")
-@click.option(
-    "--allow-writes",
-    is_flag=True,
-    help="Save and forget without asking where the client cannot ask; such notes are marked.",
-)
+@click.option("--allow-writes", is_flag=True, help="Write unasked where the client cannot ask you.")
 @click.option("--http", is_flag=True, help="Serve over HTTP on this machine, with a token.")
 @click.option("--port", type=click.IntRange(0, 65535), help="With --http, the port; 8473 if none.")
 @click.option("--sensitive", is_flag=True, help="Also tell notes that are marked sensitive.")
 @click.pass_context
-def mcp_command(
-    context: click.Context, read_only: bool, allow_writes: bool, http: bool, port: int | None,
-    sensitive: bool,
-) -> None:  # fmt: skip
+def mcp_command(context: click.Context, /, http: bool, port: int | None, **flags: bool) -> None:
     """Serve your memory to another agent or editor, over the Model Context Protocol."""
     if context.invoked_subcommand:
         return
     _needs_extra()
     if port is not None and not http:
         raise click.UsageError("--port goes with --http")
-    if read_only and allow_writes:
+    if flags["read_only"] and flags["allow_writes"]:
         raise click.UsageError("--read-only and --allow-writes exclude each other")
     from co_cli.mcp.server import Options
     from co_cli.mcp.serving import serve_http, serve_stdio
 
-    options = Options(read_only, allow_writes, sensitive)
+    options = Options(**flags)
     if http:
-        serve_http(options, _PORT if port is None else port)
+        serve_http(options, 8473 if port is None else port)
     else:
         serve_stdio(options)
 

@@ -12,7 +12,7 @@ import shutil
 import sys
 import tomllib
 from functools import reduce
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from operator import getitem
 from typing import Any, NamedTuple
 
@@ -90,9 +90,9 @@ def changed(place: Place, *, remove: bool = False) -> tuple[bytes | None, bytes 
         ends = "\r\n" if text.count("\r\n") == text.count("\n") > 0 else "\n"
         new = _changed(text.replace(ends, "\n"), place, remove).replace("\n", ends)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        told = isinstance(error, CoError | tomllib.TOMLDecodeError) or type(error) is ValueError
+        told = type(error) is ValueError or isinstance(error, CoError | tomllib.TOMLDecodeError)
+        why = error if told else "it does not hold what Co expects there"
         hint = f"Nothing was changed. By hand: {'.'.join(place.keys)} = {json.dumps(place.entry)}"
-        why = str(error) if told else "it does not hold what Co expects there"
         raise CoError(f"{paths.short(place.path)} is left alone: {why}", hint=hint) from error
     return old, old if new == text else new.encode()
 
@@ -140,18 +140,6 @@ def _others(data: Any, keys: _Keys | None) -> Any:
 # TOML
 
 
-def _own(lines: list[str]) -> list[bool]:
-    """Which lines are of Co's table and those below it; what precedes another table is that's."""
-    own: list[bool] = []
-    for line in lines:
-        heads = line.lstrip().startswith("[")
-        own.append(bool(_TABLE.match(line)) if heads else bool(own) and own[-1])
-    for at in reversed(range(len(lines))):
-        if own[at] and not any(own[at + 1 : at + 2]) and lines[at].strip()[:1] in ("", "#"):
-            own[at] = False
-    return own
-
-
 def _put_toml(text: str, keys: _Keys, entry: Any) -> str:
     gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
     fields = [f"{name} = {json.dumps(one, ensure_ascii=False)}\n" for name, one in entry.items()]
@@ -159,9 +147,12 @@ def _put_toml(text: str, keys: _Keys, entry: Any) -> str:
 
 
 def _cut_toml(text: str, _: _Keys) -> str:
-    lines = text.splitlines(keepends=True)
-    rest = "".join(line for line, own in zip(lines, _own(lines), strict=True) if not own)
-    return rest.rstrip("\n") + "\n" if rest.strip("\n") else ""
+    """The text without Co's table and those below it, but with every comment."""
+    kept, ours = "", False
+    for line in text.splitlines(keepends=True):
+        ours = bool(_TABLE.match(line)) if line.lstrip().startswith("[") else ours
+        kept += "" if ours and line.lstrip()[:1] != "#" else line
+    return kept.rstrip("\n") + "\n" if kept.strip("\n") else ""
 
 
 # JSON, with comments and commas too many
@@ -177,7 +168,7 @@ class _Value(NamedTuple):
 
 def _tokens(text: str) -> list[tuple[int, str]]:
     found = [(one.start(), one[0]) for one in _TOKEN.finditer(text)]
-    return [(at, one) for at, one in found if not one.startswith(("//", "/*"))]
+    return [(at, one) for at, one in found if one[:2] not in ("//", "/*")]
 
 
 def _read(text: str) -> Any:
@@ -221,9 +212,8 @@ def _put(text: str, keys: _Keys, entry: Any) -> str:
 
 def _cut(text: str, keys: _Keys) -> str:
     """The text without what the keys lead to, what is empty without it, and its comma."""
-    held = [_value(_tokens(text))[0]]
-    for key in keys[:-1]:
-        held.append(held[-1].parts[key][1])
+    whole, _ = _value(_tokens(text))
+    held = [*accumulate(keys[:-1], lambda one, key: one.parts[key][1], initial=whole)]
     while len(held) > 1 and len(held[-1].parts) == 1:
         held, keys = held[:-1], keys[:-1]
     parts = held[-1].parts

@@ -28,10 +28,6 @@ _CONTEXT = types.Resource(
     uri="co://context", name="context", mime_type=_MARKDOWN,
     description="What the person wants every session to know.",
 )  # fmt: skip
-_TEMPLATES = [
-    types.ResourceTemplate(uri_template=f"co://{kind}/{{ref}}", name=kind, mime_type=_MARKDOWN)
-    for kind in ("memory", "article")
-]
 _PROMPT = types.Prompt(
     name="memory", title="Use Co's memory",
     description="When to look into the person's memory, and what is worth saving.",
@@ -61,10 +57,6 @@ class Resources:
                 title=defang(note.summary), mime_type=_MARKDOWN, size=size))  # fmt: skip
         more = str(first + _PAGE) if len(notes) > first + _PAGE else None
         return types.ListResourcesResult(resources=found, next_cursor=more)
-
-    async def templates(self, _: Context, _params: Any) -> types.ListResourceTemplatesResult:
-        """How addresses are made."""
-        return types.ListResourceTemplatesResult(resource_templates=_TEMPLATES)
 
     async def read(
         self, ctx: Context, params: types.ReadResourceRequestParams
@@ -101,7 +93,7 @@ class Resources:
         taught = [(one.__name__, str(inspect.getdoc(one)).partition("\n\nArgs:")) for one in tools]
         said = types.TextContent(text="\n\n".join(f"## {name}\n\n{doc[0]}" for name, doc in taught))
         message = types.PromptMessage(role="user", content=said)
-        return types.GetPromptResult(description=_PROMPT.description, messages=[message])
+        return types.GetPromptResult(messages=[message])
 
 
 def _notes(deps: CoDeps) -> list[tuple[Notebook, Note]]:

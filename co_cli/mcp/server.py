@@ -29,7 +29,7 @@ from co_cli.prompts.envelope import defang
 from co_cli.tools import articles, memory
 from co_cli.workspace import Workspace
 
-_MOST_PROJECTS, _MOST_ASKED, _MOST_CLIENTS = 8, 100, 1000  # that are remembered
+_MOST_PROJECTS, _MOST_ASKED, MOST_CLIENTS = 8, 100, 1000  # that are remembered
 _MOST_DRAFTS = 200  # that wait in an inbox before clients are told to stop
 _Result = dict[str, Any]
 
@@ -107,7 +107,7 @@ class Memory:
         project = paths.project_folder(folders[0]) if folders else self.here
         if client.session:
             self.chosen[client.session] = project
-            shorten(self.chosen, _MOST_CLIENTS)
+            shorten(self.chosen, MOST_CLIENTS)
         return project
 
     def _workspace(self, project: str) -> Workspace:

@@ -25,6 +25,7 @@ from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourcesListChanged
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.message import SessionMessage
+from starlette.responses import Response
 
 from co_cli.errors import CoError
 from co_cli.knowledge import Shelf
@@ -32,14 +33,13 @@ from co_cli.knowledge.search.files import FOLDERS
 from co_cli.knowledge.search.watch import Watcher
 from co_cli.mcp.asking import Client, Context
 from co_cli.mcp.resources import Resources
-from co_cli.mcp.server import Memory, Options, shorten
+from co_cli.mcp.server import MOST_CLIENTS, Memory, Options, shorten
 from co_cli.workspace import Workspace, read_closely
 
 TOKEN = "CO_MCP_TOKEN"
 _HERE = "127.0.0.1"
 _LEAST = 16  # characters of a token that a person made up
 _TICK, _SETTLED, _IDLE = 2.0, 0.05, 2.0  # seconds
-_MOST_SESSIONS = 1000  # of the older kind that are told of changes
 _ABOUT = (
     "The person's memory: plain notes that they keep. Look into it with recall_memory when their "
     "preferences, decisions or surroundings matter, and offer to keep durable facts with "
@@ -69,8 +69,8 @@ class CoServer:
         self.server = _Server(
             "co", version=version("co-cli"), title="Co", instructions=_ABOUT, lifespan=self._life,
             on_list_tools=self._tools, on_call_tool=self.memory.call,
-            on_list_resources=notes.list, on_list_resource_templates=notes.templates,
-            on_read_resource=notes.read, on_list_prompts=notes.prompts, on_get_prompt=notes.prompt,
+            on_list_resources=notes.list, on_read_resource=notes.read,
+            on_list_prompts=notes.prompts, on_get_prompt=notes.prompt,
             on_subscriptions_listen=ListenHandler(self.bus),
         )  # fmt: skip
         for name, heard in (("initialized", self._greeted), ("roots/list_changed", self._moved)):
@@ -82,7 +82,7 @@ class CoServer:
 
     async def _greeted(self, ctx: Context, params: Any) -> None:
         self.sessions[Client(ctx, params).session] = ctx.session
-        shorten(self.sessions, _MOST_SESSIONS)
+        shorten(self.sessions, MOST_CLIENTS)
 
     async def _moved(self, ctx: Context, params: Any) -> None:
         """The client works elsewhere now: it is asked anew."""
@@ -122,7 +122,8 @@ class CoServer:
                         owed = True
                         await self._tell()
                 if owed and not reading.is_alive():
-                    owed, reading = False, self._read(workspace)
+                    owed, reading = False, Thread(target=self._read, args=[workspace], daemon=True)
+                    reading.start()
                 with anyio.move_on_after(_TICK):
                     await (anyio.wait_readable(watcher) if watcher else anyio.sleep_forever())
                     await anyio.sleep(_SETTLED)  # an edit is several events
@@ -130,21 +131,16 @@ class CoServer:
             if watcher:
                 watcher.close()
 
-    def _read(self, workspace: Workspace) -> Thread:
-        """Read closely what is new, beside the work; it rests while somebody asks."""
+    def _read(self, workspace: Workspace) -> None:
+        """Read closely what is new, in a thread of its own; it rests while somebody asks."""
 
         def rest(*_: int) -> None:
             while time.monotonic() - self.memory.used < _IDLE:
                 time.sleep(_IDLE / 4)
 
-        def read() -> None:
-            rest()
-            with suppress(CoError, OSError):  # the next change, or `reindex`, tries again
-                read_closely(workspace.open_shelf(), rest)
-
-        thread = Thread(target=read, daemon=True)
-        thread.start()
-        return thread
+        rest()
+        with suppress(CoError, OSError):  # the next change, or `reindex`, tries again
+            read_closely(workspace.open_shelf(), rest)
 
     async def _tell(self) -> None:
         """Tell every client that the list of notes changed."""
@@ -208,12 +204,9 @@ class _Guard:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         given = dict(scope.get("headers", ())).get(b"authorization", b"")
-        if scope["type"] == "http" and not compare_digest(given, self.wanted):
-            headers = [(b"www-authenticate", b"Bearer"), (b"content-length", b"0")]
-            await send({"type": "http.response.start", "status": 401, "headers": headers})
-            await send({"type": "http.response.body", "body": b""})
-        else:
-            await self.app(scope, receive, send)
+        known = scope["type"] != "http" or compare_digest(given, self.wanted)
+        refusal = Response(status_code=401, headers={"WWW-Authenticate": "Bearer"})
+        await (self.app if known else refusal)(scope, receive, send)
 
 
 def serve_http(options: Options, port: int) -> None:
@@ -235,7 +228,5 @@ def serve_http(options: Options, port: int) -> None:
     if not token:
         token = token_urlsafe(32)
         print(f"Token, for this run: {token}", file=sys.stderr, flush=True)  # noqa: T201
-    config = uvicorn.Config(
-        _Guard(app, token), log_level="warning", access_log=False, timeout_graceful_shutdown=1
-    )
-    uvicorn.Server(config).run(sockets=[listening])
+    said: Any = {"log_level": "warning", "access_log": False, "timeout_graceful_shutdown": 1}
+    uvicorn.Server(uvicorn.Config(_Guard(app, token), **said)).run(sockets=[listening])
