@@ -1057,12 +1057,14 @@ def test_a_correction_finds_the_note_that_says_the_same_of_another_value(
 @pytest.mark.parametrize(
     "said",
     ["sorry, Kim also likes blues", "sorry, Kim has two cats", "no, Ana likes tea",
+     "sorry, Dana is on leave", "no, the logo is on the wiki", "no, our biggest customer is happy",
      "oops, the shop closes at 6", "sorry, the demo is in room 4", "no, Bruno gets 30 mg"],
 )  # fmt: skip
 def test_a_correction_of_no_note_becomes_one_and_rewrites_none(said: str) -> None:
     """Red when what is only like a note, or one of several, is taken for the one that is meant."""
     kept = ["Kim likes jazz", "Kim has a car", "The shop opens at 8", "The demo is on Thursday",
-            "Bruno gets 20 mg Apoquel", "Bruno gets 5 mg cortisone"]  # fmt: skip
+            "Bruno gets 20 mg Apoquel", "Bruno gets 5 mg cortisone", "Our biggest customer is Acme",
+            "Dana owns the billing service", "The logo is teal"]  # fmt: skip
     for text in kept:
         Notebook(NOTES).remember(text)
     person = Person()
@@ -1157,3 +1159,21 @@ def test_what_is_said_in_another_language_stays_so_in_its_notebook(said: str, wh
     person = Person()
     person.says(said)
     assert [(one.text, one.scope) for one in person.asked] == [(said, whose)]
+
+
+@pytest.mark.parametrize(
+    ("kept", "said"),
+    [
+        ("The lunch with Agnes is tomorrow at noon", "lunch is cancelled"),
+        ("The picnic is on Sunday at 3", "the picnic is called off"),
+        ("User owes Chidi 40 euros", "I paid Chidi back"),
+        ("User lent User's drill to Pavel", "Pavel gave the drill back"),
+    ],
+)
+def test_what_is_over_is_shown_beside_what_was_told_of_it(kept: str, said: str) -> None:
+    """Red when the old note is told as sure and the person was never asked about it."""
+    Notebook(own() if kept.startswith("User") else NOTES).remember(kept)
+    person = Person()
+    person.says(said)
+    [card] = person.asked
+    assert [old.text for old in (*card.collisions, *card.elsewhere)] == [kept]

@@ -40,10 +40,11 @@ _OF_A_DAY = frozenset({"month", "day"})  # what speaks for a hit when the questi
 _Some = TypeVar("_Some")
 _CHANGE_WORDS = re.compile(
     r"\b(?:no longer|no more|any ?more|instead|in place of|rather|from now on|these days|after all|"
-    r"rid of|gone|left(?! out)|quit|(?:gave|given) up|(?:took|taken) over|(?:stepped|shut) down|"
+    r"rid of|gone|left(?! out)|quit|cancelled|called off|(?:gave|given) up|(?:took|taken) over|"
+    r"(?:stepped|shut) down|"
     r"(?<!\bbe )(?<!\bis )(?<!\bare )(?:moved|migrated|switched|changed|renamed|replaced|dropped|"
     r"upgraded|downgraded|converted|rewrote|rewritten|rebuilt|ported|raised|lowered|increased|"
-    r"reduced|doubled|halved|extended|shortened|slipped|pushed|postponed|delayed|stopped|cancelled|"
+    r"reduced|doubled|halved|extended|shortened|slipped|pushed|postponed|delayed|stopped|"
     r"abandoned|ditched|scrapped|removed|abolished|retired|sold)(?! on\b))\b"
 )
 _NOW_WORDS = re.compile(r"\b(?:now|as of|since|again)\b|(?:\A|\b(?:a|my|our) )new\b")

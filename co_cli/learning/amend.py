@@ -1,7 +1,7 @@
 """A note's text with another value in it: "no, I meant Fridays". Knows no notebook."""
 
 import re
-from itertools import takewhile
+from operator import eq
 
 from co_cli.knowledge.replacement import hint, likeness
 from co_cli.knowledge.search.words import STOP
@@ -120,26 +120,22 @@ def restated(old: str, said: str) -> str:
     about = {*held} & {*told} - STOP and 2 * len(new) <= len(told)
     if not new or not about or new[-1] - new[0] >= len(new) or hint(said) < 0:
         return ""
-    start = _same(held, told)
-    end = _same(held[start:][::-1], told[start:][::-1])
+    start = [*map(eq, held, told), False].index(False)
+    end = [*map(eq, held[start:][::-1], told[start:][::-1]), False].index(False)
     first, last, at, until = start, len(told) - end, start, len(held) - end
     if until - at > last - first + 1:
         first, last = new[0], new[-1] + 1
         at = _beside(held, told, start, first, last)
         until = at + last - first
-    value, place = told[first:last], held[max(at, 0) : until]
-    begin = {*value[:1], *place[:1]}  # on Friday, in room 4
-    digits = {any(map(str.isdigit, "".join(words))) for words in (value, place)}
-    if at < 0 or {*place} <= STOP or (len(begin) > 1 and begin <= STOP) or len(digits) > 1:
+    if at < 0 or until > len(held) or {*held[at:until]} <= STOP:
         return ""
-    text = old[: was[at].start()] + said[now[first].start() : now[last - 1].end()]
-    capital = text[:1].upper() if old[:1].isupper() else text[:1]
-    return capital + text[1:] + old[was[until - 1].end() :]
-
-
-def _same(one: list[str], other: list[str]) -> int:
-    """How many words two texts begin with alike."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    value, place = said[now[first].start() : now[last - 1].end()], old[was[at].start() :]
+    begin, named = {told[first], held[at]}, at and place[0].isupper() > value[0].isupper()
+    digits = {re.search(r"\d", "".join(one)) is None for one in (value, held[at:until])}
+    if named or len(digits) > 1 or (len(begin) > 1 and begin & STOP):  # on Friday, in room 4
+        return ""
+    value = value[0].upper() + value[1:] if not at and place[0].isupper() else value
+    return old[: was[at].start()] + value + old[was[until - 1].end() :]
 
 
 def _beside(held: list[str], told: list[str], start: int, first: int, last: int) -> int:
