@@ -111,6 +111,7 @@ def test_accepting_into_another_notebook_moves_it_there(book: Notebook, tmp_path
     note = one(book, TEA._replace(fields=(("scope", "project"),)))
     assert accept(book, note, into=user, actor="cli").ref == "g1"
     assert (book.notes(), waiting(book), "scope" in user.notes()[0].meta) == ([], [], False)
+    assert book.store.entries()[-1].op == "accept"
 
 
 def test_a_draft_is_accepted_once_and_only_as_it_was_shown(book: Notebook) -> None:

@@ -210,14 +210,9 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
             elsewhere = _collisions(other, met)
             more = [f"language:{one}" for one in sorted(shelf.languages) if deps.usable()]
             plan = book.plan_remember(
-                text,
-                tags,
-                actor=deps.actor,
-                call=proposal.call,
-                checked=True,
-                fields=fields,
+                text, tags, actor=deps.actor, call=proposal.call, checked=True, fields=fields,
                 replaces=replaces,
-            )
+            )  # fmt: skip
     except CoError as error:
         return replace(proposal, refused=_why(error))
     saved = plan.saved

@@ -119,15 +119,17 @@ def _settled(
     verb: str, book: Notebook, other: Notebook, drafts: list[Note], every: bool
 ) -> Iterator[dict[str, Any]]:
     """What came of drafts; of `every` one, those that need no look of their own, as one change."""
+    batch = every and verb == "accept"
+    alone = [] if batch else [one.path for one in drafts]
     with output.progress("Drafts") if every else nullcontext() as tick:
-        if every and verb == "accept":
-            if saved := inbox.accept_every(book, other, drafts, "cli", tick):
-                many = results.plural(len(saved), "draft")
-                output.notice(f"✓ {many}, one change. Undo: {results.undo_hint(book)}")
-            yield from (results.saved_json(book, one) for one in saved)
-            return
-        alone = inbox.plan_every(book, other, drafts, "cli", tick)[0] if every else ()
-    for draft in (one for one in drafts if not every or one.path in alone):
+        plan = book, other, drafts, "cli", tick
+        saved = inbox.accept_every(*plan) if batch else []
+        alone = [*inbox.plan_every(*plan)[0]] if every and not batch else alone
+    if saved:
+        many = results.plural(len(saved), "draft")
+        output.notice(f"✓ {many}, one change. Undo: {results.undo_hint(book)}")
+    yield from (results.saved_json(book, one) for one in saved)
+    for draft in (one for one in drafts if one.path in alone):
         if verb == "accept":
             beside = _met(other, draft)
             told = results.saved_json(book, inbox.accept(book, draft, actor="cli"))

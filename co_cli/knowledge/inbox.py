@@ -191,15 +191,20 @@ def accept(
     saved = to.agree(lambda: plan().hold_to(seen), to.commit)
     if to is not book:
         try:
-            reject(book, draft, actor=actor)
+            reject(book, draft, actor=actor, op="accept")
         except (MovedOn, NotFound) as error:
             saved.trouble = f"{error}; what waits in the inbox now is not what was saved"
     return saved
 
 
-def reject(book: Notebook, draft: Note, *, actor: str) -> Saved:
+def reject(book: Notebook, draft: Note, *, actor: str, op: str = "reject") -> Saved:
     """Archive a draft; undo and restore bring it back."""
-    return book.forget(draft, actor=actor, seen=str(disk.digest(draft.raw)))
+
+    def plan(planner: Planner) -> Plan:
+        saved = planner.forget(draft, str(disk.digest(draft.raw))).saved
+        return planner.plan(op, saved.action, saved.note)
+
+    return book.do(actor, plan)
 
 
 class Crowd:

@@ -277,7 +277,7 @@ class Planner:
         if seen and disk.digest(note.raw) != seen:
             raise MovedOn(f"the {note.kind} changed meanwhile", hint="Nothing was forgotten.")
         self.remove(note)
-        return self.plan("reject" if note.kind == "draft" else "forget", "forgotten", note)
+        return self.plan("forget", "forgotten", note)
 
     def mark(self, ref: Ref, flag: Flag, on: bool) -> Plan:
         note, field = self.book.find(ref, self.look), _FLAGS[flag]

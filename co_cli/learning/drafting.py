@@ -155,10 +155,9 @@ def _repeated(fact: Fact, before: Iterable[str]) -> bool:
 
 def said_again(said: Iterable[str], before: Sequence[str]) -> list[str]:
     """What of this the person said in an earlier conversation too, in words much like it."""
-    known = [(one, words(one)) for one in before]
-    some = ((text, own) for text in said if (own := words(text)))
-    near = {text: [old for old, its in known if own & its] for text, own in some}
-    return [text for text, olds in near.items() if any(_same(old, text) for old in olds)]
+    known = [(old, words(old)) for old in before]
+    some = [(text, words(text)) for text in said]
+    return [new for new, own in some if any(own & its and _same(old, new) for old, its in known)]
 
 
 def words(text: str) -> set[str]:
