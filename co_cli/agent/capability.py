@@ -35,6 +35,7 @@ from co_cli.providers.offline import OfflineModel
 from co_cli.providers.registry import Choice
 from co_cli.tools.articles import TOOLS, is_named
 
+_SPOKEN_OF = 6  # turns back to what was told, where no model is sent all of it
 LIMITS = UsageLimits(request_limit=16, tool_calls_limit=40)
 _ALONE = (
     "You have a memory: plain notes that the person keeps. Look into it with recall_memory when "
@@ -189,6 +190,7 @@ def get_agent(
         model = model_for(choice) if model is None else model
         prompt = prompt or prompts.session_prompt(choice.provider, settings.personality).text
     room = budget - len(prompt) // 4  # the prompt goes out with every request
+    kept = _SPOKEN_OF if isinstance(model, OfflineModel) else history.KEPT_TURNS
     return Agent(
         model,
         deps_type=CoDeps,
@@ -198,7 +200,7 @@ def get_agent(
         capabilities=[
             Knowledge(ask, context=False),
             AnswerTimeout(),
-            ProcessHistory(lambda messages: history.fit(messages, room)),
+            ProcessHistory(lambda messages: history.fit(messages, room, kept)),
             Caching(),
             Instrumentation(settings=InstrumentationSettings(include_content=False)),
         ],

@@ -41,7 +41,7 @@ BUDGET = WINDOW  # tokens of conversation
 SUMMARY_LIMIT = 8000  # characters, where a few hundred words were asked for
 
 _EARLIER = "earlier summary"
-_KEPT_TURNS = 2  # the last ones, which stay as they are
+KEPT_TURNS = 2  # the last ones, which stay as they are
 _LONGEST = 600  # characters that a tool answered in an earlier turn
 _QUOTED_LIMIT = 4000  # characters of one text in the request for a summary
 _FILE = 6000  # an image or a document weighs about this many characters, whatever its bytes
@@ -67,14 +67,14 @@ def size(messages: Sequence[ModelMessage]) -> int:
     return sum(_length(getattr(part, name, None)) for part in parts for name in _SENT) // 4
 
 
-def fit(messages: Messages, budget: int) -> Messages:
+def fit(messages: Messages, budget: int, turns: int = KEPT_TURNS) -> Messages:
     """What may be sent now of a whole history: old tool output trimmed, and within the budget."""
-    return window(trim(messages), budget)
+    return window(trim(messages, turns), budget)
 
 
-def trim(messages: Messages) -> Messages:
+def trim(messages: Messages, turns: int = KEPT_TURNS) -> Messages:
     """The same, with what tools answered at length before the last turns cut to a remark."""
-    cut = _recent(messages, _KEPT_TURNS)
+    cut = _recent(messages, turns)
     older = [
         replace(one, parts=[*map(_cut, one.parts)]) if isinstance(one, ModelRequest) else one
         for one in messages[:cut]
@@ -112,7 +112,7 @@ def whole(messages: Messages) -> Messages:
     return mended
 
 
-def plan_summary(messages: Messages, keep_turns: int = _KEPT_TURNS) -> tuple[Messages, Messages]:
+def plan_summary(messages: Messages, keep_turns: int = KEPT_TURNS) -> tuple[Messages, Messages]:
     """The older turns, for a model to sum up, and the recent ones that stay as they are."""
     cut = _recent(messages, keep_turns)
     if not cut:

@@ -12,6 +12,10 @@ from co_cli.knowledge.replacement import likeness
 from co_cli.knowledge.search.words import BASE, MONTHS, STOP, slip
 
 REASON = r"(?i)\b(?:because|since|so that|due to|in order to|as (?:we|it|the)|to avoid|reason)\b"
+ELLIPTIC = (  # what says nothing by itself, and asks of what was told before
+    r"(?i)^(?:(?:and|but|so|in|at|on|from|to|for|with) ){0,3}(?:(?:which|what|how|whose) \w+"
+    r"|\w+ or \w+)\W{0,3}$|\b(?:he|she|him|her|hers|they|them|mine)\b"
+)
 _SHARED, _MET = 0.6, 0.2  # how like a word of a note is to one of the question: the same, or met
 _TAKEN_UP = 0.5  # or of the same matter
 _SHORT = 3  # letters; a slip makes another word of a shorter one
@@ -41,13 +45,11 @@ _SORTS = {  # what is asked for, and what must stand there then
     r"|inside|between|beside|above|below)\b",
 }
 _NAME = rf"(?!User\b|(?i:{_TIMES}))[A-Z][\w-]*"
-_KIN = frozenset(
-    "wife husband son daughter brother sister mother father uncle aunt nephew niece grandmother "
-    "grandfather dog cat horse".split()
-)  # who is one of these is no other
-_OWNS = (
-    r"\b(?!(?:what|who|where|when|how|it|that|there|he|she|let)'s)(my|our|\w+(?='s))(?:'s)? (\w+)"
+# Who is one of these is no other.
+_KIN = (
+    "wife husband son daughter brother sister mother father uncle aunt nephew niece dog cat horse"
 )
+_OWNS = r"\b(?!(?:wh\w+|how|it|that|there|s?he|let)'s)(my|our|\w+(?='s))(?:'s)? (\w+)"
 _FIRST = (  # who does something
     r"^[A-Z][\w-]*(?: (?:\w{1,20}[^\Ws]s|[ai]s|has|\w{2,9}n't)|(?<!s) (?:was|had|\w{1,20}ed))\b"
 )
@@ -80,17 +82,18 @@ def answers(question: str, text: str) -> bool:
 def of_another(question: str, text: str) -> bool:
     """Whether a text tells of somebody else what the question asks of one."""
     low, said = question.lower(), text.lower()
-    asked, told = ({BASE.get(w, w) for w in re.findall(r"\w+", one)} & _KIN for one in (low, said))
+    kin = {*_KIN.split()}
+    asked, told = (kin & {BASE.get(w, w) for w in re.findall(r"\w+", one)} for one in (low, said))
     if asked and told and asked.isdisjoint(told):
         return True
     for owner, thing in re.findall(_OWNS, low):
         mine = rf"\buser\b(?!'s \w+'s {thing})|\b(?:we|our)\b"
-        known = re.search(mine if owner in ("my", "our") else re.escape(owner), said)
+        known = re.search(mine if owner in ("my", "our") else rf"\b{owner}", said)
         if not known and re.search(rf"\w's (?:\w+ )?{thing}", said):
             return True
     for doer, verb in re.findall(r"\b(?:do|does|did) (?:my |our |the )?(?!we )(\w+) (\w+)", low):
-        known = re.search(r"\buser\b(?!')|\bwe\b" if doer == "i" else re.escape(doer), said)
-        other = rf"\b(?!User\b)(?:[A-Z][\w-]+|(?i:{'|'.join(_KIN)})) {verb}e?[sd]\b"
+        known = re.search(r"\buser\b(?!')|\bwe\b" if doer == "i" else rf"\b{doer}", said)
+        other = rf"\b(?!User\b)(?:[A-Z][\w-]{{1,40}}|(?i:{_KIN.replace(' ', '|')})) {verb}e?[sd]\b"
         if not known and re.search(other, text):
             return True
     return False
@@ -111,7 +114,8 @@ def goes_on(question: str, old: str, new: str) -> bool:
     names = _names(old) | _names(new)
     asked = [word for word in _words(question) if word not in names]
     taken_up = any(_like(word, one) >= _TAKEN_UP for word in asked for one in _words(new))
-    return taken_up and old.lower().split("'")[0].split()[0] in re.findall(r"\w+", new.lower())
+    [*first], said = (re.findall(r"\w+", one.lower()) for one in (old, new))
+    return taken_up and {*first[:1]} <= {*said}
 
 
 def shares(question: str, text: str) -> bool:

@@ -41,7 +41,7 @@ _GOES_ON = (  # what no dot ends that stands at the bar: a shortened word, a num
 )
 _ITEM = r"^\s*(?:[-*•]|\d{1,2}[.)])\s+"
 _FOLLOWS = (
-    r"(?i)(?:it|that|they|he|she|which|because|except|otherwise|these(?! days)|those"
+    r"(?i)(?:it|that|they|he|she|his|her|their|which|because|except|otherwise|these(?! days)|those"
     r"|this(?= (?:is|was|means)))\b"
 )
 _TAGGED = (

@@ -14,6 +14,7 @@ _FIRST = (
     r"|(?:(?<!^)(?<!\b(?:je|no|se) )me|me(?= and\b))|(?P<self>myself))(?![\w/-]|\.\w)"
 )
 _ALSO = r"(?<=User )([^.;]{1,200} (?:and|but) )(prefer|love|hate|dislike)\b"
+_REACHED = r"(?i)^(contact|e-?mail|phone) me (?:at|on|under)(?: (?=\S{0,60}[@\d]))"
 _TAILS = {"m": "is", "ve": "has", "ll": "will", "d": "would"}
 _VERBS = {"am": "is", "have": "has", "haven't": "hasn't", "do": "does", "don't": "doesn't"}
 _FIXED = frozenset(
@@ -31,6 +32,7 @@ _CAPITAL = (
 
 def third_person(said: str) -> str:
     """The person's own words, about "User": I prefer tabs -> User prefers tabs."""
+    said = re.sub(_REACHED, r"my \1 is ", said)
     pieces = re.split(_QUOTED, said)
     pieces[::2] = [re.sub(_FIRST, _renamed, piece) for piece in pieces[::2]]
     text = re.sub(r"[\s.,;:!]+$", "", "".join(pieces))

@@ -15,18 +15,11 @@ from pydantic_ai.messages import ModelMessage, ToolCallPart, ToolReturnPart, Use
 from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.meaning.turns import STATEMENTS
 from co_cli.knowledge.replacement import may_replace
+from co_cli.knowledge.safety.secrets import LEFT_OUT
 from co_cli.knowledge.search.query import Query, Span
 from co_cli.knowledge.search.words import STOP
+from co_cli.learning import answers
 from co_cli.learning.amend import CHANGES
-from co_cli.learning.answers import (
-    about_asker,
-    answers,
-    goes_on,
-    misspelt,
-    of_another,
-    shares,
-    speaks_of,
-)
 from co_cli.learning.pages import page_wanted
 from co_cli.learning.turns import Turn, tagged, understand
 from co_cli.learning.voice import second_person
@@ -106,6 +99,7 @@ class Note(NamedTuple):
     def told(self) -> str:
         """It, after who said it and when."""
         who = f"{self.file} says" if self.file else "You told me"
+        who = "I keep no secrets; you told me" if LEFT_OUT in self.text else who
         who = f"From {self.source}" if self.source else who
         return f"{f'{who} {self.when}'.rstrip()}: {self}"
 
@@ -235,21 +229,21 @@ def _spoken_of(part: ToolReturnPart, heard: Conversation) -> Note | None:
 def found(part: ToolReturnPart, heard: Conversation) -> tuple[list[Note], list[Note]]:
     """What surely answers, best first, notes before files; and what perhaps does."""
     query = str(heard.called.get(part.tool_call_id, {}).get("query") or "")
-    rows = [row for row in found_by(part) if not of_another(query, note_of(row).text)]
+    rows = [row for row in found_by(part) if not answers.of_another(query, note_of(row).text)]
     texts = {str(row.get("ref")): note_of(row).text for row in rows}
-    newer = {ref for ref, text in texts.items() if answers(query, text)}
+    newer = {ref for ref, text in texts.items() if answers.answers(query, text)}
     took = {str(row.get("ref")): str(row.get("replaced_by")) for row in rows}
     after = {new for old, new in took.items() if old in newer and new in texts
-             and goes_on(query, texts[old], texts[new])}  # fmt: skip
+             and answers.goes_on(query, texts[old], texts[new])}  # fmt: skip
     rows = [row for row in rows if row.get("replaced_by") not in newer | after]
     rows = [{**row, "weak": False} if row.get("ref") in after else row for row in rows]
-    slips = [row for row in rows if row.get("weak") and misspelt(query, note_of(row).text)]
-    own = [row for row in rows[:1] if about_asker(query, note_of(row).text, 1.0)]
+    slips = [row for row in rows if row.get("weak") and answers.misspelt(query, note_of(row).text)]
+    own = [row for row in rows[:1] if answers.about_asker(query, note_of(row).text, 1.0)]
     near = [row for row in rows if not row.get("weak") or row in slips or row in own]
     first = note_of(rows[0]).text if rows and not near else ""
     of_domain = not {*tagged(["?"], query)}.isdisjoint(tagged(["."], first))
-    kin = rows[:1] if first and (of_domain or about_asker(query, first)) else []
-    kin = kin or [row for row in rows if not near and speaks_of(query, note_of(row).text)]
+    kin = rows[:1] if first and (of_domain or answers.about_asker(query, first)) else []
+    kin = kin or [row for row in rows if not near and answers.speaks_of(query, note_of(row).text)]
     near = near or kin
     least = _BESIDE * max((_score(row) for row in near[:1]), default=0.0)
     near = [row for row in near if _score(row) >= least]
@@ -260,16 +254,18 @@ def found(part: ToolReturnPart, heard: Conversation) -> tuple[list[Note], list[N
     told = [
         note
         for row, note in zip(near, notes, strict=True)
-        if note.ref in known or _score(row) >= 1 or shares(query, note.text)
+        if note.ref in known or _score(row) >= 1 or answers.shares(query, note.text)
     ]
     sure = [note for note in told if note.ref in newer | after and not guessed]
     passage = heard.surface.find(query) if query else None
-    if passage and passage.score >= max(least, _FILE) and answers(query, passage.text):
+    if passage and passage.score >= max(least, _FILE) and answers.answers(query, passage.text):
         sure.append(Note("", passage.text, file=passage.name))
     perhaps = [note for note in notes if note not in sure]
     if len(rows) == 1 and not near and _score(rows[0]) >= _ALONE:  # of many, some are always near
         only = note_of(rows[0])
         perhaps += [only] if _words(query).isdisjoint(_words(only.text)) else []
+    if not sure and not perhaps and heard.note and re.search(answers.ELLIPTIC, query):
+        perhaps = [heard.note]
     return sure, perhaps
 
 

@@ -169,7 +169,7 @@ def _recalled(part: ToolReturnPart, heard: Conversation) -> str:
         return _WHICH if heard.turns[0].sure else ""
     if "earlier" in heard.wants:
         best = next(iter((*sure, *perhaps)), None)
-        held = _earlier(part, best.ref) if best else []
+        held = _earlier(part, best.ref, heard) if best else []
         none = [] if best and re.search(_TELLS_BOTH, best.text) else [_NONE_BEFORE]
         return "\n".join(held) or (" ".join([*none, best.told]) if best else _NOTHING)
     if not sure and perhaps:
@@ -177,7 +177,7 @@ def _recalled(part: ToolReturnPart, heard: Conversation) -> str:
     if not sure:
         return "" if heard.wants.isdisjoint(LOOKED_FOR) else _NOTHING
     best, *others = sure
-    earlier = [re.sub(r"^[^:]+: ", "Earlier: ", one) for one in _earlier(part, best.ref)[:1]]
+    earlier = [re.sub(r"^[^:]+: ", "Earlier: ", one) for one in _earlier(part, best.ref, heard)[:1]]
     told = [best.told, *earlier]
     more = [one.told if one.file else str(one) for one in others[:_MORE]]
     return "\n\n".join([*told, *([_bullets("Also:", more)] if more else [])])
@@ -191,10 +191,12 @@ def _about(part: ToolReturnPart, heard: Conversation) -> str:
     return _bullets(f"{many}:", map(str, told)) if told else f"I have {many}."
 
 
-def _earlier(part: ToolReturnPart, ref: str) -> list[str]:
+def _earlier(part: ToolReturnPart, ref: str, heard: Conversation) -> list[str]:
     """What a note took the place of, with the day."""
     rows = found_by(part)
-    told = [note_of(row).told for row in rows if row.get("replaced_by") == ref]
+    gone = [note_of(row) for row in rows if row.get("replaced_by") == ref]
+    said = heard.said if heard.wants.isdisjoint({"earlier"}) else ""
+    told = [note.told for note in gone if not said or shares(said, note.text)]
     return told + [
         f"Until {str(row.get('created'))[:10]}: {second_person(str(row['earlier']))}"
         for row in rows

@@ -35,7 +35,7 @@ PATIENCE = 10.0  # seconds to wait for another process
 _BESIDE = ("-wal", "-shm", "-journal")  # Co leaves none of these, but SQLite would believe them
 _MANY = 9  # files that may vanish at once without a question
 _BATCH = 1000
-SCHEMA = "co 12"
+SCHEMA = "co 13"
 Progress = Callable[[int, int], None] | None
 
 _TABLES = """

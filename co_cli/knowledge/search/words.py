@@ -46,7 +46,7 @@ knife knives|leaf leaves|shelf shelves|half halves|photo photograph picture pic 
 pics|tv television|bike bicycle|favorite favourite|color colour|behavior behaviour|
 grandma grandmother|grandpa grandfather|repository repo repos|configuration config configs|
 database db databases dbs|documentation docs|authentication auth|environment env|development dev|
-production prod|application app|kubernetes k8s|javascript js|typescript ts|python py
+production prod|application app|kubernetes k8s|javascript js|typescript ts|python py|manager boss
 """
 SHORT = {"bday": "birthday", "appt": "appointment", "addr": "address", "tel": "phone",
          "fav": "favorite", "fave": "favorite", "mgr": "manager"}  # fmt: skip
