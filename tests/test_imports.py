@@ -418,6 +418,7 @@ FRAMEWORK = {"pydantic", "pydantic_ai", "openai", "google.genai", "anthropic", "
         ("chat", "--help"),
         ("ask", "--help"),
         ("recall", "tuesdays"),
+        ("context", "--for", "claude-code"),
         ("learn", "We ship on Fridays"),
         ("forget", "1"),
         ("status",),

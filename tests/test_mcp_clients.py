@@ -102,7 +102,8 @@ def test_an_agent_of_pydantic_ai_uses_the_memory() -> None:
 
     async def main() -> str:
         transport = StdioTransport(COMMAND, ["mcp"], env=dict(os.environ), keep_alive=False)
-        async with Agent(FunctionModel(model), toolsets=[MCPToolset(transport)]) as agent:
+        memory = MCPToolset[None](transport, init_timeout=PATIENCE)
+        async with Agent(FunctionModel(model), toolsets=[memory]) as agent:
             return (await agent.run("When do we deploy?")).output
 
     said = anyio.run(main)

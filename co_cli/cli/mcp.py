@@ -29,14 +29,13 @@ def mcp_command(context: click.Context, /, http: bool, port: int | None, **flags
         raise click.UsageError("--port goes with --http")
     if flags["read_only"] and flags["allow_writes"]:
         raise click.UsageError("--read-only and --allow-writes exclude each other")
-    from co_cli.mcp.server import Options
-    from co_cli.mcp.serving import serve_http, serve_stdio
+    from co_cli.mcp import server, serving
 
-    options = Options(**flags)
+    options = server.Options(**flags)
     if http:
-        serve_http(options, 8473 if port is None else port)
+        serving.serve_http(options, 8473 if port is None else port)
     else:
-        serve_stdio(options)
+        serving.serve_stdio(options)
 
 
 def _needs_extra() -> None:

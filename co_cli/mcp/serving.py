@@ -105,6 +105,7 @@ class CoServer:
 
     def _opened(self, workspace: Workspace) -> None:
         looking = self._look_after(workspace)  # in the loop; this thread has none
+        self.looking = [one for one in self.looking if not one.done()]
         self.looking.append(asyncio.run_coroutine_threadsafe(looking, self.loop))
 
     async def _look_after(self, workspace: Workspace) -> None:
