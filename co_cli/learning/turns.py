@@ -17,6 +17,7 @@ _SENTENCES, _TURNS = 40, 12  # of one turn
 _MINE = 8.0  # what a sentence that does not name the person must score to be about them
 _SURE = 0.8  # how likely a statement must be one
 _PERHAPS, _FEWEST = 0.12, 4  # and one that is only offered, of so many words at least
+_DATED = 0.018  # and one that names a day or a time
 _CLEAR = 0.5  # how likely a request must be one that is read in what may be a statement
 _CODE = (
     r"(?i)(?:(?:def|class|import|from|return|func|fn|const|let|var|public|private|package|using"
@@ -125,6 +126,10 @@ _PASSES = (  # a guess, a thought, or what is over tomorrow
     r"(?i)\b(?:think|thinking|guess|might|may|maybe|perhaps|could|would|should|suppose|imagine|if"
     r"|consider|considering|dunno|probably|seems?|someday|eventually|again|now|just|today|tonight"
     r"|tomorrow|yesterday|currently|still|finally|ugh|brb|lol|sure|i)\b|[?!\"“]|\b\w{1,10}n'?t\b|\.{2}"
+)
+_WHEN = (  # a day or a time
+    r"(?i)\b(?:today|tonight|tomorrow|yesterday|noon|now|these days|(?:this|next|last) \w+|until"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|at \d|\d\d?[:.]\d\d|\d ?[ap]m)\b"
 )
 _SHOWS = (  # a note by its number
     r"(?i)(?:(?:please|pls|can you|could you|co),? ){0,2}(?:show|open|display|print|view|read)"
@@ -249,7 +254,9 @@ def _may_state(heard: Heard, sentence: str) -> bool:
     if heard.want == "nothing" and re.match(_STATES, sentence) and not re.search(_PASSES, sentence):
         return True
     unclear = heard.want == "nothing" or heard.likely < _CLEAR
-    return unclear and heard.states >= _PERHAPS and len(sentence.split()) >= _FEWEST
+    dated = re.search(_WHEN, sentence) and not re.match(r"(?i)(?:i|it|that|let|see)\b", sentence)
+    least = _DATED if dated else _PERHAPS
+    return unclear and heard.states >= least and len(sentence.split()) >= _FEWEST
 
 
 def _phrase(sentence: str) -> Turn | None:
