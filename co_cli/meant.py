@@ -1,6 +1,7 @@
-"""Which command a person means who types a word that is none. Knows words, not what they do."""
+"""Which command or which of a few things a person means. Knows words, not what they do."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 
 from co_cli.errors import nearest
 
@@ -15,7 +16,7 @@ memories list ls all notes dump
 undo revert rollback back oops
 restore unforget undelete recover
 edit change modify rename correct fix update
-tag label categorize categorise
+tag label categorize categorise edit
 protect lock
 unprotect unlock
 pin star favorite favourite
@@ -39,6 +40,12 @@ chat talk
 ask question
 completion completions autocomplete
 """.split("\n")
+_NONE = r"(?:no?|nope|none(?: of them)?|neither|nothing|cancel|never ?mind|leave it)?(?:,? thanks)?"
+_ALL = r"(?:all|each|every one)(?: (?:of )?(?:them|these|those|three))?"
+YES = ("y", "yes", "yep", "yeah", "ok", "sure")
+_NTH = "first 1st second 2nd third 3rd fourth 4th fifth 5th".split()
+_ROUND = "the that this and one ones note memory number about with on of for please forget".split()
+_WORD, _FEW = r"\w[\w:'-]*", 4  # of these, so many may single one out
 
 
 def meant(word: str, known: Iterable[str]) -> str:
@@ -54,3 +61,23 @@ def meant(word: str, known: Iterable[str]) -> str:
         if found := next((names[one] for one in (name, *same) if one in names), ""):
             return found
     return ""
+
+
+def picked(said: str, choices: Mapping[str, str]) -> list[str] | None:
+    """Which of these they pick: by name, place in the row, or words of one alone; None: of none."""
+    text = said.casefold().strip(" .!,#")
+    if re.fullmatch(_NONE, text):
+        return []
+    if re.fullmatch({1: "|".join(YES), 2: f"both.{{0,12}}|{_ALL}"}.get(len(choices), _ALL), text):
+        return [*choices]
+    row = [*choices]
+    names = {name.lstrip("g"): name for name in row} | {name.casefold(): name for name in row}
+    names |= {nth: row[at // 2] for at, nth in enumerate(_NTH[: 2 * len(row)])}
+    names |= {last: name for name in row[-1:] for last in ("last", "latter")}
+    words = [word for word in re.findall(_WORD, text) if word not in _ROUND]
+    if words and all(word in names for word in words):
+        return [*dict.fromkeys(names[word] for word in words)]
+    there = {name: re.findall(_WORD, says.casefold()) for name, says in choices.items()}
+    holds = [name for name in row if {*words} <= {*there[name]}]
+    few = len(words) <= _FEW and "?" not in said and not all(map(str.isdecimal, words))
+    return holds if few and len(holds) == 1 else None

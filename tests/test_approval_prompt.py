@@ -490,7 +490,17 @@ def test_whoever_goes_on_talking_keeps_nothing_and_loses_no_word() -> None:
     typist = Typist("What about Milan?", "And Rome, too", "n")
     _, shown = ask(typist, offer("The sky over Turin is grey"), proposal("two facts", call="c2"))
     assert "Waiting for your next message: What about Milan? · And Rome, too" in shown
-    assert [typeahead.take()[0] for _ in range(2)] == ["What about Milan?", "And Rome, too"]
+    assert [typeahead.take() for _ in range(2)] == [
+        ("What about Milan?", True), ("And Rome, too", True),
+    ]  # fmt: skip
+
+
+def test_what_is_said_at_a_card_is_sent_though_it_is_asked_again() -> None:
+    """Red when the message is put into the next line, where a second one runs into it."""
+    ask(Typist("What about Milan?", "n"), proposal("two facts"))
+    typeahead.keep(b"early\r")
+    typeahead.hold()
+    assert [typeahead.take() for _ in range(2)] == [("What about Milan?", True), ("early", False)]
 
 
 def test_no_rule_and_no_earlier_yes_keeps_what_is_only_offered() -> None:

@@ -693,7 +693,7 @@ def test_forget_archives_and_says_how_to_go_back() -> None:
 def test_forget_reaches_the_persons_own_notebook(args: tuple[str, ...]) -> None:
     note(1, "We deploy on Tuesdays")
     ok("learn", "-g", "I prefer pytest")
-    assert ok("forget", *args).startswith("✓ Forgot memory g1: I prefer pytest\n")
+    assert ok("forget", "--yes", *args).startswith("✓ Forgot memory g1: I prefer pytest\n")
     assert names() == ["001-we.md"]
 
 
@@ -710,7 +710,9 @@ def test_forget_100_never_touches_1000() -> None:
 def test_forget_by_a_text_that_one_memory_holds() -> None:
     ok("learn", "We deploy on Tuesdays")
     ok("learn", "Alice owns billing")
-    assert ok("forget", "alice", "billing").startswith("✓ Forgot memory 2: Alice owns billing\n")
+    assert ok("forget", "-y", "alice", "billing").startswith(
+        "✓ Forgot memory 2: Alice owns billing\n"
+    )
     assert refused("forget", "alice", "billing") == (
         "co: no memory contains 'alice billing'\n    Look for it: co recall alice billing\n"
     )
@@ -728,6 +730,29 @@ def test_forget_by_a_text_that_several_hold_asks_which() -> None:
     assert len(names()) == 2
 
 
+def test_forget_by_a_text_needs_a_yes_where_nobody_is_asked() -> None:
+    """Red when a script that guesses at words archives a memory unasked."""
+    note(1, "Alice owns billing")
+    hint = "Answer y, or add --yes."
+    assert refused("forget", "alice") == f"co: nothing was forgotten\n    {hint}\n"
+    assert len(names()) == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "left"),
+    [("n", 3), ("the second", 2), ("booking", 2), ("1 and 3", 1), ("all of them", 0)],
+)
+def test_which_one_is_answered_as_a_person_would(typed: str, left: int) -> None:
+    note(1, "Alice owns billing")
+    note(2, "Alice owns booking")
+    note(3, "Alice owns the till")
+    with Terminal("forget", "alice") as terminal:
+        terminal.expect("Enter for none")
+        terminal.type(f"{typed}\n")
+        terminal.end()
+    assert len(names()) == left
+
+
 def test_numbers_are_never_taken_for_a_text() -> None:
     """G8. Red when `forget 1 2` archives a memory that merely holds these digits."""
     note(1, "Apples are red")
@@ -741,7 +766,7 @@ def test_forget_by_text_means_the_file_and_not_its_name() -> None:
     """G8. Red when a file's name is taken for another memory's number."""
     note(7, "Apples are red", name="12.md")
     note(12, "Pears are green")
-    assert ok("forget", "apples").startswith("✓ Forgot memory 7: Apples are red\n")
+    assert ok("forget", "-y", "apples").startswith("✓ Forgot memory 7: Apples are red\n")
     assert names() == ["012-pears.md"]
 
 
@@ -749,7 +774,7 @@ def test_forget_by_text_stays_in_its_notebook() -> None:
     """G8, G12. Red when a project's file name points into the person's own notebook."""
     ok("learn", "-g", "My own")
     note(7, "Apples are red", name="g1.md")
-    assert ok("forget", "apples").startswith("✓ Forgot memory 7: Apples are red\n")
+    assert ok("forget", "-y", "apples").startswith("✓ Forgot memory 7: Apples are red\n")
     assert [path.name for path in home("memories").iterdir()] == ["001-my-own.md"]
 
 
@@ -757,13 +782,13 @@ def test_a_hand_named_file_in_the_persons_own_notebook_can_be_forgotten() -> Non
     note(5, "Apples are red", name="fruit.md")
     home().parent.mkdir(parents=True)
     KNOWLEDGE.rename(home())
-    assert ok("forget", "apples").startswith("✓ Forgot memory g5: Apples are red\n")
+    assert ok("forget", "-y", "apples").startswith("✓ Forgot memory g5: Apples are red\n")
 
 
 def test_a_protected_memory_is_not_forgotten() -> None:
     """G8. Red when forget or purge takes a protected note."""
     ok("learn", "We deploy on Tuesdays", "--protect")
-    for args in (("1",), ("tuesdays",), ("1", "--purge", "--yes")):
+    for args in (("1",), ("tuesdays", "--yes"), ("1", "--purge", "--yes")):
         assert refused("forget", *args) == (
             "co: memory 1 is protected\n    `co knowledge unprotect 1` first, if you mean it.\n"
         )

@@ -644,7 +644,7 @@ def test_several_notes_are_listed_to_pick_from_and_one_is_asked_about() -> None:
         book.remember(text)
     person = Person()
     asked = person.says("forget what I said about Bob")
-    assert asked.startswith("Which one? Say “forget” and its number.")
+    assert asked.startswith("Which one? Say its number or a word of it, “all” or “none”.")
     assert ("Bob prefers tabs [1]" in asked, "Bob owns billing [2]" in asked) == (True, True)
     assert person.says("forget 2") == (
         "✓ Forgot memory 2: Bob owns billing\nTo bring it back: /restore 2"
@@ -1238,3 +1238,104 @@ def test_what_is_over_is_shown_beside_what_was_told_of_it(kept: str, said: str) 
     person.says(said)
     [card] = person.asked
     assert [old.text for old in (*card.collisions, *card.elsewhere)] == [kept]
+
+
+# What answers a question of Co's
+
+
+BAKERY = (
+    "The bakery on Elm Street opens at 6", "The bakery owes User 20 euros",
+    "The bakery needs flour on Mondays", "The port is 8080",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("2", [1, 3, 4]), ("number 2", [1, 3, 4]), ("1 and 3", [2, 4]), ("all of them", [4]),
+        ("the second one", [1, 3, 4]), ("the one about flour", [1, 2, 4]), ("euros", [1, 3, 4]),
+        ("none", [1, 2, 3, 4]), ("n", [1, 2, 3, 4]), ("never mind", [1, 2, 3, 4]),
+    ],
+)  # fmt: skip
+def test_which_one_is_answered_by_what_a_person_would_type(said: str, left: list[int]) -> None:
+    for text in BAKERY:
+        Notebook(NOTES).remember(text)
+    anna = Person()
+    anna.says("forget the bakery")
+    assert anna.session.command(said) == ""
+    told = anna.says(said)
+    assert [note.id for note in Notebook(NOTES).notes()] == left
+    assert told.startswith("✓ Forgot" if len(left) < 4 else "All right.")
+    assert len(anna.asked) == 4 - len(left)
+
+
+def test_after_a_question_of_cos_any_other_sentence_is_an_ordinary_turn() -> None:
+    """Red when a sentence is taken for a pick, or a number still counts a turn later."""
+    for text in BAKERY:
+        Notebook(NOTES).remember(text)
+    anna = Person()
+    which = anna.says("forget the bakery")
+    assert anna.says("yes") == which
+    assert anna.says("which port is it?").endswith("The port is 8080 [4]")
+    anna.says("2")
+    anna.says("forget the bakery")
+    anna.says("Tom likes tea")
+    assert [one.text for one in anna.asked] == ["Tom likes tea"]
+    assert len(bodies()) == 4
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [("delete the last note", 2), ("forget the last thing I told you", 2),
+     ("delete the last two", 1), ("remove my last 2 notes", 1), ("forget that", 2)],
+)  # fmt: skip
+def test_the_last_note_is_the_one_saved_last_and_not_the_one_spoken_of(
+    said: str, left: int
+) -> None:
+    anna = Person()
+    kept = ["training is on Tuesdays", "The pitch is at Vogelweide", "The jerseys are red"]
+    for text in kept:
+        anna.says(f"remember {text}")
+    anna.says("when is training?")
+    anna.says(said)
+    there = [text for text in kept if text in bodies()]
+    assert there == (kept[1:] if said == "forget that" else kept[:left])
+
+
+def test_a_name_is_changed_in_every_note_that_has_it_and_in_no_other() -> None:
+    book = Notebook(NOTES)
+    for text in ("Tobi signs off releases", "Tobi's surname is Renner", "The port is 8080"):
+        book.remember(text)
+    anna = Person()
+    anna.says("rename Tobi to Tobias")
+    assert sorted((one.replaces, one.text) for one in anna.asked) == [
+        ("1", "Tobias signs off releases"), ("2", "Tobias's surname is Renner"),
+    ]  # fmt: skip
+    assert [[old.text for old in one.collisions][:1] for one in anna.asked if one.replaces == "1"]
+    assert "The port is 8080" in bodies()
+    anna.says("rename Zoe to Zoey")
+    assert len(anna.asked) == 2
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["Tom is sick today", "Theo is more into space these days", "flight got delayed to 9:20",
+     "lunch with Agnes tomorrow at noon", "my shift now starts at 6", "Sam will call tomorrow",
+     "dinner with Sam next Tuesday"],
+)  # fmt: skip
+def test_what_names_a_day_or_a_time_is_offered(said: str) -> None:
+    anna = Person()
+    anna.says(said)
+    assert [one.offered for one in anna.asked] == [True]
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["we might move the demo to Friday", "let's meet on Friday then", "the build is red now",
+     "the weather is nice today", "I'm tired today, really", "should we do it today",
+     "traffic was awful this morning", "see you all tomorrow then"],
+)  # fmt: skip
+def test_what_passes_with_the_day_is_not_offered(said: str) -> None:
+    anna = Person()
+    anna.says(said)
+    assert anna.asked == []

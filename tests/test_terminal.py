@@ -22,9 +22,10 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from co_cli.chat import typeahead
+from co_cli.chat import slash, typeahead
 from co_cli.chat.line_input import without_mouse
 from co_cli.chat.notes import asked
+from co_cli.deps import CoDeps
 from co_cli.knowledge import Notebook
 
 NOTES = Path(".co-cli/knowledge")
@@ -419,3 +420,32 @@ def test_the_bytes_of_a_mouse_are_no_fault_and_no_text() -> None:
             return await asyncio.wait_for(session.prompt_async("> "), 30)
 
     assert asyncio.run(typed()) == "ab"
+
+
+@pytest.mark.parametrize(
+    ("said", "picked"),
+    [("2", "g2"), ("the second", "g2"), ("flour please", "1"), ("none", ""), ("Tell me more", "")],
+)
+def test_a_command_takes_any_answer_that_says_which(said: str, picked: str) -> None:
+    """Red when only a whole reference answers `/show which one?`."""
+    Notebook(Path(".co-cli/knowledge")).remember("The bakery needs flour")
+    own = Notebook(Path(os.environ["HOME"]) / ".config/co-cli/knowledge")
+    for text in ("Tom likes tea", "The bakery owes User 20 euros"):
+        own.remember(text)
+
+    async def read(_question: str, _typed: str) -> str:
+        return said
+
+    told: list[str] = []
+    deps = CoDeps(gated=True)
+    chat: Any = SimpleNamespace(deps=deps, say=told.append, screen=SimpleNamespace(read=read))
+    done: Any = slash.run(chat, "/show bakery")
+    shown = asyncio.run(done)
+    assert shown.split()[0] == (picked or "Nothing")
+    assert typeahead.take() == (("Tell me more", True) if said[0] == "T" else ("", False))
+
+
+def test_list_is_memories_and_a_command_that_is_not_here_names_one() -> None:
+    chat: Any = SimpleNamespace(deps=CoDeps(gated=True))
+    assert slash.run(chat, "/list") == slash.run(chat, "/memories")
+    assert slash.run(chat, "/tag 1 work") == "There is no /tag. Did you mean /edit?"

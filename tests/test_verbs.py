@@ -324,7 +324,7 @@ def test_a_word_that_means_nothing_is_told_nothing() -> None:
 
 def test_a_wrong_slash_command_names_the_one_that_does_it() -> None:
     with Talking() as chat:
-        for wrong, right in (("save", "remember"), ("list", "memories"), ("delete 1", "forget"),
+        for wrong, right in (("save", "remember"), ("ls", "memories"), ("delete 1", "forget"),
                              ("count", "memories --count"),
                              ("new", "clear"), ("q", "quit")):  # fmt: skip
             ask(chat, f"/{wrong}", f"Did you mean /{right}?")

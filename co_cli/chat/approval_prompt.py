@@ -30,6 +30,7 @@ from co_cli.chat.line_input import Resized
 from co_cli.deps import CoDeps
 from co_cli.kept import described
 from co_cli.knowledge.safety.escape import BAR, difference, escape, hanging, rows
+from co_cli.meant import picked
 from co_cli.paths import short
 from co_cli.results import SAME_MATTER
 
@@ -131,12 +132,13 @@ class Screen:
             if direct := _NAMED.fullmatch(said) if alone else None:
                 letter, number, named = "u", None, direct[1]
             picked = card.meant(letter, number)
-            if not picked and goes_on(whole) and all(one.offered for one in card.proposals):
-                return self._ended(card, "n")  # nobody asked for it
+            idle = all(one.offered or one.action == "forgotten" for one in card.proposals)
+            if not picked and goes_on(whole) and idle:  # nothing that they asked for is lost
+                return self._ended(card, "n")
             if not picked:
                 answers = ", ".join(filter(None, card.letters().values()))
                 self._say(f"  Please answer with one of: {answers}; Ctrl+C stops.")
-            elif await self._act(review.deps, card, letter, picked, named) and alone:
+            elif await self._act(card, letter, picked, named) and alone:
                 return self._ended(card, "y")
 
     def _ended(self, card: _Card, letter: str) -> Reviewed:
@@ -146,11 +148,9 @@ class Screen:
             self._say("Co now saves without asking until you leave. /ask makes it ask again.")
         return Reviewed(card.decisions(), frozenset({SAVE} if letter == "a" else ()), by_key=True)
 
-    async def _act(
-        self, deps: CoDeps, card: _Card, letter: str, picked: list[int], named: str
-    ) -> bool:
+    async def _act(self, card: _Card, letter: str, picked: list[int], named: str) -> bool:
         """Do what a letter says to these proposals; whether that decides on one."""
-        number, proposals = picked[0], card.proposals
+        number, proposals, deps = picked[0], card.proposals, card.review.deps
         if letter == "g":
             scope = _next([proposals[one] for one in picked])
             for one in picked:  # with the tags asked for: those of the other notebook stay there
@@ -185,10 +185,11 @@ class Screen:
         only = proposal.replaces or (refs[0] if len(refs) == 1 else "")
         if named in refs or (only and not named):
             return named or only
-        asked = f"  Which one, {_either(refs)}? > "
-        said = (await self._typed(asked)).strip()
-        goes_on(said)
-        return next((ref for ref in refs if ref.lower() == said.lower()), "")
+        said = await self._typed(f"  Which one, {_either(refs)}? > ")
+        found = picked(said, {old.ref: old.text for old in proposal.collisions if old.ref in refs})
+        if found is None:
+            goes_on(said)
+        return found[0] if found and not found[1:] else ""
 
     async def _edit(self, deps: CoDeps, proposal: Proposal) -> Proposal:
         """The proposal as the person edits it, planned anew; asked until it can be done."""
@@ -237,8 +238,7 @@ class Screen:
             self._show_similar(proposal, corrected)
         first = card.proposals[0]
         if len(card.proposals) == 1 and first.collides and not first.replaces:
-            refs = _replaceable(first)
-            update = f", u replaces memory {_either(refs)}" if refs else ""
+            update = f", u replaces memory {_either(refs)}" if (refs := _replaceable(first)) else ""
             self._say(f"  y keeps both{update}; Enter alone does nothing.", "dim")
         if set(card.review.external) - self.told:
             self._say("Text from outside is in this conversation, so Co asks every time.", "yellow")
@@ -319,8 +319,7 @@ def _where(proposal: Proposal, proposals: list[Proposal]) -> str:
     """The file, as seen from here; of several the folder, for numbers come later."""
     new = [other for other in proposals if other.action != "forgotten"]
     path = os.path.dirname(proposal.where) if len(new) > 1 else proposal.where
-    seen = os.path.relpath(path)
-    return short(path) if seen.startswith("..") else seen
+    return short(path) if (seen := os.path.relpath(path)).startswith("..") else seen
 
 
 def _changes(old: str, new: str) -> list[str]:
@@ -343,7 +342,7 @@ def goes_on(said: str) -> bool:
     first, *others = said.lower().split() or [""]
     talks = bool(others) and first.strip(".,!") not in {*_WORDS, *_WORDS.values()}
     if talks := talks or first.startswith("/"):
-        typeahead.keep(f"{said}\n".encode("utf-8", "replace"))
+        typeahead.sent.append(said)
     return talks
 
 
@@ -378,8 +377,8 @@ def _choices(proposal: Proposal) -> dict[str, str]:
     choices = {"y": "[y]es", "n": "[n]o"}
     refs = _replaceable(proposal)
     if proposal.collides and proposal.replaces:
-        choices["y"] = f"[y]es, replace {_either([proposal.replaces])}"
-        choices |= {"k": "[k]eep both", "u": ""}
+        yes = f"[y]es, replace {_either([proposal.replaces])}"
+        choices |= {"y": yes, "k": "[k]eep both", "u": ""}
     elif proposal.collides:
         choices["y"] = "[y]es, keep both"
         choices |= {"k": "", **({"u": f"[u]pdate memory {_either(refs)}"} if refs else {})}

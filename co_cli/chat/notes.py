@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Iterable, Mapping
 from contextlib import suppress
 from textwrap import indent
 from typing import TYPE_CHECKING
@@ -22,6 +22,7 @@ from co_cli.knowledge.moving import move
 from co_cli.knowledge.pages import ARTICLES
 from co_cli.knowledge.use import used
 from co_cli.learning.turns import tags_for
+from co_cli.meant import picked
 from co_cli.results import (
     above_text,
     category_text,
@@ -55,13 +56,13 @@ def placed(shelf: Shelf, ref: str | Note, *, archived: bool = False) -> tuple[No
     return shelf.place(ref)
 
 
-async def asked(chat: Chat, question: str) -> str:
-    """What the person answers; nothing, if they stop here or go on talking."""
+async def asked(chat: Chat, question: str, choices: Mapping[str, str] = {}) -> str:
+    """What the person answers; nothing, if they stop here or go on talking of no choice."""
     typed = ""
     while True:
         try:
             said = await chat.screen.read(f"  {question} > ", typed)
-            return "" if goes_on(said) else said
+            return "" if picked(said, choices) is None and goes_on(said) else said
         except Resized as screen:
             typed = screen.typed
         except (KeyboardInterrupt, EOFError):

@@ -74,7 +74,7 @@ class Session:
 
     def command(self, said: str) -> str:
         """The slash command that this is in plain words, where no model would know."""
-        if self.choice.provider != "offline":
+        if self.choice.provider != "offline" or conversation.answered(said, self.messages):
             return ""
         wanted = conversation.command(said)
         if wanted in ("undo", "stay"):  # where something changed last

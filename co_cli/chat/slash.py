@@ -16,7 +16,7 @@ from co_cli.chat.attachments import offered
 from co_cli.errors import Ambiguous
 from co_cli.knowledge import Note, Shelf
 from co_cli.knowledge.store import disk
-from co_cli.meant import meant
+from co_cli.meant import meant, picked
 from co_cli.prompts import texts
 from co_cli.providers import registry
 from co_cli.results import plural
@@ -83,6 +83,7 @@ def run(chat: Chat, line: str) -> Reply:
     """Carry out a line such as `/forget 12`."""
     line = re.sub(r"^/memory show (?=\S)", "/show ", line)
     name, _, argument = line.removeprefix("/").partition(" ")
+    name = _IN_CHAT.get(name.lower(), name)
     command = COMMANDS.get(name.lower())
     if command is None:
         near = meant(name, [*COMMANDS, "memories --count"])
@@ -104,16 +105,15 @@ async def _which(chat: Chat, name: str, what: str, found: list[Note]) -> str:
     called = verbs.labels([(shelf.holding(note), note) for note in found])
     rows = [notes.row(book, note, name=label) for label, (book, note) in called.items()]
     chat.say("\n".join([f"{what}:", *rows]))
-    one = next(iter(called)) if len(called) == 1 else ""
     question = f"{name.capitalize()} this one? [y/N]"
-    if not one:
+    if len(called) > 1:
         question = f"{name.capitalize()} which one ({', '.join(called)}; Enter for none)?"
-    said = (await notes.asked(chat, question)).strip()
-    picked = one if one and said.lower() in ("y", "yes") else said.lstrip("#")
-    if picked not in called:
-        return "Nothing was changed."
-    done = command.run(shelf if command.on_notes else chat, called[picked][1])
-    return done if isinstance(done, str) else await done
+    says = {label: note.body for label, (_, note) in called.items()}
+    done = []
+    for label in picked(await notes.asked(chat, question, says), says) or ():
+        told = command.run(shelf if command.on_notes else chat, called[label][1])
+        done.append(told if isinstance(told, str) else await told)
+    return "\n".join(done) or "Nothing was changed."
 
 
 def _mark(name: str) -> SlashCommand:

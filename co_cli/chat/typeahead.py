@@ -25,6 +25,7 @@ _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|O?.)?", re.DOTALL)
 _INSIDE = "\x1c"  # a line's end within a message, pasted or made by Alt+Enter; no key sends it
 
 _typed = bytearray()
+sent: list[str] = []  # messages, where an answer was asked for; nothing holds them
 _held = False  # a question came in between, so nothing is sent without another look
 
 
@@ -49,7 +50,7 @@ def hold() -> None:
 
 def waiting() -> str:
     """What was typed so far."""
-    return _words(bytes(_typed)).replace(_INSIDE, "\n")
+    return "\n".join([*sent, _words(bytes(_typed)).replace(_INSIDE, "\n")])
 
 
 def take() -> tuple[str, bool]:
@@ -58,17 +59,19 @@ def take() -> tuple[str, bool]:
     What follows it comes later. A Ctrl+D with nothing before it is EOFError, as at a prompt.
     """
     global _held  # noqa: PLW0603
+    if sent:
+        return sent.pop(0), True
     words = _words(bytes(_typed)).lstrip("\n")
     end = b"\x04" if _typed.endswith(b"\x04") and words[-1:] in ("", "\n") and not _held else b""
     first, enter, later = words.partition("\n")
-    sent = bool(enter) and not _held
+    is_sent = bool(enter) and not _held
     _typed.clear()
     keep(later.encode())
     _held = _held and bool(_typed)
     if end and not words.strip():
         raise EOFError
     keep(end)
-    return first.replace(_INSIDE, "\n").strip("\n"), sent
+    return first.replace(_INSIDE, "\n").strip("\n"), is_sent
 
 
 @contextmanager

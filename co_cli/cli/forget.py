@@ -1,7 +1,7 @@
 """co forget: archive notes, or with --purge remove every copy."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
@@ -12,14 +12,13 @@ from co_cli.chat import mentions, transcripts
 from co_cli.cli.list import note_table
 from co_cli.cli.options import act_on, as_json, assume_yes, complete_ref, in_user, open_here
 from co_cli.cli.output import (
-    ask,
     confirm,
-    is_answered,
     no_yes,
     on_terminal,
     say_line,
     tell,
     warn,
+    which,
 )
 from co_cli.editing import drop_drafts
 from co_cli.errors import Ambiguous, CoError, DiskTrouble, NotFound
@@ -47,8 +46,8 @@ def forget_command(
 ) -> None:
     """Archive memories or articles, by REF (12, g12, a:NAME) or by a TEXT, words about a memory.
 
-    At a terminal, Co asks which one you mean. Elsewhere, a TEXT archives a memory only if no other
-    one holds all its words.
+    At a terminal, Co asks which one you mean. Elsewhere, with --yes, a TEXT archives a memory only
+    if no other one holds all its words.
     """
     if with_earlier and not purge:
         raise click.UsageError("--with-earlier needs --purge")
@@ -57,11 +56,12 @@ def forget_command(
     def resolve(book: Notebook, ref: Ref) -> Ref:  # a purged note need not be there any more
         return ref if purge else book.find(ref)
 
-    meant: list[tuple[Notebook, Ref]]
+    meant: Sequence[tuple[Notebook, Ref]]
     if all(map(is_ref, what)):  # all found before any goes
         meant = [act_on(shelf, word, in_user, resolve) for word in what]
     else:
-        meant = [_described(shelf, " ".join(what), in_user, yes)]
+        text = " ".join(what)
+        meant = _described(shelf, text, in_user, yes or is_ref(text))
     done = [
         _purge(shelf, book, ref, yes, with_earlier) if purge else forgotten_json(book.forget(ref))
         for book, ref in meant
@@ -70,8 +70,8 @@ def forget_command(
     tell(as_json, value, "\n".join(one["display"] for one in done))
 
 
-def _described(shelf: Shelf, text: str, in_user: bool, yes: bool) -> tuple[Notebook, Ref]:
-    """The one memory that a text means; asked about unless it alone holds all the words."""
+def _described(shelf: Shelf, text: str, in_user: bool, yes: bool) -> Found:
+    """The memories that a text means, as the person says; with --yes, the one that holds it all."""
     found, sure = candidates(shelf, text, in_user=in_user)
     if not found:
         raise NotFound(f"no memory contains '{text}'", hint=f"Look for it: co recall {text}")
@@ -79,17 +79,17 @@ def _described(shelf: Shelf, text: str, in_user: bool, yes: bool) -> tuple[Noteb
     what = contain if sure else f"no memory contains '{text}'; perhaps you mean one of these"
     if len(found) > 1 or not (sure or on_terminal()):
         return _which(what, found)
-    if is_answered() and not yes:
+    if not yes and not on_terminal():
         raise no_yes("nothing was forgotten")
     [(book, note)] = found
     ask_first = on_terminal() and not (yes and sure)  # no --yes to what is only near
     if ask_first and not confirm(f'Forget memory {book.ref(note)}: "{note.summary}"?', yes=False):
         raise CoError("nothing was forgotten")
-    return book, note
+    return found
 
 
-def _which(what: str, found: Found) -> tuple[Notebook, Ref]:
-    """The one of these memories that the person means; with nobody there, how to say it."""
+def _which(what: str, found: Found) -> Found:
+    """Those of these memories that the person means; with nobody there, how to say it."""
     called = labels(found)
     if not on_terminal():
         lines = "\n".join(f"      {name}  {note.summary}" for name, (_, note) in called.items())
@@ -97,10 +97,11 @@ def _which(what: str, found: Found) -> tuple[Notebook, Ref]:
         raise Ambiguous(what, choices=(), hint=hint)
     say_line(f"{what}:")
     note_table(found)
-    picked = ask(f"Forget which one ({', '.join(called)}; Enter for none)", (*called, ""))
+    says = {name: note.body for name, (_, note) in called.items()}
+    picked = which(f"Forget which one ({', '.join(called)}; Enter for none)", says, most=len(says))
     if not picked:
         raise CoError("nothing was forgotten")
-    return called[picked]
+    return [called[name] for name in picked]
 
 
 def _purge(shelf: Shelf, book: Notebook, ref: Ref, yes: bool, with_earlier: bool) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import UnsupportedOperation
 from typing import Any
@@ -17,6 +17,7 @@ import click
 
 from co_cli.errors import CoError
 from co_cli.knowledge.safety.escape import BAR, HIDDEN, drawn, escape, hanging, rows, widest
+from co_cli.meant import picked
 from co_cli.results import plural
 
 _CELL = 30  # columns of a table's cell at most, but for the last
@@ -184,6 +185,16 @@ def ask(question: str, answers: Container[str]) -> str:
         if said in answers:
             return said
         notice(f"{said!r} is not one of the answers.")
+
+
+def which(question: str, choices: Mapping[str, str], *, most: int = 1) -> list[str]:
+    """The names of those that a person picks, none of them or so many; asked until it is clear."""
+    while True:
+        said = typed(question)
+        found = picked(said, choices)
+        if found is not None and len(found) <= most:
+            return found
+        notice(f"{said!r} does not say which.")
 
 
 def confirm(question: str, yes: bool, *, quiet: bool = False, default: bool = False) -> bool:

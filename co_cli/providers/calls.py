@@ -29,8 +29,8 @@ from co_cli.providers.conversation import (
     topic,
 )
 
-_RESULTS, _ALL = 5, {"about": 50}  # notes that are looked for
-LOOKED_FOR = ("recall", "about", "help", "who")
+_RESULTS, _ALL = 5, {"about": 50, "rename": 50}  # notes that are looked for
+LOOKED_FOR = ("recall", "about", "rename", "help", "who")
 _LOOKS_UP = ("recall_memory", "list_memories")
 _IT = r"(?i)it|that|this|them|(?:that|this) (?:one|note)"
 _EVERYTHING = (
@@ -45,10 +45,16 @@ _NUMBERS = (  # notes by their numbers
 _SAID = (
     r"(?: (?:that )?(?:i|you) (?:have )?(?:just )?(?:said|told (?:you|me)|saved|mentioned|wrote))"
 )
+_ONE = r"(?:ones?|notes?|memor(?:y|ies)|things?|facts?|entr(?:y|ies))"
 _THAT = (  # the note that was spoken of
-    rf"(?:it|that|this|what{_SAID}|(?:that|this|the|my) (?:(?:very )?(?:last|latest|previous) )?"
-    rf"(?:one|note|memory|thing|fact|entry){_SAID}?)(?: (?:again|please|now|just now|then))?"
+    rf"(?:it|that|this|what{_SAID}|(?:that|this|the|my) {_ONE}{_SAID}?)"
+    r"(?: (?:again|please|now|just now|then))?"
 )
+_LAST = (  # what was saved last, or the last few
+    rf"(?:the |my |your )?(?:very )?(?:last|latest|newest|previous|most recent)"
+    rf"(?: (?P<many>two|three|four|five|\d))?(?: {_ONE})?{_SAID}?(?: please)?"
+)
+_MANY = {"two": 2, "three": 3, "four": 4, "five": 5}
 _TAKEN_BACK = (  # what takes the note just spoken of back, whatever follows
     r"(?i)^(?:oh |uh |hm+,? |sorry,? |oops,? |ok,? |no,? |wait,? )?"
     r"(?:(?:scratch|scrap|strike) (?:that|this|it)\b|i meant\b|that(?:'s| is| was) (?:wrong|not))"
@@ -176,6 +182,8 @@ def forget(turn: Turn, heard: Conversation) -> list[ToolCallPart]:
     refs = re.findall(r"g?\d+", named[0]) if named else []
     if not turn.text or re.fullmatch(_THAT, turn.text.lower()):
         refs = [heard.note.ref] if heard.note and heard.note.ref and heard.note.kept else []
+    elif re.fullmatch(_LAST, turn.text.lower()):
+        return [ToolCallPart("list_memories", {"since": "0001-01-01"})]
     elif not refs and not is_every(turn, heard):
         return [_recall(turn.text)]
     return [ToolCallPart("forget_memory", {"ref": ref}) for ref in dict.fromkeys(refs)]
@@ -187,8 +195,12 @@ def is_every(turn: Turn, heard: Conversation) -> bool:
 
 def _forget_found(heard: Conversation, returned: Sequence[ToolReturnPart]) -> list[ToolCallPart]:
     """What was looked for to be forgotten, where only one note answers to it."""
-    if heard.wants != {"forget"} or [part.tool_name for part in returned] != ["recall_memory"]:
+    if heard.wants != {"forget"} or len(returned) > 1 or returned[0].tool_name not in _LOOKS_UP:
         return []
+    if last := re.fullmatch(_LAST, heard.turns[0].text.lower()):
+        rows = sorted(rows_of(returned[0], "memories"), key=lambda row: str(row["created"]))
+        many = _MANY.get(last["many"]) or int(last["many"] or 1)
+        return [ToolCallPart("forget_memory", {"ref": row["ref"]}) for row in rows[-many:]]
     sure = [note for note in found(returned[0], heard)[0] if note.ref]
     if len(sure) != 1:
         return []
@@ -198,9 +210,15 @@ def _forget_found(heard: Conversation, returned: Sequence[ToolReturnPart]) -> li
 
 def _change_found(heard: Conversation, returned: Sequence[ToolReturnPart]) -> list[ToolCallPart]:
     """What puts the note right that was looked for; a note of its own where there is none."""
-    if not heard.wants <= {*KEPT} or [part.tool_name for part in returned] != ["recall_memory"]:
+    alone = [part.tool_name for part in returned] == ["recall_memory"]
+    if not alone or not heard.wants <= {*KEPT, "rename"}:
         return []
-    [turn], notes = heard.turns, [note_of(row) for row in rows_of(returned[0], "results")]
+    [turn], rows = heard.turns, rows_of(returned[0], "results")
+    notes = [note_of(row) for row in rows if row.get("kind") != "article"]
+    if turn.want == "rename":
+        name = re.compile(rf"\b{re.escape(turn.text)}\b", re.IGNORECASE)
+        new = [(note, name.sub(lambda _: turn.whole, note.text)) for note in notes]
+        return [_keep(turn, text, note) for note, text in new if text != note.text]
     texts = [(note, text) for note in notes if (text := _righted(turn, heard, note))]
     if not texts or (turn.want == "correct" and len(texts) > 1):  # which one, nobody knows
         return _keep_anew(turn, heard)

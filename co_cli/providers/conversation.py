@@ -5,7 +5,7 @@ Knows what the tools answered earlier; calls none and says nothing.
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, timedelta
 from typing import Any, NamedTuple
@@ -23,6 +23,7 @@ from co_cli.learning.amend import CHANGES
 from co_cli.learning.pages import page_wanted
 from co_cli.learning.turns import Turn, tagged, understand
 from co_cli.learning.voice import second_person
+from co_cli.meant import YES, picked
 from co_cli.providers.known import Passage
 
 _BESIDE, _FILE = 0.75, 0.55  # of the best score: what is told with it; and the score of a file
@@ -48,6 +49,7 @@ _ALL_ABOUT = (
     r"(?: (?:are there|do (?:i|you) have))? (?:about|on|for|of|with|mentioning|tagged) (?:the )?"
     r"(.{2,60}?)(?: (?:do (?:i|you|we) have|are there|have you got))?[.?! ]{0,3}$"
 )
+_RENAMES = r"(?i)(?:please )?rename (?!(?:the|my|our|it|this|that)\b)(.{2,40}?) to (.{1,40}?)[.!]?$"
 _QUIET = (  # what people say who want no more offers, and what says that they do
     r"(?i)(?:(?:please|ok|just),? ){0,2}(?:(?:stop|quit|don'?t|no more) (?:ask|offer|question)"
     r"|(?P<again>(?:you (?:can|may) |start )?(?:ask|offer)(?:ing)?(?: me)? again))"
@@ -65,6 +67,7 @@ _NAMES_NOTHING = frozenset(
     "earlier formerly old older former value version originally past changed change then".split()
 )
 
+WHICH = "Which one? Say its number or a word of it, “all” or “none”."
 _LATELY = 7  # days, where none are named
 _WEEKDAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
 _DAYS_BACK = rf"(?:(?:last|past) (\d{{1,3}}) days?|\b({_WEEKDAYS}))\b"
@@ -122,6 +125,20 @@ class Conversation(NamedTuple):
     def wants(self) -> set[str]:
         """What is wanted, in any order."""
         return {turn.want for turn in self.turns}
+
+
+def answered(said: str, messages: Iterable[ModelMessage]) -> Turn | None:
+    """What answers "Which one?", where that was asked just before and this is no other sentence."""
+    parts = [part for message in messages for part in message.parts]
+    told = next((part.content for part in reversed(parts) if part.part_kind == "text"), "")
+    question, *rows = told.split("\n- ")
+    if not question.startswith(WHICH):
+        return None
+    named = [row.rpartition(" [") for row in rows]
+    refs = picked(said, {ref.partition("]")[0]: text for text, _, ref in named})
+    if refs is None:
+        return Turn("which", told) if said.strip(" .!").lower() in YES else None
+    return Turn("forget", " and ".join(refs)) if refs else Turn("stay")
 
 
 def command(said: str) -> str:
@@ -190,6 +207,10 @@ def hear(said: str, messages: Sequence[ModelMessage], start: int, surface: Surfa
         turns = turns or understand(said)
     if (about := re.match(_ALL_ABOUT, said)) and topic(about[1]):
         turns = [Turn("about", about[1])]
+    if renames := re.match(_RENAMES, said):
+        turns = [Turn("rename", renames[1], ("correction",), whole=renames[2])]
+    if answer := answered(said, messages[:start]):
+        turns = [answer]
     if not turns and (changes := re.match(CHANGES, said)):
         turns = [Turn("amend", changes["value"], ("correction",), sure=False)]
     parts = [part for message in messages for part in message.parts]

@@ -11,6 +11,7 @@ from co_cli.learning.turns import KEPT, PRIVATE, Turn
 from co_cli.learning.voice import second_person
 from co_cli.providers.calls import LOOKED_FOR, before, forget, is_every, save
 from co_cli.providers.conversation import (
+    WHICH,
     Conversation,
     Note,
     Surface,
@@ -73,7 +74,7 @@ _DONE = {
 def answer(heard: Conversation, returned: Sequence[ToolReturnPart], *, explained: bool) -> str:
     """What the person is told: what was done and found, or what else there is to say."""
     done = [part for part in returned if part.tool_name in ("forget_memory", "save_memory")]
-    shown = done if done and heard.wants <= {"forget", *KEPT} else returned
+    shown = done if done and heard.wants <= {"forget", "rename", *KEPT} else returned
     if returned and returned[-1].tool_name == "save_knowledge":  # and not that it was fetched
         shown = returned[-1:]
     told = dict.fromkeys(filter(None, (_told(part, heard) for part in shown)))
@@ -101,7 +102,7 @@ def _reply(turn: Turn, heard: Conversation) -> str:
     if act and not act(turn, heard):
         file = heard.note.file if heard.note else ""
         return f"{file} says that; change it there." if file else _WHICH
-    return heard.surface.reword(_PLAIN.get(turn.want, ""))
+    return turn.text if turn.want == "which" else heard.surface.reword(_PLAIN.get(turn.want, ""))
 
 
 def _follow(said: str, note: Note) -> str:
@@ -164,7 +165,7 @@ def _recalled(part: ToolReturnPart, heard: Conversation) -> str:
     sure, perhaps = found(part, heard)
     if heard.wants == {"forget"}:
         which = [str(note) for note in (*sure, *perhaps) if note.ref]
-        return _bullets("Which one? Say “forget” and its number.", which) if which else _NOT_THERE
+        return _bullets(WHICH, which) if which else _NOT_THERE
     if heard.wants == {"amend"}:
         return _WHICH if heard.turns[0].sure else ""
     if "earlier" in heard.wants:
