@@ -188,7 +188,7 @@ def test_a_similar_text_and_the_inbox_ask_first(page: Page, book: Notebook) -> N
     put(book, [Draft(text, (), f"so: {text}") for text in texts], actor="agent")
     expect(page.locator("#drafts")).to_have_text("3")  # without a reload
     page.click("nav >> text=Inbox")
-    page.click(".card:has-text('Tea') >> text=Accept")
+    page.click(".card:has-text('Tea at') >> text=Accept")
     expect(page.locator(".card")).to_have_count(2)
     page.click(".card:has-text('Cake') >> text=Reject")
     expect(page.locator(".card")).to_have_count(1)

@@ -93,6 +93,7 @@ def forged(page: Client) -> list[tuple[str, str, dict[str, str], bytes]]:
         own | {"Cookie": f"co-{port}={page.token}"},
         own | {"Content-Length": str(LARGEST + 1)},
         own | {"Content-Length": f"{LARGEST + 1:020d}"},
+        own | {"Transfer-Encoding": "chunked"},
         {name: value for name, value in own.items() if name != "Origin"},
         {name: value for name, value in own.items() if name != "X-Co"},
         {name: value for name, value in own.items() if name != "Content-Type"},
@@ -236,11 +237,22 @@ def test_an_article_is_shown_in_its_passages(page: Client) -> None:
     (row,) = page.get("search?q=error+rate")["rows"]
     assert (row["kind"], row["anchor"]) == ("article", "after")
     passages = seen(page, row["ref"])["passages"]
-    assert {
-        "anchor": "after",
-        "heading": "After",
-        "html": "<p>Watch the error rate.</p>\n",
-    } in passages
+    told = [(one["anchor"], one["heading"], one["html"]) for one in passages]
+    assert ("after", "After", "<p>Watch the error rate.</p>\n") in told
+
+
+def test_a_very_long_text_is_shown_as_it_is_and_at_once(page: Client) -> None:
+    """Red when markdown that takes seconds is rendered."""
+    head = "---\nid: 7\ncreated: 2026-01-01T00:00:00Z\n---\n\n"
+    table = "| a | b |\n|-|-|\n" + "| x | y |\n" * 30_000
+    Path(".co-cli/knowledge/memories/007-long.md").write_text(head + table)
+    told = seen(page, "7")
+    assert (told["html"], told["content"]) == ("", table.strip())
+    Path("long.md").write_text(f"# Long\n\n## Part\n\n{'some words here. ' * 15_000}")
+    assert co("ingest", "long.md").code == 0
+    passages = seen(page, "a:long")["passages"]
+    assert {one["html"] for one in passages} == {""}
+    assert "some words here." in passages[-1]["text"]
 
 
 def test_what_is_sensitive_is_nowhere_on_the_page(page: Client) -> None:
@@ -395,13 +407,18 @@ def test_the_first_note_of_a_folder_makes_it_the_persons_own() -> None:
 
 
 def test_a_draft_says_what_accepting_it_would_meet(page: Client) -> None:
-    drafts = [Draft(f"We deploy on {day}", (), "so") for day in ("Thursdays", "tuesdays!")]
-    put(book(), [*drafts, Draft("Cake at five")], actor="agent")
+    put(book(), [Draft("We deploy on Thursdays", (), "so"), Draft("Cake at five")], actor="agent")
     told = {row["summary"]: row for row in page.get("inbox")["rows"]}
     thursday, cake = told["We deploy on Thursdays"], told["Cake at five"]
-    assert thursday["similar"] == [{"ref": "1", "text": "We deploy on Tuesdays"}]
     assert (thursday["scope"], thursday["told"]["Said"]) == ("project", "so")
-    assert (cake["similar"], cake["same"], cake["refused"]) == ([], "", "")
+    found = [page.get(f"meets?ref={one['ref']}") for one in (thursday, cake)]
+    near = {"ref": "1", "text": "We deploy on Tuesdays"}
+    assert found == [{"same": "", "similar": some, "refused": ""} for some in ([near], [])]
+    path = next(Path(".co-cli/knowledge/inbox").glob("cake*"))
+    path.write_text(path.read_text().replace("Cake at five", "we deploy on  Tuesdays."))
+    assert page.get(f"meets?ref={cake['ref']}")["same"] == "1"
+    path.write_text(path.read_text().replace("we deploy", "AKIA" + "QWERTYUIOPASDFGH"))
+    assert page.get(f"meets?ref={cake['ref']}")["refused"]
 
 
 def test_every_change_is_listed_and_can_be_taken_back_and_again(page: Client) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 import uvicorn
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -49,6 +49,7 @@ HEADERS = {
 _READS: Mapping[str, Callable[[State, Asked], Row]] = {
     "start": views.start, "list": views.listed, "search": views.search, "note": views.note,
     "diff": views.diff, "inbox": views.inbox, "archive": views.archive, "changes": views.changes,
+    "meets": views.meets,
     "pictures": pictures.pictures, "health": pictures.health, "eval": pictures.evaluation,
 }  # fmt: skip
 _SLOW = ("health", "eval")  # which nobody who types should wait for
@@ -80,7 +81,13 @@ class Guard:
         writes, enters = method == "POST", method == "GET" and path in _STATIC
         near = headers.get("sec-fetch-site", "none") in ("none", "same-origin")
         arrives = path == "/" and headers.get("sec-fetch-mode") == "navigate"
-        small = len(size) == 1 and re.fullmatch("[0-9]{1,7}", size[0]) and int(size[0]) <= LARGEST
+        whole = "transfer-encoding" not in headers  # in pieces, it could be of any size
+        small = (
+            whole
+            and len(size) == 1
+            and re.fullmatch("[0-9]{1,7}", size[0])
+            and int(size[0]) <= LARGEST
+        )
         known = secrets.compare_digest(request.cookies.get(self.cookie, "").encode(), self.secret)
         holds = [
             (len(hosts) == 1 and hosts[0] in self.hosts, 421, "This server is not called so."),
@@ -203,7 +210,7 @@ async def _said(request: Request) -> Asked:
     try:
         told = json.loads(await request.body())
         json.dumps(told, ensure_ascii=False).encode()  # which fails where half a character is said
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, ClientDisconnect):
         told = None
     if not isinstance(told, dict):
         raise CoError("this is not an object of JSON")

@@ -11,7 +11,7 @@ from typing import Any
 import nh3
 from markdown_it import MarkdownIt
 
-from co_cli.errors import CoError, NotFound
+from co_cli.errors import NotFound, RefusedText
 from co_cli.knowledge import Filters, Hit, Note, Notebook
 from co_cli.knowledge.inbox import plan_accept, waiting
 from co_cli.knowledge.pages import ARTICLES, INBOX, MEMORIES
@@ -25,7 +25,7 @@ from co_cli.web.state import Asked, Row, State, written
 
 _PAGE, _ANSWERS, _GONE = 60, 15, 200  # rows of a list, answers to a question, rows of the archive
 _MANY = 300  # answers among which some are looked for
-_JUDGED = 50  # drafts that are compared with what is remembered
+_LONG = 200_000  # characters; a longer text is not rendered, which would take seconds
 _WORDS = {"related": ("related to", "related to"), "supersedes": ("replaces", "replaced by")}
 
 
@@ -89,17 +89,18 @@ def _hit(state: State, book: Notebook, hit: Hit) -> Row:
 def note(state: State, asked: Asked) -> Row:
     """A note whole: rendered, as it is stored, its links, and what happened to it.
 
-    What nobody here agreed to is not rendered.
+    What nobody here agreed to is not rendered, nor what is very long.
     """
     book, one = state.find(asked["ref"])
     (row,) = state.rows([(book, one)])
-    here, rendered = row["ref"], not row["untrusted"]
+    here, rendered = row["ref"], not row["untrusted"] and len(one.body) <= _LONG
     links = {b if a == here else a: _WORDS[how][b == here] for a, b, how in state.seen.links
              if here in (a, b)}  # fmt: skip
     near = state.rows([state.seen.by[other] for other in links])
     passages = [
-        {"anchor": part.anchor, "heading": part.own, "html": to_html(part.text)}
-        for part in (parts(one) if one.kind == "article" and rendered else ())
+        {"anchor": part.anchor, "heading": part.own, "text": part.text}
+        | {"html": to_html(part.text) if rendered else ""}
+        for part in (parts(one) if one.kind == "article" and not row["untrusted"] else ())
     ]
     mine = [entry for at, entry in state.seen.journal if at is book]
     touched = [e for e in mine if one.file in [file["path"] for file in e.files]]
@@ -132,19 +133,21 @@ def _drafts(state: State) -> list[tuple[Notebook, Note]]:
 
 
 def inbox(state: State, _: Asked) -> Row:
-    """The drafts that wait, oldest first, and what accepting each would meet."""
+    """The drafts that wait, oldest first."""
     found = _drafts(state)
     told = [written(one) | {"told": draft_text(book, one)} for book, one in found]
-    told = [row | more for row, more in zip(state.rows(found), told, strict=True)]
-    for row, (book, draft) in zip(told, found[:_JUDGED], strict=False):
-        row["similar"], row["refused"] = [], ""
-        try:
-            plan = plan_accept(book, draft, actor="")
-            row["similar"] = similar(state, book, plan)
-            row["same"] = plan.saved.ref if plan.saved.action == "consolidated" else ""
-        except CoError as error:
-            row["refused"] = error.sentence()
-    return {"rows": told}
+    return {"rows": [row | more for row, more in zip(state.rows(found), told, strict=True)]}
+
+
+def meets(state: State, asked: Asked) -> Row:
+    """What accepting a draft would meet: what says the same, what is similar, why it may not be."""
+    book, draft = state.find(asked["ref"])
+    try:
+        plan = plan_accept(book, draft, actor="")
+    except RefusedText as error:
+        return {"same": "", "similar": [], "refused": error.sentence()}
+    same = plan.saved.ref if plan.saved.action == "consolidated" else ""
+    return {"same": same, "similar": similar(state, book, plan), "refused": ""}
 
 
 def similar(state: State, book: Notebook, plan: Plan) -> list[Row]:
@@ -177,9 +180,10 @@ def _touched(state: State, book: Notebook, entry: Entry) -> list[Row]:
         if label := state.seen.label.get(book.store.locate(path)):
             told.append({"ref": label, "summary": state.seen.by[label][1].summary})
         elif folder in (MEMORIES, ARTICLES, INBOX):
-            number = name.partition("-")[0] if folder == MEMORIES else ""
-            kind = {MEMORIES: "memory", ARTICLES: "an article", INBOX: "a draft"}[folder]
-            told.append({"ref": "", "summary": f"{kind} {number.lstrip('0')}".strip()})
+            number = name.partition("-")[0].lstrip("0")
+            known = f"memory {number}" if number.isdecimal() else "a memory"
+            kind = {MEMORIES: known, ARTICLES: "an article", INBOX: "a draft"}[folder]
+            told.append({"ref": "", "summary": kind})
     return told
 
 

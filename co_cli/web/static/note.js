@@ -37,14 +37,13 @@ export async function showNote(pane, again, ref, anchor) {
 }
 
 function body(note) {
-  if (note.untrusted) return h("pre.prose", {}, note.content);
-  if (!note.passages.length) return rendered(note.html);
+  if (!note.passages.length) return note.html ? rendered(note.html) : h("pre.prose", {}, note.content);
   const seen = new Set();
   return h("div", {}, note.passages.map((one) => {
     const id = one.anchor && !seen.has(one.anchor) ? `at-${one.anchor}` : null;
     seen.add(one.anchor);
     const heading = one.heading && one.heading !== note.title && h("h2", {}, one.heading);
-    return h("section.passage", { id }, heading, rendered(one.html));
+    return h("section.passage", { id }, heading, one.html ? rendered(one.html) : h("pre.prose", {}, one.text));
   }));
 }
 
@@ -178,7 +177,6 @@ export function showNew(pane, again) {
 // ---- The inbox
 
 export async function showInbox(pane, again = false) {
-  if (!again) pane.replaceChildren(h("h1", {}, "Inbox"), h("p.empty", { role: "status" }, "Comparing drafts with your notes…"));
   const mine = turn();
   const { rows } = await get("inbox");
   if (!mine() || stands(pane, again, rows)) return;
@@ -186,6 +184,18 @@ export async function showInbox(pane, again = false) {
     h("p.quiet", {}, "What may become a memory waits here for your yes. Until then nothing searches it, and no model is told."),
     rows.length ? h("ul.cards", {}, rows.map(card)) : h("p.empty", {}, "No drafts wait."));
   pane.querySelector("[data-first]")?.focus();
+  for (const one of pane.querySelectorAll("[data-met]")) { // each takes a moment
+    if (!one.isConnected) return;
+    const told = await get("meets", { ref: one.dataset.met }).catch(() => null);
+    if (told) one.replaceChildren(...met(told));
+  }
+}
+
+// What is remembered already that a draft resembles.
+function met({ same, similar, refused }) {
+  const found = similar.map((one) => h("p.met", {}, "Similar to ", h("a", { href: link(one) }, one.ref), `: ${one.text.slice(0, 300)}`));
+  if (same) found.unshift(h("p.met", {}, "Says the same as ", h("a", { href: link({ ref: same }) }, same), ", which would take these words."));
+  return refused ? [h("p.met", {}, refused)] : found;
 }
 
 function card(draft, number) {
@@ -203,9 +213,7 @@ function card(draft, number) {
     h("p.draft", {}, draft.summary.length < draft.written.text.length ? draft.written.text : draft.summary),
     Said && h("blockquote", {}, Said), Object.entries(more).map(([name, text]) => h("p.quiet", {}, `${name}: ${text}`)),
     h("p.marks", {}, badges({ ...draft, outside: "" }), draft.tags.map((tag) => h("span.tag", {}, tag))),
-    draft.same && h("p.met", {}, "Says the same as ", h("a", { href: link({ ref: draft.same }) }, draft.same), ", which would take these words."),
-    (draft.similar || []).map((one) => h("p.met", {}, "Similar to ", h("a", { href: link(one) }, one.ref), `: ${one.text.slice(0, 300)}`)),
-    draft.refused && h("p.met", {}, draft.refused),
+    h("div", { "data-met": draft.ref }),
     h("p.actions", {}, button("Accept", accept, { main: true, "data-first": number === 0, "aria-label": `Accept${called}` }), button("Edit", change, { "aria-label": `Edit${called}` }), button("Reject", reject, { "aria-label": `Reject${called}` })));
 }
 
