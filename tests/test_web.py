@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from page import Client, serving
 from co_cli.knowledge import Notebook
 from co_cli.knowledge.inbox import Draft, put
 from co_cli.web.server import HEADERS, LARGEST
+from co_cli.web.state import State
 from co_cli.web.views import to_html
 from co_cli.workspace import Workspace
 
@@ -463,6 +465,19 @@ def test_a_disk_that_fails_is_told_in_words(page: Client) -> None:
     folder.write_text("no folder")
     answer = page.ask("GET", "/api/list", page.reading)
     assert (answer.status >= 400, bool(answer.json["error"])) == (True, True)
+
+
+def test_a_look_at_all_files_tells_of_a_change_only_where_there_is_one(page: Client) -> None:
+    """Red when a page is drawn anew again and again where the system tells of no change."""
+    assert seen(page, "1")
+    with closing(State()) as state:
+        state._watcher = None
+        first = state.fresh()
+        assert state.fresh() == first
+        path = next(Path(".co-cli/knowledge/memories").glob("001*"))
+        path.write_text(path.read_text().replace("Tuesdays", "Mondays"))
+        assert state.fresh() == first + 1
+        assert state.find("1")[1].body == "We deploy on Mondays"
 
 
 def test_a_file_that_is_edited_by_hand_is_told_to_an_open_page(page: Client) -> None:

@@ -33,7 +33,6 @@ from co_cli.web.state import Asked, Changed, Row, State
 
 ADDRESS = "127.0.0.1"
 LARGEST = 1024 * 1024  # bytes that a request may hold
-_TICK = 0.25  # seconds between two looks for changed files, while a page is open
 _KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _STATIC = {"/": "index.html"} | {f"/{name}": name for name in (
     "style.css", "app.js", "note.js", "draw.js", "icon.svg")}  # fmt: skip
@@ -200,7 +199,7 @@ class Page:
                 version = await self._on_worker(lambda state: state.version)
                 yield f"data: {version}\n\n" if version != last else ""
                 last = version
-                await asyncio.sleep(_TICK)
+                await asyncio.sleep(self._state.tick)
 
         return StreamingResponse(changes(), media_type="text/event-stream")
 

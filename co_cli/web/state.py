@@ -91,6 +91,11 @@ class State:
         with suppress(OSError):  # without one, every request looks at all files
             self._watcher = Watcher([b.store.locate(one) for b in self.shelf for one in folders])
 
+    @property
+    def tick(self) -> float:
+        """Seconds between two looks for changed files, while a page is open."""
+        return 0.25 if self._watcher else 5.0
+
     def close(self) -> None:
         """Let go of the indexes and the watcher."""
         self.shelf.close()
@@ -99,9 +104,10 @@ class State:
 
     def fresh(self) -> int:
         """Forget what is out of date; a number that is another one after every change."""
-        if self._watcher is None or self._watcher.changed() != set():
-            self._seen = None
-            self.version += 1
+        changed = self._watcher.changed() if self._watcher else None
+        if changed != set():  # where it cannot be told what changed, all is looked at
+            before, self._seen = self._seen, None
+            self.version += bool(changed or self.seen.by != (before and before.by))
         return self.version
 
     @property

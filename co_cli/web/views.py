@@ -24,6 +24,7 @@ from co_cli.verbs import labels
 from co_cli.web.state import Asked, Row, State, written
 
 _PAGE, _ANSWERS, _GONE = 60, 15, 200  # rows of a list, answers to a question, rows of the archive
+_MOST = 1200  # rows of a list that are drawn again
 _MANY = 300  # answers among which some are looked for
 _LONG = 200_000  # characters; a longer text is not rendered, which would take seconds
 _WORDS = {"related": ("related to", "related to"), "supersedes": ("replaces", "replaced by")}
@@ -39,7 +40,8 @@ def listed(state: State, asked: Asked) -> Row:
     """The notes that fit the filters, newest first, a page of them."""
     every, at = state.seen.by.values(), asked.number("from")
     found = [pair for pair in every if _fits(asked, *pair)] if any(asked) else [*every]
-    return {"count": len(found), "rows": state.rows(found[at : at + _PAGE])}
+    many = min(max(_PAGE, asked.number("many")), _MOST)
+    return {"count": len(found), "rows": state.rows(found[at : at + many])}
 
 
 def _fits(asked: Asked, book: Notebook, note: Note) -> bool:

@@ -202,13 +202,13 @@ function emptyText() {
   return "Nothing is remembered here yet. Write the first note, or say it: co learn “We deploy on Tuesdays”";
 }
 
-export async function load(more = false) {
+export async function load(more = false, again = false) {
   const query = $("query").value.trim();
   asking?.abort();
   asking = new AbortController();
   try {
     if (query) draw(await get("search", { q: query, ...asked() }, asking.signal));
-    else draw(await get("list", { ...asked(), from: more ? rows.length : "" }, asking.signal), more);
+    else draw(await get("list", { ...asked(), from: more ? rows.length : "", many: again ? rows.length : "" }, asking.signal), more);
   } catch (error) {
     if (error.name !== "AbortError") $("count").textContent = error.message;
   }
@@ -226,7 +226,7 @@ function markOpen() {
 export async function refresh() {
   const facts = await get("start").catch(() => null);
   if (facts) drawFrame(facts);
-  await load();
+  await load(false, true);
   if (!document.querySelector("#pane form.editor")) await show(true);
   else document.querySelector("#pane form.editor").dispatchEvent(new Event("moved"));
 }
@@ -308,7 +308,7 @@ addEventListener("keydown", (event) => {
 // ---- The start
 
 let typing = 0;
-$("query").addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(load, 90); });
+$("query").addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(() => load(), 90); });
 $("search").addEventListener("submit", (event) => { event.preventDefault(); load().then(() => step(1)); });
 $("more").addEventListener("click", () => load(true));
 $("help-button").addEventListener("click", () => $("help").showModal());
