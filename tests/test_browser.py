@@ -208,6 +208,11 @@ def test_all_changes_are_listed_and_taken_back(page: Page, client: Client) -> No
     expect(page.locator(".change")).to_have_count(4)
     expect(page.locator(".undone .ref")).to_have_text("save")
     expect(page.locator("#drafts")).to_be_hidden()
+    file(3).write_text(file(3).read_text().replace("tags:", "expires: 2020-01-01\ntags:"))
+    page.click("nav >> text=Health")
+    expired = page.locator(".numbers tr", has_text="expired")
+    expect(expired.locator("td").first).to_have_text("1 of 2")
+    expect(expired.locator("a")).to_have_text("3")
     page.keyboard.press("/")
     expect(page.locator("a.row")).to_have_count(2)
     client.stop()
@@ -258,6 +263,8 @@ def test_it_fits_a_phone_in_the_dark_and_a_screen_reader(page: Page) -> None:
                              one.textContent.trim())).map(one => one.outerHTML)"""
         )
         assert nameless == []
+    page.evaluate("location.hash = '#/note/%E0%A4'")  # which nobody can decode
+    expect(page.locator("#pane .empty")).to_contain_text("There is no memory")
     page.evaluate("location.hash = '#/note/1'")
     page.click(".back")
     expect(page.locator("#list")).to_be_visible()

@@ -478,6 +478,8 @@ def test_a_look_at_all_files_tells_of_a_change_only_where_there_is_one(page: Cli
         path.write_text(path.read_text().replace("Tuesdays", "Mondays"))
         assert state.fresh() == first + 1
         assert state.find("1")[1].body == "We deploy on Mondays"
+        put(book(), [Draft("Cake at five")], actor="agent")
+        assert (state.fresh(), state.fresh()) == (first + 2, first + 2)
 
 
 def test_a_file_that_is_edited_by_hand_is_told_to_an_open_page(page: Client) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from co_cli.errors import CoError, MovedOn, NotFound
 from co_cli.knowledge import Note, Notebook
+from co_cli.knowledge.inbox import waiting
 from co_cli.knowledge.lifecycle import linked
 from co_cli.knowledge.pages import ARTICLES, INBOX, MEMORIES
 from co_cli.knowledge.search.watch import Watcher
@@ -42,7 +43,7 @@ class Changed(MovedOn):
 
 
 class Seen:
-    """Every note that may be shown, newest first, as the files were at one moment."""
+    """Every note and draft that may be shown, newest first, as the files were at one moment."""
 
     def __init__(self, state: State) -> None:
         self.books = [*state.shelf]
@@ -50,6 +51,7 @@ class Seen:
         notes = [pair for pair in notes if not state.hides(pair[1])]
         notes.sort(key=lambda pair: (pair[1].created, pair[1].id), reverse=True)
         self.by = labels(notes)
+        self.drafts = [(b, one) for b in self.books for one in waiting(b) if not state.hides(one)]
         self.label = {note.path: label for label, (_, note) in self.by.items()}
 
     @cached_property
@@ -107,7 +109,8 @@ class State:
         changed = self._watcher.changed() if self._watcher else None
         if changed != set():  # where it cannot be told what changed, all is looked at
             before, self._seen = self._seen, None
-            self.version += bool(changed or self.seen.by != (before and before.by))
+            there = before and (before.by, before.drafts)
+            self.version += bool(changed or (self.seen.by, self.seen.drafts) != there)
         return self.version
 
     @property

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 
 from co_cli.errors import NotFound, RefusedText
 from co_cli.knowledge import Filters, Hit, Note, Notebook
-from co_cli.knowledge.inbox import plan_accept, waiting
+from co_cli.knowledge.inbox import plan_accept
 from co_cli.knowledge.pages import ARTICLES, INBOX, MEMORIES
 from co_cli.knowledge.plan import Plan
 from co_cli.knowledge.safety.escape import difference, escape
@@ -33,7 +33,7 @@ _WORDS = {"related": ("related to", "related to"), "supersedes": ("replaces", "r
 def start(state: State, asked: Asked) -> Row:
     """All that the first sight of the page needs: the newest notes, and what there is."""
     there = {"project": state.workspace.project, "foreign": state.workspace.trust.foreign}
-    return listed(state, asked) | there | state.seen.facets | {"drafts": len(_drafts(state))}
+    return listed(state, asked) | there | state.seen.facets | {"drafts": len(state.seen.drafts)}
 
 
 def listed(state: State, asked: Asked) -> Row:
@@ -130,13 +130,9 @@ def diff(state: State, asked: Asked) -> Row:
     raise NotFound(f"change {n} did not touch this note")
 
 
-def _drafts(state: State) -> list[tuple[Notebook, Note]]:
-    return [(book, one) for book in state.shelf for one in waiting(book) if not state.hides(one)]
-
-
 def inbox(state: State, _: Asked) -> Row:
     """The drafts that wait, oldest first."""
-    found = _drafts(state)
+    found = state.seen.drafts
     told = [written(one) | {"told": draft_text(book, one)} for book, one in found]
     return {"rows": [row | more for row, more in zip(state.rows(found), told, strict=True)]}
 

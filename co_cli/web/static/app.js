@@ -16,7 +16,7 @@ export function h(name, attrs, ...children) {
     else if (value === true) one.setAttribute(key, "");
     else if (value !== false && value != null) one.setAttribute(key, value);
   }
-  one.append(...children.flat(3).filter((child) => child != null && child !== false && child !== ""));
+  one.append(...children.flat(Infinity).filter((child) => child != null && child !== false && child !== ""));
   return one;
 }
 
@@ -242,7 +242,8 @@ function drawFrame(facts) {
 
 // ---- Routes: what stands after the # says what is open
 
-export const route = () => location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+const decoded = (text) => { try { return decodeURIComponent(text); } catch { return text; } };
+export const route = () => location.hash.replace(/^#\/?/, "").split("/").map(decoded);
 const VIEWS = { note: showNote, new: showNew, inbox: showInbox, changes: showChanges, archive: showArchive, pictures: showPictures, health: showHealth };
 
 async function show(again = false) {

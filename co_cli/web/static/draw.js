@@ -76,17 +76,18 @@ function map({ points, links }) {
   const dots = points.map((one) => s("a", { href: link(one), tabindex: points.length > 60 ? "-1" : "0", "aria-label": `${one.ref}: ${one.summary}` },
     s("circle", { class: kind(one), cx: x(one), cy: y(one), r: size }), s("title", {}, `${one.ref}  ${one.summary}`)));
   // As many names as there is room for, none over another.
-  const taken = points.map((one) => [x(one) - size, y(one) - size, 2 * size, 2 * size]), labels = [];
+  const many = points.length > 100; // then names stand over dots, but few of them
+  const taken = many ? [] : points.map((one) => [x(one) - size, y(one) - size, 2 * size, 2 * size]), labels = [];
   const free = (box) => box[0] > 0 && box[0] + box[2] < 720 && !taken.some((one) => [0, 1].every((at) => one[at] < box[at] + box[at + 2] && box[at] < one[at] + one[at + 2]));
   for (const one of points) {
     const name = called(one), text = name.length > 28 ? `${name.slice(0, 27)}…` : name, wide = text.length * 6;
     const sides = { start: [x(one) + 8, y(one) - 6, wide, 13], end: [x(one) - 8 - wide, y(one) - 6, wide, 13] };
     const side = Object.keys(sides).find((name) => free(sides[name]));
-    if (!side || labels.length >= 60) continue;
+    if (!side || labels.length >= (many ? 20 : 60)) continue;
     taken.push(sides[side]);
     labels.push(s("text", { x: x(one) + (side === "start" ? 8 : -8), y: y(one) + 4, "text-anchor": side }, text));
   }
-  return figure(title, about, s("svg", { class: "map", viewBox: "0 0 720 460", role: "group", "aria-label": `A map of ${points.length} notes with ${links.length} links.` }, s("g", { class: "links" }, lines), s("g", { "aria-hidden": "true" }, labels), dots),
+  return figure(title, about, s("svg", { class: "map", viewBox: "0 0 720 460", role: "group", "aria-label": `A map of ${points.length} notes with ${links.length} links.` }, s("g", { class: "links" }, lines), dots, s("g", { "aria-hidden": "true" }, labels)),
     legend(names.map((name, at) => [name, `c${at}`])));
 }
 
@@ -124,5 +125,5 @@ export async function showHealth(pane, again) {
   const { rows } = await get("eval");
   numbers.replaceChildren(h("table.numbers", {}, h("tbody", {}, rows.map((one) => h("tr", {},
     h("th", { scope: "row" }, one.name), h("td.number", {}, `${one.many} of ${one.of}`),
-    h("td", {}, one.refs.slice(0, 12).map((some, at) => [at ? ", " : "", some.split(" ").map((ref) => [h("a", { href: link({ ref }) }, ref), " "])])), h("td.quiet", {}, one.many && one.do ? one.do.replace("{}", one.refs[0] || "REF") : ""))))));
+    h("td", {}, one.refs.slice(0, 12).map((some, at) => [at ? ", " : "", some.split(" ").map((ref, of) => [of ? " " : "", h("a", { href: link({ ref }) }, ref)])])), h("td.quiet", {}, one.many && one.do ? one.do.replace("{}", one.refs[0] || "REF") : ""))))));
 }
