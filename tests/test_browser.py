@@ -147,6 +147,7 @@ def test_a_note_is_written_edited_forgotten_undone_and_restored(page: Page) -> N
     page.keyboard.press("p")
     expect(page.locator("[data-key=forget]")).to_be_enabled()
     page.keyboard.press("x")
+    expect(page.locator("#toast")).to_contain_text("Forgot memory 4")
     expect(page.locator("a.row")).to_have_count(3)
     page.click("#toast >> text=Undo")
     expect(page.locator("a.row")).to_have_count(4)
