@@ -549,6 +549,13 @@ def test_what_says_nothing_by_itself_is_asked_of_the_note_just_told(
     assert "[" not in person.says("what time is it?")
 
 
+def test_what_was_not_kept_is_not_told_on() -> None:
+    person = Person()
+    person.verdict = "no"
+    person.says("remember my flight is LH 1234 from MUC")
+    assert person.says("which airport?").startswith("I have no")
+
+
 def test_a_guess_at_what_was_before_has_to_be_about_what_is_asked() -> None:
     book = Notebook(NOTES)
     for text in ("Contact User at ivo@hollowell.de", "User's name is actually Ivo Brandt"):
@@ -572,7 +579,8 @@ def test_a_secret_that_was_left_out_is_not_told_as_the_answer() -> None:
          "Nils is User's brother. He lives in Lyon. His wife is Ada"),
         ("My neighbour is Mrs. Weber. Her dog is called Bello.",
          "User's neighbour is Mrs. Weber. Her dog is called Bello"),
-        ("contact me at ivo@hollowell.de", "User's contact is ivo@hollowell.de"),
+        ("contact me at ivo@hollowell.de", "User's email is ivo@hollowell.de"),
+        ("call me on 0664 123 45 67", "User's phone is 0664 123 45 67"),
         ("email me at ivo@hollowell.de", "User's email is ivo@hollowell.de"),
     ],
 )  # fmt: skip

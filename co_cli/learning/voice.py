@@ -14,7 +14,10 @@ _FIRST = (
     r"|(?:(?<!^)(?<!\b(?:je|no|se) )me|me(?= and\b))|(?P<self>myself))(?![\w/-]|\.\w)"
 )
 _ALSO = r"(?<=User )([^.;]{1,200} (?:and|but) )(prefer|love|hate|dislike)\b"
-_REACHED = r"(?i)^(contact|e-?mail|phone) me (?:at|on|under)(?: (?=\S{0,60}[@\d]))"
+_REACHED = {  # where the person is to be reached, as what of theirs that is
+    r"(?i)^(?:contact|reach|write to|e-?mail) me (?:at|under) (?=[^\s@]{1,60}@)": "my email is ",
+    r"(?i)^(?:contact|reach|call|phone) me (?:at|on) (?=[+\d][\d ()/-]{5,20})": "my phone is ",
+}
 _TAILS = {"m": "is", "ve": "has", "ll": "will", "d": "would"}
 _VERBS = {"am": "is", "have": "has", "haven't": "hasn't", "do": "does", "don't": "doesn't"}
 _FIXED = frozenset(
@@ -32,7 +35,8 @@ _CAPITAL = (
 
 def third_person(said: str) -> str:
     """The person's own words, about "User": I prefer tabs -> User prefers tabs."""
-    said = re.sub(_REACHED, r"my \1 is ", said)
+    for reached, mine in _REACHED.items():
+        said = re.sub(reached, mine, said)
     pieces = re.split(_QUOTED, said)
     pieces[::2] = [re.sub(_FIRST, _renamed, piece) for piece in pieces[::2]]
     text = re.sub(r"[\s.,;:!]+$", "", "".join(pieces))

@@ -285,8 +285,9 @@ def found(part: ToolReturnPart, heard: Conversation) -> tuple[list[Note], list[N
     if len(rows) == 1 and not near and _score(rows[0]) >= _ALONE:  # of many, some are always near
         only = note_of(rows[0])
         perhaps += [only] if _words(query).isdisjoint(_words(only.text)) else []
-    if not sure and not perhaps and heard.note and re.search(answers.ELLIPTIC, query):
-        perhaps = [heard.note]
+    spoken = heard.note if heard.note and heard.note.kept else None
+    if spoken and not sure and not perhaps and re.search(answers.ELLIPTIC, query):
+        perhaps = [spoken]
     return sure, perhaps
 
 
