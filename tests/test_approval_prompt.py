@@ -642,3 +642,13 @@ def test_a_yes_given_below_the_limit_moves_nothing_later() -> None:
     with pytest.raises(MovedOn):
         book.remember("We deploy on Tuesdays", seen=plan.seen)
     assert len(book.notes()) == 2
+
+
+def test_what_is_to_be_forgotten_is_not_offered_to_be_edited_or_moved() -> None:
+    book = Notebook(Path(".co-cli/knowledge"))
+    for text in ("Bears eat honey", "The port is 8080"):
+        book.remember(text)
+    two = [prepare(CoDeps(), f"c{ref}", "forget_memory", {"ref": ref}) for ref in ("1", "2")]
+    typist = Typist("n")
+    ask(typist, *two)
+    assert typist.questions == ["  [y]es to all  [n]one  one alone: y2, n2 > "]

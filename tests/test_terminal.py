@@ -379,7 +379,7 @@ def test_a_first_conversation_fits_any_width(columns: int, colourless: bool) -> 
         chat.keys("")
         rows = chat.sees("This project")
         chat.say("/help")
-        chat.sees("Leave (also")
+        chat.sees("(also Ctrl+D)")
         shown = chat.leave()
     assert bool(COLOUR.search(shown.out)) is not colourless
     listed = rows[rows.index("This project") + 1 : rows.index("", rows.index("This project"))]

@@ -90,7 +90,8 @@ class _Card:
             saves = [self.proposals[at] for at in self.meant("g", None)]
             move = {"g": f"[g] all {_told(_next(saves), _MOVES)}"} if saves else {}
             update = ", u2 or k2" if any(one.collides for one in self.proposals) else ""
-            return {**every, **always, **move, "": f"one alone: y2, n2, e2, g2{update}"}
+            alone = f"one alone: y2, n2{', e2, g2' * bool(saves)}{update}"
+            return {**every, **always, **move, "": alone}
         choices = _choices(self.proposals[0])
         first = {"y": choices.pop("y"), "n": choices.pop("n"), **always}
         return first | choices | {**self.review.keys}
