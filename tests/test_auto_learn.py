@@ -100,7 +100,7 @@ def test_what_was_saved_or_declined_in_the_conversation_is_not_drafted() -> None
 
 def test_what_was_only_offered_and_said_again_in_another_conversation_is_drafted() -> None:
     """Red when the conversation itself counts as an earlier one."""
-    text = "Mia is allergic to nuts, so nothing with almonds"
+    text = "Grandma's recipe needs less salt"
     for told in ("", "1 draft waits in the inbox: /inbox"):
         session = begin(auto=True)
         said(session, text)

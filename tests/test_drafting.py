@@ -92,9 +92,9 @@ def test_what_was_settled_in_the_conversation_is_not_drafted_and_few_are() -> No
 
 
 def test_what_was_half_said_counts_when_it_was_said_in_another_conversation_too() -> None:
-    said = "Mia is allergic to nuts, so nothing with almonds"
+    said = "Grandma's recipe needs less salt"
     assert facts([said]) == []
-    assert facts([said], before=["what's for dinner?", "do nuts keep?"]) == []
-    [fact] = facts([said], before=["hi", "Mia is allergic to nuts, so no almonds please"])
+    assert facts([said], before=["what's for dinner?", "does salt keep?"]) == []
+    [fact] = facts([said], before=["hi", "Grandma's recipe needs less salt, you know"])
     assert (fact.text, fact.quote) == (said, said)
     assert facts([said], before=[said], settled=[(said, said)]) == [fact]  # it was only offered

@@ -702,7 +702,7 @@ def keep(chat: Talking, said: str, ref: str) -> str:
 def test_what_is_asked_to_be_remembered_is_kept_and_the_rest_is_offered() -> None:
     with Talking() as chat:
         assert "│ Bob prefers tabs\n" in keep(chat, "remember Bob prefers tabs", "1")
-        chat.say("the bike shed code changed in spring")
+        chat.say("I parked on level 3, spot 42")
         chat.until("Keep this as a note? [y/n]")
         chat.until("[e]dit >")
         chat.say("n")
@@ -1289,7 +1289,7 @@ def test_after_a_question_of_cos_any_other_sentence_is_an_ordinary_turn() -> Non
     anna.says("forget the bakery")
     anna.says("Tom likes tea")
     assert [one.text for one in anna.asked] == ["Tom likes tea"]
-    assert len(bodies()) == 4
+    assert {*BAKERY} < {*bodies()}
 
 
 @pytest.mark.parametrize(

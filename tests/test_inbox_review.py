@@ -26,7 +26,7 @@ from co_cli.errors import CoError
 from co_cli.knowledge import Notebook
 from co_cli.knowledge.inbox import Draft, accept, put, waiting
 from co_cli.knowledge.purge import find_copies
-from co_cli.learning.rejected import rejected
+from co_cli.learning.rejected import rejections
 
 TEA = Draft("User drinks green tea", ("preference",), "I always drink green tea", "chat 7")
 CAKE = Draft("User bakes cake on Sundays", ("preference",))
@@ -92,7 +92,10 @@ def test_a_screen_tells_all_that_matters_and_yes_writes_just_that() -> None:
 def test_no_rejects_for_good_later_keeps_and_stop_stops() -> None:
     put(book(), [CAKE, TEA, Draft("User owns a boat")], actor="chat")
     Person("n", "l", "q").reviews()
-    assert (len(waiting(book())), rejected("The user bakes a cake on Sundays")) == (2, True)
+    assert (len(waiting(book())), rejections(book())("The user bakes a cake on Sundays")) == (
+        2,
+        True,
+    )
     Person(KeyboardInterrupt).reviews()
     assert (len(waiting(book())), bodies()) == (2, [])
     book().undo()
@@ -132,7 +135,7 @@ def test_all_of_a_kind_are_shown_together_but_nothing_from_outside() -> None:
     shown = person.reviews()
     assert "[a]ll 2 of kind preference" in person.questions[1]
     assert all("[a]ll" not in question for question in (person.questions[0], person.questions[-1]))
-    assert (bodies(), rejected(TEA.text)) == ([CAKE.text], True)
+    assert (bodies(), rejections(book())(TEA.text)) == ([CAKE.text], True)
     assert "From   from outside: mcp, today" in shown
     assert shown.count("Said   I always drink green tea") >= 2
     Person("l", "n").reviews()
@@ -303,7 +306,7 @@ def test_the_command_lists_accepts_and_rejects() -> None:
     assert bodies("user") == ["User is called Ada"]
     done = json.loads(co("inbox", "reject", "i:user-drinks-green-tea", "--yes", "--json").out)
     assert [row["action"] for row in done] == ["forgotten"]
-    assert rejected(TEA.text)
+    assert rejections(book())(TEA.text)
     assert co("inbox", "accept", "--all", "--kind", "decision", "--yes").code == 1
     assert co("inbox", "accept", "--all", "--yes").code == 0
     assert (bodies(), len(waiting(book()))) == ([CAKE.text], 1)

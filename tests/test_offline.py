@@ -309,7 +309,7 @@ def test_a_summary_of_what_was_said_before_is_not_the_person_speaking() -> None:
     summary = UserPromptPart([kept])
     alone = [ModelRequest([summary, UserPromptPart("fix the failing test")])]
     assert _calls_of(_asked(alone, "save_memory")) == []
-    said = [ModelRequest([summary, UserPromptPart(["I prefer", TextContent("tabs")])])]
+    said = [ModelRequest([summary, UserPromptPart(["I prefer tabs", TextContent("in Go")])])]
     assert _calls_of(_asked(said, "save_memory")) == ["save_memory"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -11,37 +12,43 @@ from cli import co
 
 from co_cli import paths
 from co_cli.knowledge import Notebook
-from co_cli.knowledge.format.note import Note, parse
+from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.inbox import Draft, put, reject
+from co_cli.knowledge.relation import states_same
 from co_cli.learning import rejected as module
-from co_cli.learning.rejected import forget_rejections, rejected, remember_rejection
+from co_cli.learning.rejected import forget_rejections, rejections, remember_rejection
 
 DATA = Path(__file__).parent / "data"
 
 
-def draft(text: str, quote: str = "") -> Note:
-    head = f'---\ncreated: "2026-01-01T00:00:00+00:00"\nquote: {json.dumps(quote)}\n---\n\n'
-    return parse("/x/inbox/a.md", f"{head}{text}\n".encode())
+@pytest.fixture
+def book(tmp_path: Path) -> Notebook:
+    return Notebook(tmp_path / "book")
+
+
+def say_no(book: Notebook, text: str) -> Note:
+    """Draft a text and reject it, as the review does."""
+    [draft] = put(book, [Draft(text)], actor="chat").added
+    remember_rejection(reject(book, draft, actor="chat").note)
+    return draft
 
 
 def stored() -> Path:
     return Path(paths.state_folder(), "rejected.jsonl")
 
 
-@pytest.mark.parametrize(("name", "floor"), [("open", 0.50), ("held", 0.70)])
+@pytest.mark.parametrize(("name", "floor"), [("open", 0.68), ("held", 0.85)])
 def test_a_rejected_fact_is_known_in_other_words_and_no_other_fact_is(
     name: str, floor: float
 ) -> None:
-    """Measured: 0.50 of the open and 0.71 of the held paraphrases, and nothing wrongly."""
+    """Measured: 30 of 44 and 24 of 28 paraphrases, and none of 92 other pairs."""
     rows = [
         json.loads(line) for line in (DATA / f"rejections_{name}.jsonl").read_text().splitlines()
     ]
-    pairs = [(row["rejected"], row["offered"], row["kind"]) for row in rows]
     found: dict[bool, list[tuple[str, str, bool]]] = {True: [], False: []}
-    for old, new, kind in [*pairs, *((new, old, kind) for old, new, kind in pairs)]:
-        stored().unlink(missing_ok=True)
-        remember_rejection(draft(old))
-        found[kind == "same"].append((old, new, rejected(new)))
+    for row in rows:
+        for old, new in permutations((row["rejected"], row["offered"])):
+            found[row["kind"] == "same"].append((old, new, states_same(old, new)))
     assert [(old, new) for old, new, silenced in found[False] if silenced] == []
     assert sum(silenced for *_, silenced in found[True]) >= floor * len(found[True])
 
@@ -65,49 +72,57 @@ def test_a_rejected_fact_is_known_in_other_words_and_no_other_fact_is(
         ("The build is 12345678", "The build is 12345679"),
     ],
 )
-def test_the_opposite_of_what_was_rejected_is_offered(one: str, other: str) -> None:
+def test_the_opposite_of_what_was_rejected_is_offered(book: Notebook, one: str, other: str) -> None:
     """Red when the order of words, a sign or a "no" is passed over."""
     for old, new in ((one, other), (other, one)):
         stored().unlink(missing_ok=True)
-        remember_rejection(draft(old, "said"))
-        assert (rejected(old), rejected(new), rejected(new, "said")) == (True, False, False)
+        say_no(book, old)
+        rejected = rejections(book)
+        assert (rejected(old), rejected(new)) == (True, False)
 
 
-def test_what_is_drawn_from_the_same_words_may_be_put_otherwise() -> None:
-    quote = "I always take my coffee black, and I can't stand milk"
-    remember_rejection(draft("User drinks coffee black", quote))
-    assert rejected("User drinks coffee always black", quote)
-    assert not rejected("User drinks coffee always black")
-    assert not rejected("User can't stand milk", quote)
+def test_in_its_own_words_a_fact_is_known_everywhere(book: Notebook) -> None:
+    say_no(book, "User prefers vim over emacs")
+    here, elsewhere = rejections(book), rejections()
+    again = ["user prefers vim over emacs.", "I prefer vim to emacs", "I like vim more than emacs"]
+    assert [*map(here, again)] == [True, True, True]
+    assert not here("I like emacs more than vim")
+    assert elsewhere("user prefers vim over emacs.")
+    assert not elsewhere("I like vim more than emacs")  # no word of it is kept outside the book
 
 
-def test_the_file_is_private_and_holds_no_word() -> None:
-    remember_rejection(draft("User collects Norwegian stamps", "I collect Norwegian stamps"))
+def test_what_was_archived_otherwise_silences_nothing(book: Notebook) -> None:
+    """Red when any archived draft counts: one that went to another notebook was wanted."""
+    [draft] = put(book, [Draft("User prefers vim over emacs")], actor="chat").added
+    reject(book, draft, actor="chat")
+    assert not rejections(book)("User likes vim more than emacs")
+
+
+def test_the_file_is_private_and_holds_no_word(book: Notebook) -> None:
+    say_no(book, "User collects Norwegian stamps")
     text = stored().read_text().lower()
     assert stored().stat().st_mode & 0o777 == 0o600
     assert not any(word in text for word in ("user", "norw", "stamp", "collect"))
 
 
 def test_only_so_many_are_remembered_and_a_foreign_line_is_passed_over(
-    monkeypatch: pytest.MonkeyPatch,
+    book: Notebook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST", 3)
     os.makedirs(paths.state_folder())
     stored().write_text('not json\n{"other": 1}\n[]\n')
     facts = [f"Fact {name} holds" for name in ("alpha", "beta", "gamma", "delta")]
     for fact in [*facts, facts[-1]]:
-        remember_rejection(draft(fact))
-    assert [rejected(fact) for fact in facts] == [False, True, True, True]
+        say_no(book, fact)
+    assert [*map(rejections(), facts)] == [False, True, True, True]
 
 
-def test_a_purge_takes_out_what_is_about_that_text() -> None:
-    """Red when the state folder still tells that a purged fact was there."""
-    remember_rejection(draft("We deploy on Friday"))
-    remember_rejection(draft("The port is 8080", "deployments happen on Fridays, at port 8080"))
-    remember_rejection(draft("User likes cake"))
-    forget_rejections({"Deployments happen on Fridays"})
-    assert [rejected(text) for text in ("We deploy on Friday", "User likes cake")] == [False, True]
-    [note] = put(Notebook(".co-cli/knowledge"), [Draft("User likes cake")], actor="chat").added
-    reject(Notebook(".co-cli/knowledge"), note, actor="chat")
+def test_a_purge_takes_out_what_it_purges() -> None:
+    """Red when the state folder or the archive still tells that a purged fact was there."""
+    book = Notebook(".co-cli/knowledge")
+    for text in ("User likes cake", "User likes tea"):
+        say_no(book, text)
+    forget_rejections({"User likes tea"})
+    assert [*map(rejections(book), ("User likes cake", "User likes tea"))] == [True, False]
     assert co("forget", "i:user-likes-cake", "--purge", "--yes").code == 0
-    assert not rejected("User likes cake")
+    assert [*map(rejections(book), ("User likes cake", "User loves cake"))] == [False, False]

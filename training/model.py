@@ -30,6 +30,13 @@ class Bert(nn.Module):
         self.layers = 1 + max(int(name.split(".")[2]) for name in weights if "layer." in name)
         self.heads = heads
 
+    def only(self, layers: Sequence[int]) -> list[str]:
+        """Let nothing but these layers be trained; the names of their weights."""
+        chosen = tuple(f"encoder.layer.{number}." for number in layers)
+        for name, plain in self.names.items():
+            getattr(self, plain).requires_grad_(name.startswith(chosen))
+        return [name for name in self.names if name.startswith(chosen)]
+
     def weight(self, name: str) -> Tensor:
         return getattr(self, name.replace(".", "_"))
 

@@ -81,12 +81,12 @@ def careful(path: Path) -> Arrays:
     return found | source.heads("judge")
 
 
-def turns(path: Path) -> Arrays:
-    """The upper layers and the heads that read turns."""
+def upper(path: Path, *heads: str) -> Arrays:
+    """Upper layers that were trained for something else, and their heads."""
     source, found = Source(path), Arrays()
     for number in UPPER:
         found |= source.layer(number)
-    return found | source.heads("turn", "span")
+    return found | source.heads(*heads)
 
 
 def fast(path: Path) -> np.ndarray:
@@ -111,7 +111,8 @@ def main() -> None:
 
     for file, arrays in {
         "careful.bin": careful(source / "careful.npz"),
-        "turns.bin": turns(source / "turns.npz"),
+        "turns.bin": upper(source / "turns.npz", "turn", "span"),
+        "same.bin": upper(source / "same.npz", "same"),
     }.items():
         places, data = {}, bytearray()
         for name, array in arrays.items():

@@ -1,10 +1,10 @@
 """Teach upper layers of the careful encoder to read what a person says to Co.
 
-    python training/turns.py TRAINED_FOLDER
+    python training/turns.py TRAINED_FOLDER [EARLIER SHARE]
 
 A head tells what is wanted and whether it is about the person, another where the words begin and
 end that are meant. The layers below and all vectors of texts stay as they are. The upper layers
-and the heads are written to `turns.npz`.
+and the heads are written to `turns.npz`; a share of an EARLIER one may be mixed in.
 """
 
 from __future__ import annotations
@@ -75,10 +75,7 @@ class Reader(nn.Module):
         super().__init__()
         self.texts = texts
         self.bert = Bert(weights)
-        upper = tuple(f"encoder.layer.{number}." for number in UPPER)
-        self.upper = [name for name in self.bert.names if name.startswith(upper)]
-        for name, plain in self.bert.names.items():
-            getattr(self.bert, plain).requires_grad_(name in self.upper)
+        self.upper = self.bert.only(UPPER)
         self.turn = nn.Linear(SIZE, len(WANTS) + 1)  # the last one: about the person
         self.span = nn.Linear(SIZE, 2)
         nn.init.zeros_(self.turn.weight)
@@ -175,6 +172,14 @@ def averaged(models: Iterable[Reader]) -> dict[str, Tensor]:
     return {name: torch.stack([one[name] for one in states]).mean(0) for name in states[0]}
 
 
+@torch.no_grad()
+def mix(model: Reader, earlier: dict[str, Tensor], share: float) -> None:
+    """Move the weights towards those of an earlier reader, which forgets less than training on."""
+    for name, value in earlier.items():
+        plain = name if name.startswith(("turn.", "span.")) else f"bert.{model.bert.names[name]}"
+        model.get_parameter(plain).lerp_(value.to(model.texts.device), share)
+
+
 def main() -> None:
     """Train five seeds, average and quantise them, print the figures, write the weights."""
     folder, begun = Path(sys.argv[1]), time.time()
@@ -196,6 +201,8 @@ def main() -> None:
     model = models[0]
     tell("one seed, held", model, **sets)
     model.load_state_dict(averaged(models))
+    if len(sys.argv) > 2:
+        mix(model, load(Path(sys.argv[2])), float(sys.argv[3]))
     small = quantised({name: model.bert.state()[name] for name in model.upper})
     heads = {name: value.cpu().numpy() for name, value in model.state_dict().items()}
     heads = {name: value for name, value in heads.items() if name.startswith(("turn.", "span."))}

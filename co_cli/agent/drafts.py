@@ -21,7 +21,7 @@ from co_cli.deps import CoDeps
 from co_cli.knowledge import inbox
 from co_cli.knowledge.format.note import Note, now, timestamp
 from co_cli.learning.drafting import MOST, TOKENS, Fact, faithful, may_be_kept, new_facts
-from co_cli.learning.rejected import rejected
+from co_cli.learning.rejected import rejections
 from co_cli.learning.turns import tagged
 from co_cli.learning.voice import third_person
 from co_cli.tools.memory import echo
@@ -99,8 +99,9 @@ def settled(messages: Sequence[ModelMessage]) -> list[tuple[str, str]]:
 def put(deps: CoDeps, facts: Sequence[Fact], origin: str) -> list[Note]:
     """Let these wait in the inbox of the notebook each belongs to; those that are new there."""
     added: list[Note] = []
-    wanted = [fact for fact in facts if not rejected(fact.text, fact.quote)]
     with deps.notebooks() as shelf:
+        rejected = rejections(shelf.project, shelf.user)
+        wanted = [fact for fact in facts if not rejected(fact.text)]
         for book in (shelf.project, shelf.user):
             own = [f for f in wanted if deps.scope("user" if f.mine else None) == book.scope]
             marks = [echo(deps, shelf, book.scope, fact.text)[1] for fact in own]  # if from a page

@@ -29,7 +29,7 @@ from co_cli.knowledge.inbox import Draft, put
 from co_cli.knowledge.plan import ImportItem, ImportPlan
 from co_cli.knowledge.safety.escape import difference
 from co_cli.learning.drafting import facts
-from co_cli.learning.rejected import rejected
+from co_cli.learning.rejected import rejections
 from co_cli.results import counted, marks, plural, undo_hint
 from co_cli.workspace import Workspace
 
@@ -113,7 +113,7 @@ def _from_assistant(
     wanted = bool(drafts or chats) and not flags["dry_run"]
     if wanted and confirm("Put them into the inbox?", flags["yes"], quiet=quiet):
         with claiming(workspace.project, book):
-            done = put(book, drafts, actor="import", refused=rejected)
+            done = put(book, drafts, actor="import", refused=rejections(book))
             report["articles"] = _keep(book, chats)
         problems += done.refused
         report |= {"done": True, "added": len(done.added), "known": done.known}

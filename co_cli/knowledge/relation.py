@@ -8,11 +8,16 @@ asked where words alone do not tell, and about what tells of a change.
 import re
 from typing import Literal
 
-from co_cli.knowledge.replacement import KINDS, hint, judge, may_replace
+from co_cli.errors import EmbedderUnavailable
+from co_cli.knowledge.meaning.encoders import built_in
+from co_cli.knowledge.replacement import KINDS, LONG, hint, judge, likeness, may_replace
 from co_cli.knowledge.search.words import BASE, MONTHS
 
 Relation = Literal["same", "contradicts", "different"]
 _LIKELY = 0.5  # the judge's score that makes two words two values of one thing
+_NEAR = 0.3  # the cosine below which two sentences are not read for whether they state one fact
+_ONE_FACT = 0.6  # the score from which on they do (training/README.md has what that costs)
+_DENIED = 1.5  # and where just one of them says "not"
 _SURE = 1.5  # and that which it takes where more than one word differs
 _ENDING = re.compile(r"(?<=\w{3})(?:ments?|ations?|ings?|ed|en|es|ly|s|e|y)$")
 _DENIAL = re.compile(r"(?:n't|\b(?:not|no|never|none|nobody|nothing|cannot|without))\b")
@@ -37,12 +42,14 @@ def relation(old: str, new: str) -> Relation:
     """Whether two sentences say the same, or the newer another value of the same, or neither."""
     was, becomes = _weighty(old), _weighty(new)
     gone, come = {*was} - {*becomes}, {*becomes} - {*was}
-    denied = len(_DENIAL.findall(_plain(old))) % 2 != len(_DENIAL.findall(_plain(new))) % 2
+    denied = _denies(old) != _denies(new)
     if not gone and not come:
         turned = was != becomes and all(_DIRECTED.search(_plain(text)) for text in (old, new))
         return "different" if not was else "contradicts" if denied or turned else "same"
     if hint(new) > 0 and may_replace([old], new)[0]:
         return "contradicts"
+    if states_same(old, new):
+        return "same"
     if not gone or not come or denied or all(map(_is_numbered, (old, new))):
         return "different"
     kinds, others = ({_kind(word) for word in words} for words in (gone, come))
@@ -56,6 +63,30 @@ def relation(old: str, new: str) -> Relation:
     return "contradicts" if judged else "different"
 
 
+def states_same(one: str, other: str) -> bool:
+    """Whether two sentences state one fact: in the same words of weight, or as Co's encoder reads.
+
+    Figures must be the same figures, and what is set before something else must stay before it.
+    """
+    words, others = _weighty(one, "no"), _weighty(other, "no")
+    if words == others:
+        return bool(words)
+    kept = [w for w in words if w in others] == [w for w in others if w in words]
+    directed = all(_DIRECTED.search(_plain(text)) for text in (one, other))
+    figures = [{w for w in some if _kind(w) == "number"} for some in (words, others)]
+    if figures[0] != figures[1] or (directed and not kept) or max(len(one), len(other)) > LONG:
+        return False
+    least = _ONE_FACT if _denies(one) == _denies(other) else _DENIED
+    try:
+        return likeness(one, other) >= _NEAR and built_in().same(one, other) >= least
+    except EmbedderUnavailable:  # recall says so; here words alone tell
+        return False
+
+
+def _denies(text: str) -> bool:
+    return len(_DENIAL.findall(_plain(text))) % 2 == 1
+
+
 def _is_numbered(text: str) -> bool:
     """Whether a sentence begins with something that is one of several of its kind."""
     found = _NUMBERED.match(_plain(text))
@@ -66,9 +97,9 @@ def _plain(text: str) -> str:
     return text.replace("’", "'").lower()
 
 
-def _weighty(text: str) -> list[str]:
-    """The words of weight, in their order, without their endings."""
-    bare = (word.strip(_MARKS) for word in _DENIAL.sub(" ", _plain(text)).split())
+def _weighty(text: str, denial: str = "") -> list[str]:
+    """The words of weight, in their order, without their endings; a denial stands as given."""
+    bare = (word.strip(_MARKS) for word in _DENIAL.sub(f" {denial} ", _plain(text)).split())
     words = [word.removesuffix("'s") for word in bare if word and word not in _LIGHT]
     words = [word.removesuffix("s") if _kind(word) in ("day", "month") else word for word in words]
     return [w if _kind(w) else _ENDING.sub("", BASE.get(w, w)) for w in words]

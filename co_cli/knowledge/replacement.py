@@ -30,7 +30,7 @@ _RIVAL = 1.6  # that it tells of a change and names a rival of what the old one 
 _COSINE, _LEAST = 0.4, 0.2  # below which two texts are not judged; where a change is told
 _COMMON = 3  # notes that share a word, as the project's name,
 _CLOSE = 0.65  # and the cosine that it takes then
-_LONG = 300  # characters; a page is not one fact
+LONG = 300  # characters; a page is not one fact
 _STEM = 5  # letters by which the forms of a word agree
 _TRIED = 4  # pairs that are judged for one save or recall: each takes as long as a question
 _MOST = 3  # notes that one text may replace
@@ -70,7 +70,7 @@ KINDS = {name: at for at, kind in enumerate(_RIVALS.split("|")) for name in kind
 
 def replaced(text: str, notes: Iterable[Note]) -> list[Note]:
     """The few notes that a new text may replace, the nearest in meaning first."""
-    there = [note for note in notes if len(note.body) <= _LONG]
+    there = [note for note in notes if len(note.body) <= LONG]
     common = _common(there)
     near = sorted(there, key=lambda note: -_worth_judging(note.body, text, common))[:_TRIED]
     return [*compress(near, may_replace([note.body for note in near], text, common))][:_MOST]
@@ -159,7 +159,7 @@ def _judged(new: str, *olds: str) -> list[float]:
 
 def _worth_judging(old: str, new: str, common: Set[str]) -> float:
     """The cosine of two texts, as they are skimmed; 0 where they cannot be of one matter."""
-    if max(len(old), len(new)) > _LONG:
+    if max(len(old), len(new)) > LONG:
         return 0.0
     changed = hint(new) > 0
     rivals = changed and _rivals(old, new)

@@ -15,7 +15,7 @@ from co_cli.learning.voice import third_person
 MOST = 2000  # characters of a turn that is read
 _SENTENCES, _TURNS = 40, 12  # of one turn
 _MINE = 8.0  # what a sentence that does not name the person must score to be about them
-_SURE = 0.8  # how likely a statement must be one
+_SURE = 0.7  # how likely a statement must be one
 _PERHAPS, _FEWEST = 0.12, 4  # and one that is only offered, of so many words at least
 _DATED = 0.018  # and one that names a day or a time
 _CLEAR = 0.5  # how likely a request must be one that is read in what may be a statement

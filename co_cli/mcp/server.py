@@ -22,7 +22,7 @@ from co_cli.deps import CoDeps
 from co_cli.errors import CoError, MovedOn
 from co_cli.knowledge import Shelf, inbox
 from co_cli.knowledge.format.note import now, timestamp
-from co_cli.learning.rejected import rejected
+from co_cli.learning.rejected import rejections
 from co_cli.mcp.asking import Client, Context, NeedsInput
 from co_cli.mcp.tools import LIST, READ, RECALL, TOOLS, checked
 from co_cli.prompts.envelope import defang
@@ -185,6 +185,7 @@ def _draft(deps: CoDeps, name: str, arguments: _Result) -> _Result:
         if len(inbox.waiting(book)) >= _MOST_DRAFTS:
             raise CoError("the inbox is full", hint="The person looks through it with: co inbox")
         fresh = not in_user and trust.untouched(deps.folder())
+        rejected = rejections(shelf.project, shelf.user)
         put = inbox.put(book, [draft], actor=deps.actor, refused=rejected)
         if fresh:
             trust.claim(deps.folder(), timestamp(now()))

@@ -94,6 +94,10 @@ class Meaning:
     def _layers(self) -> Layers:
         return Layers(self, "careful.bin")
 
+    @cached_property
+    def _sameness(self) -> Layers:
+        return Layers(self, "careful.bin", "same.bin")
+
     def tokens(self, text: str) -> list[int]:
         """The pieces of a text; none when too few of its words are known to mean something."""
         return self.pieces.known(text, LONGEST)
@@ -152,14 +156,24 @@ class Meaning:
 
     def replaces(self, old: Sequence[str], new: str) -> list[float]:
         """How much likelier it is that a text replaces each old one than not, by logarithm."""
-        cut, half = self.pieces, LONGEST // 2 - 1
-        last = [cut.last, *cut.known(new, half), cut.last]
-        pairs = ([cut.first, *cut.known(text, half), *last] for text in old)
         found = []
-        for mean in self._layers.read(*pairs):
+        for mean in self._layers.read(*(self._joined(text, new) for text in old)):
             yes, *no = self._layers.head("judge", mean)
             found.append(yes - log(sum(map(exp, no))))
         return found
+
+    def same(self, one: str, other: str) -> float:
+        """How much likelier it is that two sentences state one fact than not, by logarithm.
+
+        They are read in either order; the lower score counts.
+        """
+        both = self._joined(one, other), self._joined(other, one)
+        return min(self._sameness.head("same", mean)[0] for mean in self._sameness.read(*both))
+
+    def _joined(self, one: str, other: str) -> list[int]:
+        """Two texts as one, with a mark between them."""
+        cut, half = self.pieces, LONGEST // 2 - 1
+        return [cut.first, *cut.known(one, half), cut.last, *cut.known(other, half), cut.last]
 
 
 def _rounded(vectors: Any) -> list[bytes]:

@@ -53,9 +53,11 @@ const GONE = "The server does not answer: it was stopped. Start `co web` again a
 const LOST = { 401: "Open the address that `co web` printed." };
 
 async function answer(asking) {
-  const unless = (words) => (error) => { throw error.name === "AbortError" ? error : new Refused(0, { error: words }); };
-  const response = await asking.catch(unless(GONE));
-  const told = await response.json().catch(unless(LOST[response.status] || `The server could not do that (${response.status}).`));
+  const response = await asking.catch((error) => {
+    if (error.name === "AbortError") throw error;
+    throw new Refused(0, { error: GONE });
+  });
+  const told = await response.json().catch(() => ({ error: LOST[response.status] || `The server could not do that (${response.status}).` }));
   if (!response.ok) throw new Refused(response.status, told);
   return told;
 }
