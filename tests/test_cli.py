@@ -710,9 +710,7 @@ def test_forget_100_never_touches_1000() -> None:
 def test_forget_by_a_text_that_one_memory_holds() -> None:
     ok("learn", "We deploy on Tuesdays")
     ok("learn", "Alice owns billing")
-    assert ok("forget", "-y", "alice", "billing").startswith(
-        "✓ Forgot memory 2: Alice owns billing\n"
-    )
+    assert ok("forget", "alice", "billing").startswith("✓ Forgot memory 2: Alice owns billing\n")
     assert refused("forget", "alice", "billing") == (
         "co: no memory contains 'alice billing'\n    Look for it: co recall alice billing\n"
     )
@@ -728,14 +726,6 @@ def test_forget_by_a_text_that_several_hold_asks_which() -> None:
         "      2  Alice owns booking\n"
     )
     assert len(names()) == 2
-
-
-def test_forget_by_a_text_needs_a_yes_where_nobody_is_asked() -> None:
-    """Red when a script that guesses at words archives a memory unasked."""
-    note(1, "Alice owns billing")
-    hint = "Answer y, or add --yes."
-    assert refused("forget", "alice") == f"co: nothing was forgotten\n    {hint}\n"
-    assert len(names()) == 1
 
 
 @pytest.mark.parametrize(

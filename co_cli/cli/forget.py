@@ -13,6 +13,7 @@ from co_cli.cli.list import note_table
 from co_cli.cli.options import act_on, as_json, assume_yes, complete_ref, in_user, open_here
 from co_cli.cli.output import (
     confirm,
+    is_answered,
     no_yes,
     on_terminal,
     say_line,
@@ -46,8 +47,8 @@ def forget_command(
 ) -> None:
     """Archive memories or articles, by REF (12, g12, a:NAME) or by a TEXT, words about a memory.
 
-    At a terminal, Co asks which one you mean. Elsewhere, with --yes, a TEXT archives a memory only
-    if no other one holds all its words.
+    At a terminal, Co asks which one you mean. Elsewhere, a TEXT archives a memory only if no other
+    one holds all its words.
     """
     if with_earlier and not purge:
         raise click.UsageError("--with-earlier needs --purge")
@@ -71,7 +72,7 @@ def forget_command(
 
 
 def _described(shelf: Shelf, text: str, in_user: bool, yes: bool) -> Found:
-    """The memories that a text means, as the person says; with --yes, the one that holds it all."""
+    """The memories that a text means, as the person says; elsewhere the one that holds it all."""
     found, sure = candidates(shelf, text, in_user=in_user)
     if not found:
         raise NotFound(f"no memory contains '{text}'", hint=f"Look for it: co recall {text}")
@@ -79,7 +80,7 @@ def _described(shelf: Shelf, text: str, in_user: bool, yes: bool) -> Found:
     what = contain if sure else f"no memory contains '{text}'; perhaps you mean one of these"
     if len(found) > 1 or not (sure or on_terminal()):
         return _which(what, found)
-    if not yes and not on_terminal():
+    if is_answered() and not yes:
         raise no_yes("nothing was forgotten")
     [(book, note)] = found
     ask_first = on_terminal() and not (yes and sure)  # no --yes to what is only near
