@@ -15,9 +15,9 @@ from typing import Any, Literal
 import anyio
 import pytest
 from anyio.abc import TaskStatus
-from cli import COMMAND, PATIENCE, command
+from cli import COMMAND, PATIENCE, co, command
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
-from mcp import Client, MCPError, StdioServerParameters
+from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.types import (
@@ -50,34 +50,29 @@ def text_of(result: CallToolResult) -> str:
 
 def learned(*texts: str, flags: tuple[str, ...] = ()) -> None:
     for text in texts:
-        assert command("learn", text, *flags).code == 0
+        assert co("learn", text, *flags).code == 0
 
 
 def listed(*flags: str) -> list[Any]:
     """What is remembered here."""
-    return list(json.loads(command("knowledge", "list", "--json", *flags).out)["memories"])
+    return list(json.loads(co("knowledge", "list", "--json", *flags).out)["memories"])
 
 
 def drafts() -> list[Any]:
-    return list(json.loads(command("inbox", "--json").out)["drafts"])
+    return list(json.loads(co("inbox", "--json").out)["drafts"])
 
 
 @asynccontextmanager
-async def connected(
-    options: Options | tuple[str, ...] = PLAIN, **said: Any
-) -> AsyncIterator[Client]:
-    """A client of a server in this process; of one in a process of its own if these are flags."""
-    server: Any = CoServer(options).server if isinstance(options, Options) else None
-    if server is None:
-        env = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
-        server = StdioServerParameters(command=COMMAND, args=["mcp", *options], env=env)
+async def connected(options: Options = PLAIN, **said: Any) -> AsyncIterator[Client]:
+    """A client of a server in this process."""
+    server, about = CoServer(options).server, {"client_info": ME, "cache": None}
     with anyio.fail_after(PATIENCE):
-        async with Client(server, **({"client_info": ME, "cache": None} | said)) as client:
+        async with Client(server, **(about | said)) as client:
             yield client
 
 
 def saying(
-    action: Answer, asked: list[str], meanwhile: Callable[[], None] = lambda: None, **content: Any
+    action: Answer, asked: list[str], meanwhile: Callable[[], object] = lambda: None, **content: Any
 ) -> Callable[..., Awaitable[ElicitResult]]:
     """A person who always answers so, and what they were asked."""
 
@@ -110,7 +105,7 @@ def test_a_client_recalls_lists_and_reads_what_the_person_told_co(era: str) -> N
     learned("User prefers pytest", flags=("-g",))
 
     async def main() -> None:
-        async with connected((), mode=era) as client:
+        async with connected(mode=era) as client:
             found = await client.call_tool("recall_memory", {"query": "when do we deploy?"})
             assert found.structured_content["results"][0]["content"] == "We deploy on Tuesdays"
             assert "We deploy on Tuesdays" in text_of(found)
@@ -128,7 +123,7 @@ def test_a_client_recalls_lists_and_reads_what_the_person_told_co(era: str) -> N
 def test_sensitive_and_foreign_notes_are_told_only_where_that_was_asked_for(tmp_path: Path) -> None:
     """Red when a tool forgets `sensitive`, or reads an untrusted folder's notes."""
     learned("The staging password hint is the cat", "We deploy on Tuesdays")
-    assert command("knowledge", "sensitive", "1").code == 0
+    assert co("knowledge", "sensitive", "1").code == 0
     strange = tmp_path / "cloned" / ".co-cli" / "knowledge" / "memories"
     strange.mkdir(parents=True)
     header = '---\nid: 1\ncreated: "2026-01-01T00:00:00+00:00"\n---\n'
@@ -291,7 +286,7 @@ def test_a_person_is_asked_with_the_exact_text_and_only_their_yes_saves_it(era: 
     assert (row["content"], row["tags"], row["source"]) == (text, tags, "mcp")
     assert not row["pinned"]
     assert "client: tester 1.0" in Path(row["path"]).read_text()
-    assert command("knowledge", "undo").code == 0
+    assert co("knowledge", "undo").code == 0
     assert [row["content"] for row in listed()] == ["We deploy on Tuesdays"]
 
 
@@ -301,7 +296,7 @@ def test_what_changed_while_the_person_thought_is_asked_again(era: str) -> None:
     asked: list[str] = []
 
     async def main() -> None:
-        ask = saying("accept", asked, lambda: learned("We ship on Mondays"))
+        ask = saying("accept", asked, lambda: command("learn", "We ship on Mondays"))
         async with connected(mode=era, elicitation_callback=ask) as client:
             await client.call_tool("save_memory", {"content": "We ship on Mondays, always"})
 
@@ -325,7 +320,7 @@ def test_forgetting_and_keeping_ask_too() -> None:
     run(main)
     assert [one.partition("\n")[0] for one in asked] == ["Forget this?", "Keep this article?"]
     assert listed() == []
-    assert command("knowledge", "restore", "1").code == 0
+    assert co("knowledge", "restore", "1").code == 0
 
 
 def test_allowed_writes_are_marked_told_of_collisions_and_can_be_undone() -> None:
@@ -349,7 +344,7 @@ def test_allowed_writes_are_marked_told_of_collisions_and_can_be_undone() -> Non
     [row] = listed()
     assert (row["content"], row["source"]) == ("We deploy on Thursdays", "mcp")
     assert (row["external"], row["pinned"]) == (True, False)
-    assert command("knowledge", "undo").code == 0
+    assert co("knowledge", "undo").code == 0
     assert len(listed()) == 2
 
 
@@ -372,10 +367,10 @@ def test_a_server_that_only_reads_has_nothing_that_writes() -> None:
 @pytest.mark.parametrize("era", ERAS)
 def test_notes_have_addresses_and_a_prompt_teaches_the_signals(era: str) -> None:
     """Red when a sensitive note is listed or read, or an address leads out of the notebook."""
-    assert command("init").code == 0
+    assert co("init").code == 0
     Path(".co-cli/knowledge/context.md").write_text("We are the billing team.\n")
     learned("We deploy on Tuesdays", "The vault code hint is blue")
-    assert command("knowledge", "sensitive", "2").code == 0
+    assert co("knowledge", "sensitive", "2").code == 0
 
     async def main() -> None:
         async with connected(mode=era) as client:
@@ -400,7 +395,7 @@ def test_notes_have_addresses_and_a_prompt_teaches_the_signals(era: str) -> None
 def test_many_notes_are_listed_a_page_at_a_time() -> None:
     folder = Path(".co-cli/knowledge/memories")
     folder.mkdir(parents=True)
-    assert command("trust", "--yes").code == 0
+    assert co("trust", "--yes").code == 0
     for number in range(1, 451):
         (folder / f"{number:03d}-fact.md").write_text(f"Fact number {number}\n")
 
@@ -436,7 +431,7 @@ def test_a_hand_edit_is_seen_at_once_and_told(era: str) -> None:
 
     async def main() -> None:
         said: Any = {"mode": era, "message_handler": heard}
-        async with send, told, connected((), **said) as client, anyio.create_task_group() as tasks:
+        async with send, told, connected(**said) as client, anyio.create_task_group() as tasks:
             if era != "legacy":
                 await tasks.start(listen, client)
             await recalls(client, "Tuesdays")
