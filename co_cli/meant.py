@@ -64,7 +64,7 @@ def meant(word: str, known: Iterable[str]) -> str:
 
 
 def picked(said: str, choices: Mapping[str, str]) -> list[str] | None:
-    """Which of these they pick: by name, place in the row, or words of one alone; None: of none."""
+    """Which of these they pick: by name, place or words of one alone; None if they talk of none."""
     text = said.casefold().strip(" .!,#")
     if re.fullmatch(_NONE, text):
         return []

@@ -301,13 +301,14 @@ def undo_hint(book: Notebook) -> str:
     return "co knowledge undo -g" if book.scope == "user" else "co knowledge undo"
 
 
-def half_text(entry: Entry, in_user: bool) -> str:
-    """That the other half of a move stands, where one was taken back, and how to undo it."""
-    moved = [file for file in entry.files if None in (file["before"], file["after"])]
+def half_undone_text(entry: Entry, in_user: bool) -> str:
+    """How to undo the other half of a move, where a change was one half; else nothing."""
+    moved = any(None in (file["before"], file["after"]) for file in entry.files)
+    if not moved or entry.op not in ("promote", "demote"):
+        return ""
     there = "" if in_user else " -g"
-    told = f"\nThe other half of the move stands: `co knowledge undo CHANGE{there}` takes it back"
-    told += f", by its number in `co knowledge log{there}`."
-    return told if moved and entry.op in ("promote", "demote") else ""
+    how = f"`co knowledge undo CHANGE{there}`, with its number from `co knowledge log{there}`"
+    return f"\nThe other half of the move still stands. To undo it: {how}."
 
 
 def numbers_text(numbers: Iterable[int]) -> str:

@@ -237,7 +237,7 @@ def test_why_the_other_notebook_refuses_is_said_and_the_place_stays_as_it_was() 
 def test_the_same_in_the_other_notebook_is_told() -> None:
     Notebook(paths.user_knowledge()).remember("User prefers tabs", [])
     _, shown = ask(Typist("n"), proposal("user prefers tabs."))
-    assert "Similar to memory g1 of your other notebook (100%):" in shown
+    assert "Similar to memory g1 in your other notebook (100%):" in shown
 
 
 @pytest.fixture

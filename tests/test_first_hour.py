@@ -1027,6 +1027,18 @@ def test_a_letter_that_may_mean_undo_is_told_how_to_undo() -> None:
     assert bodies() == ["Our anniversary is on 3 May"]
 
 
+def is_put_right(kept: str, said: str, becomes: str, whose: str) -> None:
+    """While another note is spoken of, this one is found and shown with its new text."""
+    Notebook(own() if whose == "user" else NOTES).remember(kept)
+    Notebook(NOTES).remember("Bo is on call this week")
+    person = Person()
+    person.says("who is on call?")
+    person.says(said)
+    [card] = person.asked
+    assert (card.text, [old.text for old in card.collisions]) == (becomes, [kept])
+    assert (card.scope, bool(card.replaces)) == (whose, True)
+
+
 @pytest.mark.parametrize(
     ("kept", "said", "becomes"),
     [
@@ -1044,14 +1056,7 @@ def test_what_has_changed_finds_its_note_by_its_subject(
     kept: str, said: str, becomes: str, whose: str
 ) -> None:
     """Red when the new stands beside the old, or only its last word is kept."""
-    Notebook(own() if whose == "user" else NOTES).remember(kept)
-    Notebook(NOTES).remember("Bo is on call this week")
-    person = Person()
-    person.says("who is on call?")
-    person.says(said)
-    [card] = person.asked
-    assert (card.text, [old.text for old in card.collisions]) == (becomes, [kept])
-    assert (card.scope, bool(card.replaces)) == (whose, True)
+    is_put_right(kept, said, becomes, whose)
 
 
 @pytest.mark.parametrize(
@@ -1113,14 +1118,7 @@ def test_a_correction_finds_the_note_that_says_the_same_of_another_value(
     kept: str, said: str, becomes: str, whose: str
 ) -> None:
     """Red when only the note spoken of is put right, or what it says beside is lost."""
-    Notebook(own() if whose == "user" else NOTES).remember(kept)
-    Notebook(NOTES).remember("Bo is on call this week")
-    person = Person()
-    person.says("who is on call?")
-    person.says(said)
-    [card] = person.asked
-    assert (card.text, [old.text for old in card.collisions]) == (becomes, [kept])
-    assert (card.scope, bool(card.replaces)) == (whose, True)
+    is_put_right(kept, said, becomes, whose)
 
 
 @pytest.mark.parametrize(

@@ -382,11 +382,11 @@ def test_a_collision_with_the_other_notebook_is_shown_and_waits(mine: bool) -> N
     assert row["collides"] == [old]
     assert f"collides with {old}" in co("inbox").err
     assert co("inbox", "accept", "--all", "--yes").code == 1
-    assert f"Similar to memory {old} of your other notebook (100%):" in Person("l").reviews()
+    assert f"Similar to memory {old} in your other notebook (100%):" in Person("l").reviews()
     name = f"{ref}i:user-prefers-spaces-over-tabs-in-go-code"
-    assert f"Similar to memory {old} of your other notebook" in co("inbox", "accept", name).out
+    assert f"Similar to memory {old} in your other notebook" in co("inbox", "accept", name).out
     [saved] = json.loads(co("inbox", "accept", name, "--yes", "--json").out)
-    assert f"memory {old} of your other notebook (100%)" in saved["display"]
+    assert f"memory {old} in your other notebook (100%)" in saved["display"]
 
 
 def test_what_was_accepted_is_told_also_when_the_next_one_fails() -> None:

@@ -231,9 +231,11 @@ def test_promote_and_demote_by_name() -> None:
 def test_undoing_one_half_of_a_move_says_that_the_other_stands() -> None:
     co("knowledge", "promote", "1")
     half = co("knowledge", "undo").out
-    assert "The other half of the move stands: `co knowledge undo CHANGE -g`" in half
+    assert "still stands. To undo it: `co knowledge undo CHANGE -g`" in half
     assert "`co knowledge log -g`" in half
-    assert "stands: `co knowledge undo CHANGE` takes" in notes.undo(CoDeps().shelf(), "-g")
+    assert "still stands. To undo it: `co knowledge undo CHANGE`," in notes.undo(
+        CoDeps().shelf(), "-g"
+    )
     assert "stands" not in co("knowledge", "undo").out
 
 

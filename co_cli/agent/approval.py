@@ -206,8 +206,7 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
             book.store.refuse("")
             files = book.store.files(MEMORIES)
             met, fields = echo(deps, shelf, proposal.scope or scope, text)
-            other = shelf.project if book is shelf.user else shelf.user
-            elsewhere = _collisions(other, met)
+            elsewhere = _collisions(shelf.other(book), met)
             more = [f"language:{one}" for one in sorted(shelf.languages) if deps.usable()]
             plan = book.plan_remember(
                 text, tags, actor=deps.actor, call=proposal.call, checked=True, fields=fields,

@@ -69,12 +69,11 @@ class _Card:
 
     def meant(self, letter: str, number: int | None) -> list[int]:
         """The proposals that a letter speaks of; none where it makes no sense."""
-        several = len(self.proposals) > 1
-        if several and number is None:
+        if len(self.proposals) > 1 and number is None:
             there = enumerate(self.proposals) if letter == "g" else ()
             return [at for at, one in there if one.tool == SAVE and self.chosen.get(at) != "no"]
-        picked = number or 0
-        return [picked] if letter in _choices(self.proposals[picked]) else []
+        at = number or 0
+        return [at] if letter in _choices(self.proposals[at]) else []
 
     def letters(self) -> dict[str, str]:
         """What the question offers; the first letters speak of all that is on the screen."""
@@ -132,14 +131,14 @@ class Screen:
             alone, named = len(card.proposals) == 1, ""
             if direct := _NAMED.fullmatch(said) if alone else None:
                 letter, number, named = "u", None, direct[1]
-            picked = card.meant(letter, number)
+            chosen = card.meant(letter, number)
             idle = all(one.offered or one.action == "forgotten" for one in card.proposals)
-            if not picked and goes_on(whole) and idle:  # nothing that they asked for is lost
+            if not chosen and goes_on(whole) and idle:  # nothing that they asked for is lost
                 return self._ended(card, "n")
-            if not picked:
+            if not chosen:
                 answers = ", ".join(filter(None, card.letters().values()))
                 self._say(f"  Please answer with one of: {answers}; Ctrl+C stops.")
-            elif await self._act(card, letter, picked, named) and alone:
+            elif await self._act(card, letter, chosen, named) and alone:
                 return self._ended(card, "y")
 
     def _ended(self, card: _Card, letter: str) -> Reviewed:
@@ -149,12 +148,12 @@ class Screen:
             self._say("Co now saves without asking until you leave. /ask makes it ask again.")
         return Reviewed(card.decisions(), frozenset({SAVE} if letter == "a" else ()), by_key=True)
 
-    async def _act(self, card: _Card, letter: str, picked: list[int], named: str) -> bool:
+    async def _act(self, card: _Card, letter: str, chosen: list[int], named: str) -> bool:
         """Do what a letter says to these proposals; whether that decides on one."""
-        number, proposals, deps = picked[0], card.proposals, card.review.deps
+        number, proposals, deps = chosen[0], card.proposals, card.review.deps
         if letter == "g":
-            scope = _next([proposals[one] for one in picked])
-            for one in picked:  # with the tags asked for: those of the other notebook stay there
+            scope = _next([proposals[one] for one in chosen])
+            for one in chosen:  # with the tags asked for: those of the other notebook stay there
                 now = proposals[one]
                 moved = replace(card.asked[one], text=now.text, scope=scope)
                 if there := await self._planned(deps, moved):
@@ -282,7 +281,7 @@ class Screen:
         for old in (*proposal.collisions * proposal.collides, *proposal.elsewhere):
             lock = ", protected" if old.protected else ""
             close = SAME_MATTER if old.same_matter else f"{old.score:.0f}%"
-            where = " of your other notebook" * (old in proposal.elsewhere)
+            where = " in your other notebook" * (old in proposal.elsewhere)
             similar = f"Similar to memory {old.ref}{where} ({close}{lock}):"
             self._warn("Old and new:" if old.ref == corrected else similar)
             for line in _changes(old.text, proposal.text):

@@ -26,7 +26,7 @@ from co_cli.meant import picked
 from co_cli.results import (
     above_text,
     category_text,
-    half_text,
+    half_undone_text,
     hit_ref,
     marks,
     moved_text,
@@ -197,7 +197,7 @@ def undo(shelf: Shelf, argument: str) -> str:
     book = shelf.user if "-g" in words else shelf.project
     entry = book.undo(*numbers, actor="chat")
     names = ", ".join(os.path.basename(file["path"]) for file in entry.files)
-    return f"Undone: {entry.op} of {names}{half_text(entry, '-g' in words)}"
+    return f"Undone: {entry.op} of {names}{half_undone_text(entry, '-g' in words)}"
 
 
 async def remember(chat: Chat, argument: str) -> str:

@@ -11,7 +11,7 @@ from co_cli.cli import output
 from co_cli.cli.list import note_table
 from co_cli.cli.options import as_json, assume_yes, complete_ref, open_here
 from co_cli.errors import NotFound
-from co_cli.knowledge import Note, Notebook, Shelf, inbox
+from co_cli.knowledge import Note, Notebook, Saved, Shelf, inbox
 from co_cli.learning.rejected import remember_rejection
 
 _Drafts = list[tuple[Notebook, Note]]
@@ -58,14 +58,10 @@ def inbox_command(
         output.notice(results.NO_DRAFTS)
 
 
-def _other(shelf: Shelf, book: Notebook) -> Notebook:
-    return shelf.project if book is shelf.user else shelf.user
-
-
 def _collisions(shelf: Shelf, drafts: _Drafts) -> dict[str, list[str]]:
     """What each draft collides with, in either notebook, by its path."""
     own = {book: [draft for at, draft in drafts if at is book] for book in shelf}
-    some = [inbox.collisions(book, _other(shelf, book), own[book]) for book in own if own[book]]
+    some = [inbox.collisions(book, shelf.other(book), own[book]) for book in own if own[book]]
     return {path: refs for one in some for path, refs in one.items()}
 
 
@@ -82,7 +78,7 @@ def _show(book: Notebook, draft: Note, beside: list[str]) -> None:
 def _met(other: Notebook, draft: Note) -> list[str]:
     """What the other notebook has that says the same or collides."""
     met = [(other.ref(n), n, score) for n, score in inbox.met_elsewhere(other, draft.body)]
-    text = "Similar to memory {} of your other notebook ({}): {}"
+    text = "Similar to memory {} in your other notebook ({}): {}"
     return [text.format(ref, results.closeness(other, how), n.summary) for ref, n, how in met]
 
 
@@ -93,7 +89,7 @@ def _settle(
     if not drafts:
         raise NotFound("no such draft waits", hint="`co inbox --json` shows what waits.")
     for book, one in [] if yes else drafts:  # of all, none that collides is accepted
-        _show(book, one, [] if every else _met(_other(shelf, book), one))
+        _show(book, one, [] if every else _met(shelf.other(book), one))
     beside = ", but none that collides" if every else ""
     many = results.plural(len(drafts), "draft")
     if not output.confirm(f"{verb.capitalize()} {many}{beside}?", yes):
@@ -102,15 +98,14 @@ def _settle(
     try:
         for book in shelf:
             own = [draft for at, draft in drafts if at is book]
-            done += _settled(verb, book, _other(shelf, book), own, every) if own else []
+            done += _settled(verb, book, shelf.other(book), own, every) if own else []
     finally:
         if done:
-            lines = [one["display"].split("\n") for one in done]
+            lines = [one["display"].split("\n") for one in done]  # of every one the first will do
             told = ["\n".join(one[:1] if every else one) for one in lines]
             output.tell(as_json, done, "\n".join([*told, *(lines[-1][2:] if every else [])]))
     if left := len(drafts) - len(done):
-        many = results.plural(left, "draft")
-        output.warn(f"{many} left, which a look is needed for: co inbox")
+        output.warn(f"{results.plural(left, 'draft')} left to look at one by one: co inbox")
     if not done:
         raise NotFound("nothing was changed")
 
@@ -119,17 +114,18 @@ def _settled(
     verb: str, book: Notebook, other: Notebook, drafts: list[Note], every: bool
 ) -> Iterator[dict[str, Any]]:
     """What came of drafts; of `every` one, those that need no look of their own, as one change."""
-    batch = every and verb == "accept"
-    alone = [] if batch else [one.path for one in drafts]
+    saved = list[Saved]()
     with output.progress("Drafts") if every else nullcontext() as tick:
-        plan = book, other, drafts, "cli", tick
-        saved = inbox.accept_every(*plan) if batch else []
-        alone = [*inbox.plan_every(*plan)[0]] if every and not batch else alone
+        if every and verb == "accept":
+            saved, drafts = inbox.accept_every(book, other, drafts, "cli", tick), []
+        elif every:
+            alone, _ = inbox.plan_every(book, other, drafts, "cli", tick)
+            drafts = [one for one in drafts if one.path in alone]
     if saved:
         many = results.plural(len(saved), "draft")
         output.notice(f"✓ {many}, one change. Undo: {results.undo_hint(book)}")
     yield from (results.saved_json(book, one) for one in saved)
-    for draft in (one for one in drafts if one.path in alone):
+    for draft in drafts:
         if verb == "accept":
             beside = _met(other, draft)
             told = results.saved_json(book, inbox.accept(book, draft, actor="cli"))

@@ -1,4 +1,4 @@
-"""co mcp: the same memory for other agents and editors; and how these are told of it."""
+"""co mcp: the same memory for other agents and editors, and how they get to know of it."""
 
 from importlib.util import find_spec
 
@@ -50,7 +50,7 @@ def _needs_extra() -> None:
 @click.option("--remove", is_flag=True, help="Take Co's part out again.")
 @assume_yes
 def install_command(client: str, only_print: bool, remove: bool, yes: bool) -> None:
-    """Tell another agent or editor of Co.
+    """Tell another agent or editor about Co.
 
     You see what changes in its settings, and are asked; all else in them stays as it is.
     """
@@ -70,4 +70,4 @@ def install_command(client: str, only_print: bool, remove: bool, yes: bool) -> N
             raise no_yes("nothing was changed")
         for plan in todo:
             install.write(*plan)
-        say(f"✓ {client} {'is no longer told' if remove else 'is told'} of Co. Start it anew.")
+        say(f"✓ {client} {'no longer knows' if remove else 'now knows'} Co. Restart it.")

@@ -85,11 +85,11 @@ def styled(text: str, style: str = "") -> str:
     return f"{_BEGINS[style]}{shown}{_ENDS}" if style and has_colour() else shown
 
 
-def paint(text: str, first: str = "", then: str = "    ") -> None:
+def paint(text: str, first: str = "") -> None:
     """Pieces of an answer that are `styled`, in rows that fit the screen."""
     lines = [first + line for line in text.split("\n")]
     if sys.stdout.isatty():
-        lines = rows(text, columns(), first, then, keep="\n\t" + "".join(map(chr, _CODES)))
+        lines = rows(text, columns(), first, "    ", keep="\n\t" + "".join(map(chr, _CODES)))
     click.echo("\n".join(lines).translate(_CODES))
 
 
@@ -127,12 +127,12 @@ def notice_plain(refs: Sequence[str]) -> None:
         notice("Co reads such a file and leaves it as it is; to give it one: co knowledge adopt")
 
 
-def tell(as_json: bool, value: Any, text: str, *, keep: str = "\n\t") -> None:
+def tell(as_json: bool, value: Any, text: str) -> None:
     """The answer, for a program or in words."""
     if as_json:
         to_json(value)
     else:
-        say(text, keep=keep)
+        say(text)
 
 
 def to_json(value: Any) -> None:

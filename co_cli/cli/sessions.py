@@ -37,7 +37,7 @@ def session_command(ctx: click.Context, as_json: bool) -> None:
 def delete_command(name: str, drafts: bool, yes: bool) -> None:
     """Delete one conversation for good: its id, or the four letters it ends with.
 
-    What was saved as a memory in it stays. About drafts from it that still wait Co asks.
+    What was saved as a memory in it stays. Co asks about drafts from it that still wait.
     """
     workspace = open_here()
     one = transcripts.find(workspace.project, name)
@@ -50,7 +50,7 @@ def delete_command(name: str, drafts: bool, yes: bool) -> None:
     every = [(book, note) for book in workspace.shelf for note in inbox.waiting(book)]
     found = [(book, note) for book, note in every if note.meta.get("origin") == one.id]
     for book, note in found:
-        say_line(f"Draft from it that waits: {book.ref(note)}  {note.summary}")
+        say_line(f"A draft from it still waits: {book.ref(note)}  {note.summary}")
     if found and confirm(f"Delete {plural(len(found), 'draft')} from it too?", drafts):
         for book, note in found:
             purge(book, find_copies(book, note.handle))

@@ -6,7 +6,7 @@ from co_cli.cli.log import entry_json, files_text
 from co_cli.cli.options import as_json, completing, in_user, open_here
 from co_cli.cli.output import tell
 from co_cli.knowledge.safety.escape import escape
-from co_cli.results import half_text
+from co_cli.results import half_undone_text
 
 
 @click.command("undo")
@@ -18,7 +18,7 @@ def undo_command(number: int | None, in_user: bool, as_json: bool) -> None:
     """Undo the last change, or the one with this number (see `log`)."""
     entry = open_here().book(in_user).undo(number or 0)
     text = f"✓ Undid change {entry.n} ({entry.op}): {files_text(entry)}"
-    tell(as_json, entry_json(entry), escape(text, keep="") + half_text(entry, in_user))
+    tell(as_json, entry_json(entry), escape(text, keep="") + half_undone_text(entry, in_user))
 
 
 def _changes() -> list[tuple[str, str]]:

@@ -87,7 +87,7 @@ def evaluate(shelf: Shelf, ask: Callable[[Note], str] = question) -> list[Measur
         of("stale", "Put it right: co knowledge edit {}", lambda b, n: freshness(b, n).mark),
         of("expired", "Let it go: co forget {}", lambda b, n: n.expired(b.today())),
         of("never used", "co knowledge list --by use", lambda _, n: uses.of(n) == "never"),
-        of("use not known", "Older than the count of use", lambda _, n: uses.of(n) == "unknown"),
+        of("use not known", "Saved before uses were counted", lambda _, n: uses.of(n) == "unknown"),
         of("secrets", "Take it out: co forget {} --purge", lambda _, n: find_secret(n.body), _READ),
         Measure("unreadable", len(unread), len(every), (), "See why: co knowledge doctor"),
     ]

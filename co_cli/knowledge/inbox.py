@@ -140,7 +140,7 @@ class Choice(TypedDict, total=False):
     fields: Mapping[str, Any]  # of the scope, if another than the draft's
 
 
-def kept_fields(draft: Note, *, moves: bool = False) -> dict[str, Any]:
+def _kept_fields(draft: Note, *, moves: bool = False) -> dict[str, Any]:
     """What a memory takes over of its draft's header, but for the scope where it moves."""
     return {name: draft.meta[name] for name in _KEPT[2 * moves :] if name in draft.meta}
 
@@ -154,7 +154,7 @@ def plan_accept(book: Notebook, draft: Note, *, actor: str, **choice: Unpack[Cho
     to, text, tags = choice.get("into", book), choice.get("text"), choice.get("tags")
     text = check_text(draft.body if text is None else text)
     tags = outside_tags(draft.tags if tags is None else tags)
-    fields = kept_fields(draft, moves=to is not book or "fields" in choice)
+    fields = _kept_fields(draft, moves=to is not book or "fields" in choice)
     fields |= choice.get("fields", {})
     look, around = to.around(text)
     planner = to.planner(actor, look)
@@ -207,8 +207,8 @@ def reject(book: Notebook, draft: Note, *, actor: str, op: str = "reject") -> Sa
     return book.do(actor, plan)
 
 
-class Crowd:
-    """The notes of two notebooks, and what of them each of many texts meets, told quickly."""
+class _Neighbours:
+    """The notes of two notebooks, with which many texts are compared quickly."""
 
     def __init__(self, book: Notebook, other: Notebook, texts: Sequence[str]) -> None:
         import numpy as np  # for many at once
@@ -231,6 +231,7 @@ class Crowd:
 
     def add(self, at: int, note: Note) -> None:
         """Let a text be met from now on, as the note that it became."""
+        # In the row of a text that was looked at already.
         self._vectors[len(self.notes)] = self._vectors[self._first + at]
         self.notes.append(note)
 
@@ -249,13 +250,13 @@ class Crowd:
 
 def collisions(book: Notebook, other: Notebook, drafts: Sequence[Note]) -> dict[str, list[str]]:
     """The memories of either notebook that each draft collides with, by its path."""
-    crowd = Crowd(book, other, [draft.body for draft in drafts])
-    met = {one.path: crowd.met(at, one.language)[1] for at, one in enumerate(drafts)}
-    return {at: [crowd.others.get(n.path) or book.ref(n) for n in met[at]] for at in met}
+    near = _Neighbours(book, other, [draft.body for draft in drafts])
+    met = {one.path: near.met(at, one.language)[1] for at, one in enumerate(drafts)}
+    return {at: [near.others.get(n.path) or book.ref(n) for n in met[at]] for at in met}
 
 
 def plan_every(
-    book: Notebook, other: Notebook, drafts: Sequence[Note], actor: str, tick: _Progress = None
+    book: Notebook, other: Notebook, drafts: Sequence[Note], actor: str, tick: _Progress
 ) -> tuple[dict[str, Saved], Plan | None]:
     """What accepting each draft does that needs no look of its own, by its path; as one change.
 
@@ -267,31 +268,31 @@ def plan_every(
         with suppress(RefusedText):
             outside_tags(draft.tags)
             texts[draft] = check_text(draft.body)
-    crowd = Crowd(book, other, [*texts.values()])
+    near = _Neighbours(book, other, [*texts.values()])
     for at, (draft, text) in enumerate(texts.items()):
         if tick:
             tick(at + 1, len(texts))
-        same, close = crowd.met(at, draft.language)
+        same, close = near.met(at, draft.language)
         if same and same.file not in {edit.path for edit in planner.edits}:
             told = planner.consolidate(same, text, outside_tags(draft.tags), {}).saved
         elif same or close:
             continue
         else:
-            note = planner.add(text, outside_tags(draft.tags), kept_fields(draft))
-            crowd.add(at, note)
+            note = planner.add(text, outside_tags(draft.tags), _kept_fields(draft))
+            near.add(at, note)
             told = Saved("created", note, book.ref(note))
         saved[draft.path] = told
         planner.edits.append(Edit(draft.file, draft.raw, None))
     if not saved:
         return saved, None
-    many = len(crowd.notes) - len(crowd.others)
+    many = len(near.notes) - len(near.others)
     planner.over = many > book.policy.max_count
     told.over = many if planner.over and not planner.look.tail.over else 0
     return saved, Plan(planner.change(ACCEPTS), told)
 
 
 def accept_every(
-    book: Notebook, other: Notebook, drafts: Sequence[Note], actor: str, tick: _Progress = None
+    book: Notebook, other: Notebook, drafts: Sequence[Note], actor: str, tick: _Progress
 ) -> list[Saved]:
     """Accept these drafts, but for those that need a look, as one change or not at all."""
 

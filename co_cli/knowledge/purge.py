@@ -131,9 +131,9 @@ def _made_of(entries: list[Entry], named: Lineage, known: list[Lineage]) -> list
     """The archived notes that a change removed when it wrote this one, and what made those."""
     many: set[int] = set()  # where each memory had a draft of its own, which says the same
     for entry in entries:
-        many |= {entry.n} if entry.op == ACCEPTS or entry.undoes in many else set()
-    takes = [e for e in entries if e.op in _TAKES_IN and e.n not in many]
-    changes = [entry for entry in takes if entry.state == "done"]
+        if entry.op == ACCEPTS or entry.undoes in many:
+            many.add(entry.n)
+    changes = [e for e in entries if e.state == "done" and e.op in _TAKES_IN and e.n not in many]
     found = [named]
     for one in found:  # which grows meanwhile
         wrote = [entry for entry in changes if _touched(entry, one, removed=False)]

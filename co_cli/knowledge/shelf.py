@@ -42,6 +42,10 @@ class Shelf(Iterable[Notebook]):
     def __iter__(self) -> Iterator[Notebook]:
         return iter((self.project, self.user))
 
+    def other(self, book: Notebook) -> Notebook:
+        """The notebook beside this one."""
+        return self.project if book is self.user else self.user
+
     def close(self) -> None:
         """Let go of every index."""
         for book in chain(self, self.folders):

@@ -229,5 +229,7 @@ def serve_http(options: Options, port: int) -> None:
     if not token:
         token = token_urlsafe(32)
         print(f"Token, for this run: {token}", file=sys.stderr, flush=True)  # noqa: T201
-    said: Any = {"log_level": "warning", "access_log": False, "timeout_graceful_shutdown": 1}
-    uvicorn.Server(uvicorn.Config(_Guard(app, token), **said)).run(sockets=[listening])
+    config = uvicorn.Config(
+        _Guard(app, token), log_level="warning", access_log=False, timeout_graceful_shutdown=1
+    )
+    uvicorn.Server(config).run(sockets=[listening])

@@ -155,8 +155,8 @@ def echo(
 ) -> tuple[list[tuple[Note, float]], dict[str, Any]]:
     """What says the same in the other notebook, or collides, and the fields of this memory.
 
-    Those are of these, and of the article or page whose words these are; only as far as a
-    model may know of them.
+    The fields are those of what is met there, and of the article or page whose words these are;
+    both only as far as a model may know of it.
     """
     book, other = shelf if scope == "project" else (shelf.user, shelf.project)
     marks = _quoted(deps, shelf, text) or dict(deps.saved_as)

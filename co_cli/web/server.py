@@ -80,13 +80,8 @@ class Guard:
         writes, enters = method == "POST", method == "GET" and path in _STATIC
         near = headers.get("sec-fetch-site", "none") in ("none", "same-origin")
         arrives = path == "/" and headers.get("sec-fetch-mode") == "navigate"
-        whole = "transfer-encoding" not in headers  # in pieces, it could be of any size
-        small = (
-            whole
-            and len(size) == 1
-            and re.fullmatch("[0-9]{1,7}", size[0])
-            and int(size[0]) <= LARGEST
-        )
+        told = re.fullmatch("[0-9]{1,7}", ",".join(size))  # what is sent in pieces has no size
+        small = told and int(told[0]) <= LARGEST and "transfer-encoding" not in headers
         known = secrets.compare_digest(request.cookies.get(self.cookie, "").encode(), self.secret)
         holds = [
             (len(hosts) == 1 and hosts[0] in self.hosts, 421, "This server is not called so."),

@@ -13,7 +13,7 @@ from co_cli.knowledge.format.note import decode, is_external, moment_of
 from co_cli.knowledge.importers.links import UID, Links
 from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.plan import ImportItem
-from co_cli.knowledge.safety.check import MAX_TEXT
+from co_cli.knowledge.safety.check import MAX_TEXT, is_own_tag
 from co_cli.knowledge.safety.secrets import find_secret
 from co_cli.knowledge.store import disk
 
@@ -79,8 +79,10 @@ class ImportBatch:
         if header.get("pinned") is True:
             self.remarks.append(Problem(origin, "was pinned; here that is for you to say"))
         tags = tags_of(header.get("tags"))
-        if any(tag.strip().startswith("_") for tag in tags):
-            self.remarks.append(Problem(origin, "without its tags that begin with _: Co's own do"))
+        if any(map(is_own_tag, tags)):
+            self.remarks.append(
+                Problem(origin, "without its tags that begin with _, as Co's own do")
+            )
         self.add(ImportItem(text, origin, tags, created, _fields(header)))
 
     def add_article(self, text: str, origin: str, header: dict[str, Any]) -> None:

@@ -55,13 +55,18 @@ def clean_tags(tags: Iterable[str], *, allow_secret: bool = False) -> list[str]:
 
 def outside_tags(tags: Iterable[str]) -> list[str]:
     """The same for tags that are not the person's: none of Co's own, which begin with `_`."""
-    return clean_tags(tag for tag in tags if not tag.strip().startswith("_"))
+    return clean_tags(tag for tag in tags if not is_own_tag(tag))
+
+
+def is_own_tag(tag: str) -> bool:
+    """Whether a tag is, or would pass for, one that only Co gives."""
+    return tag.strip().startswith("_")
 
 
 def typed_tags(tags: Iterable[str]) -> list[str]:
     """The same tags; RefusedText for one that would pass for one of Co's own."""
     found = list(tags)
-    if any(tag.strip().startswith("_") for tag in found):
+    if any(map(is_own_tag, found)):
         what = "a tag that begins with _ would be one of Co's own"
         raise RefusedText(what, rule="own-tag", hint="Leave the _ out.")
     return found
