@@ -99,7 +99,7 @@ def _which(what: str, found: Found) -> Found:
     say_line(f"{what}:")
     note_table(found)
     says = {name: note.body for name, (_, note) in called.items()}
-    picked = which(f"Forget which one ({', '.join(called)}; Enter for none)", says, most=len(says))
+    picked = which(f"Forget which one ({', '.join(called)}; Enter for none)", says)
     if not picked:
         raise CoError("nothing was forgotten")
     return [called[name] for name in picked]

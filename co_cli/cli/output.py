@@ -187,12 +187,11 @@ def ask(question: str, answers: Container[str]) -> str:
         notice(f"{said!r} is not one of the answers.")
 
 
-def which(question: str, choices: Mapping[str, str], *, most: int = 1) -> list[str]:
-    """The names of those that a person picks, none of them or so many; asked until it is clear."""
+def which(question: str, choices: Mapping[str, str]) -> list[str]:
+    """The names of those that a person picks, if any; asked until it is clear."""
     while True:
         said = typed(question)
-        found = picked(said, choices)
-        if found is not None and len(found) <= most:
+        if (found := picked(said, choices)) is not None:
             return found
         notice(f"{said!r} does not say which.")
 

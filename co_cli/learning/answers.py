@@ -45,8 +45,7 @@ _SORTS = {  # what is asked for, and what must stand there then
     r"|inside|between|beside|above|below)\b",
 }
 _NAME = rf"(?!User\b|(?i:{_TIMES}))[A-Z][\w-]*"
-# Who is one of these is no other.
-_KIN = (
+_KIN = (  # who is one of these is none of the others
     "wife husband son daughter brother sister mother father uncle aunt nephew niece dog cat horse"
 )
 _OWNS = r"\b(?!(?:wh\w+|how|it|that|there|s?he|let)'s)(my|our|\w+(?='s))(?:'s)? (\w+)"
@@ -79,8 +78,8 @@ def answers(question: str, text: str) -> bool:
     return max(met.values(), default=0.0) < _SHARED or min(met.values()) >= _MET
 
 
-def of_another(question: str, text: str) -> bool:
-    """Whether a text tells of somebody else what the question asks of one."""
+def about_another(question: str, text: str) -> bool:
+    """Whether a text says of somebody else what the question asks about one person."""
     low, said = question.lower(), text.lower()
     kin = {*_KIN.split()}
     asked, told = (kin & {BASE.get(w, w) for w in re.findall(r"\w+", one)} for one in (low, said))
@@ -100,7 +99,7 @@ def of_another(question: str, text: str) -> bool:
 
 
 def speaks_of(question: str, text: str) -> bool:
-    """Whether what is asked for may stand in the text, and all that is named, or a name, does."""
+    """Whether a text may hold what is asked for, and names all that the question does, or whom."""
     if not re.search(_sort(question.lower())[1], text):
         return False
     what = re.sub(r"(?i)\b(?:do|did) i \w+|-", " ", question)  # what I do is done by many
@@ -109,8 +108,8 @@ def speaks_of(question: str, text: str) -> bool:
     return bool(asked) and (all_there or not _names(text).isdisjoint(asked))
 
 
-def goes_on(question: str, old: str, new: str) -> bool:
-    """Whether a text tells more of what is asked for, of whom one speaks that it may replace."""
+def continues(question: str, old: str, new: str) -> bool:
+    """Whether what may replace an old text tells more of what is asked for, of the same subject."""
     names = _names(old) | _names(new)
     asked = [word for word in _words(question) if word not in names]
     taken_up = any(_like(word, one) >= _TAKEN_UP for word in asked for one in _words(new))

@@ -250,13 +250,15 @@ def _spoken_of(part: ToolReturnPart, heard: Conversation) -> Note | None:
 def found(part: ToolReturnPart, heard: Conversation) -> tuple[list[Note], list[Note]]:
     """What surely answers, best first, notes before files; and what perhaps does."""
     query = str(heard.called.get(part.tool_call_id, {}).get("query") or "")
-    rows = [row for row in found_by(part) if not answers.of_another(query, note_of(row).text)]
+    rows = [
+        row for row in recalled_rows(part) if not answers.about_another(query, note_of(row).text)
+    ]
     texts = {str(row.get("ref")): note_of(row).text for row in rows}
-    newer = {ref for ref, text in texts.items() if answers.answers(query, text)}
+    fitting = {ref for ref, text in texts.items() if answers.answers(query, text)}
     took = {str(row.get("ref")): str(row.get("replaced_by")) for row in rows}
-    after = {new for old, new in took.items() if old in newer and new in texts
-             and answers.goes_on(query, texts[old], texts[new])}  # fmt: skip
-    rows = [row for row in rows if row.get("replaced_by") not in newer | after]
+    after = {new for old, new in took.items() if old in fitting and new in texts
+             and answers.continues(query, texts[old], texts[new])}  # fmt: skip
+    rows = [row for row in rows if row.get("replaced_by") not in fitting | after]
     rows = [{**row, "weak": False} if row.get("ref") in after else row for row in rows]
     slips = [row for row in rows if row.get("weak") and answers.misspelt(query, note_of(row).text)]
     own = [row for row in rows[:1] if answers.about_asker(query, note_of(row).text, 1.0)]
@@ -277,7 +279,7 @@ def found(part: ToolReturnPart, heard: Conversation) -> tuple[list[Note], list[N
         for row, note in zip(near, notes, strict=True)
         if note.ref in known or _score(row) >= 1 or answers.shares(query, note.text)
     ]
-    sure = [note for note in told if note.ref in newer | after and not guessed]
+    sure = [note for note in told if note.ref in fitting | after and not guessed]
     passage = heard.surface.find(query) if query else None
     if passage and passage.score >= max(least, _FILE) and answers.answers(query, passage.text):
         sure.append(Note("", passage.text, file=passage.name))
@@ -291,7 +293,7 @@ def found(part: ToolReturnPart, heard: Conversation) -> tuple[list[Note], list[N
     return sure, perhaps
 
 
-def found_by(part: ToolReturnPart) -> list[Mapping[str, Any]]:
+def recalled_rows(part: ToolReturnPart) -> list[Mapping[str, Any]]:
     """What a recall found, with what in one notebook may replace what is in the other."""
     rows, marked = rows_of(part, "results"), list[Mapping[str, Any]]()
     for row in rows:

@@ -17,10 +17,10 @@ from co_cli.providers.conversation import (
     Surface,
     days_asked,
     found,
-    found_by,
     is_plain,
     note_of,
     read,
+    recalled_rows,
     rows_of,
 )
 
@@ -194,7 +194,7 @@ def _about(part: ToolReturnPart, heard: Conversation) -> str:
 
 def _earlier(part: ToolReturnPart, ref: str, heard: Conversation) -> list[str]:
     """What a note took the place of, with the day."""
-    rows = found_by(part)
+    rows = recalled_rows(part)
     gone = [note_of(row) for row in rows if row.get("replaced_by") == ref]
     said = heard.said if heard.wants.isdisjoint({"earlier"}) else ""
     told = [note.told for note in gone if not said or shares(said, note.text)]

@@ -194,7 +194,7 @@ export async function showInbox(pane, again = false) {
 // What is remembered already that a draft resembles.
 function met({ same, similar, refused }) {
   const found = similar.map((one) => h("p.met", {}, "Similar to ", h("a", { href: link(one) }, one.ref), `: ${one.text.slice(0, 300)}`));
-  if (same) found.unshift(h("p.met", {}, "Says the same as ", h("a", { href: link({ ref: same }) }, same), ", which would take these words."));
+  if (same) found.unshift(h("p.met", {}, "Says the same as ", h("a", { href: link({ ref: same }) }, same), ", which would take on this wording."));
   return refused ? [h("p.met", {}, refused)] : found;
 }
 
@@ -235,7 +235,7 @@ export async function showChanges(pane, again) {
   while (list.children.length < old && !more.hidden) await draw();
   if (!mine()) return;
   const kept = again ? pane.scrollTop : 0;
-  pane.replaceChildren(h("h1", {}, "Changes"), h("p.quiet", {}, "All that was done to your notes, here and elsewhere, newest first. Each can be taken back, also what took another back."),
+  pane.replaceChildren(h("h1", {}, "Changes"), h("p.quiet", {}, "All that was done to your notes, here and elsewhere, newest first. Each can be undone, and so can an undo."),
     list.children.length ? list : h("p.empty", {}, "Nothing has changed here yet."), more);
   pane.scrollTop = kept;
 }
