@@ -35,22 +35,20 @@ def doctor_command(fix: bool, as_json: bool) -> None:
     if workspace.trouble is not None:
         problems.append(Problem("settings", str(workspace.trouble)))
     problems += [Problem(path, f"{why}; reinstall Co") for path, why in broken_weights()]
-    indexes = []
-    for search in (book.search for book in (*books, *books.folders) if book.store.exists()):
-        report = search.compare()
-        indexes.append((search.index_path, report, report.behind))
+    searches = [book.search for book in (*books, *books.folders) if book.store.exists()]
+    indexes = [(search.index_path, search.compare()) for search in searches]
     notes = [(book, note) for book in books for note in (*book.look().notes, *book.articles())]
     plain = {note.path: book.ref(note) for book, note in notes if note.plain}
-    sound = all(report.state != "broken" for _, report, _ in indexes)
+    sound = all(report.state != "broken" for _, report in indexes)
     if as_json:
         rows = [problem._asdict() for problem in problems]
         told = [
             {
                 "path": path,
                 "state": report.text,
-                "behind": [{"path": name, "reason": why} for name, why in files],
+                "behind": [{"path": name, "reason": why} for name, why in report.behind],
             }
-            for path, report, files in indexes
+            for path, report in indexes
         ]
         more = {"renumbered": [row for moved, _ in fixed for row in moved]} if fix else {}
         found = {"healthy": sound and not rows, "problems": rows, "indexes": told}
@@ -63,10 +61,10 @@ def doctor_command(fix: bool, as_json: bool) -> None:
         count = counted(note for _, note in notes)
         well = f"✓ No problems: {count}, every file readable."
         say(well if sound else "Every file is readable, but the search index has problems:")
-    for path, report, files in indexes if not as_json else ():
+    for path, report in indexes if not as_json else ():
         if report.state not in ("up to date", "missing"):
             notice(f"Index {path}: {report.text}")
-        for name, why in files[:20]:
+        for name, why in report.behind[:20]:
             say_line(f"    {name}: {why}")
     notice_plain([*plain.values()])
     if problems:

@@ -11,16 +11,7 @@ from co_cli.articles import records
 from co_cli.chat import mentions, transcripts
 from co_cli.cli.list import note_table
 from co_cli.cli.options import act_on, as_json, assume_yes, complete_ref, in_user, open_here
-from co_cli.cli.output import (
-    confirm,
-    is_answered,
-    no_yes,
-    on_terminal,
-    say_line,
-    tell,
-    warn,
-    which,
-)
+from co_cli.cli.output import confirm, is_answered, no_yes, on_terminal, say_line, tell, warn, which
 from co_cli.editing import drop_drafts
 from co_cli.errors import Ambiguous, CoError, DiskTrouble, NotFound
 from co_cli.knowledge import Notebook, Shelf, use

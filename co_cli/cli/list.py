@@ -28,13 +28,7 @@ _Found = list[tuple[Notebook, Note]]
 @in_user
 @as_json
 def list_command(
-    tag: str = "",
-    kind: str = "memory",
-    by: str = "number",
-    every: bool = False,
-    count: bool = False,
-    in_user: bool = False,
-    as_json: bool = False,
+    tag: str, kind: str, by: str, every: bool, count: bool, in_user: bool, as_json: bool
 ) -> None:
     """List memories, this project's first, then your own; or articles."""
     workspace = open_here()

@@ -7,7 +7,7 @@ again in its own words everywhere, and in others wherever that notebook is read.
 
 import json
 import os
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 
 from co_cli import paths
@@ -26,25 +26,22 @@ _FILE = "rejected.jsonl"
 def rejections(*books: Notebook) -> Callable[[str], bool]:
     """What tells whether the person rejected a text before, as far as these notebooks know it."""
     known = frozenset(_load())
-    texts = [text for book in books for text in _archived(book) if _digest(text) in known]
+    gone = [note for book in books for _, note in book.archived()]
+    drafts = [note.body for note in gone if note.file.startswith(f"{INBOX}/")]
+    texts = [text for text in drafts if _digest(text) in known]
     return lambda text: _digest(text) in known or any(states_same(old, text) for old in texts)
-
-
-def _archived(book: Notebook) -> Iterable[str]:
-    return (note.body for _, note in book.archived() if note.file.startswith(f"{INBOX}/"))
 
 
 def remember_rejection(draft: Note) -> None:
     """Take down that the person did not want this draft."""
     new = _digest(draft.body)
-    _save(lambda old: old != new, new)
+    _save({new}, new)
 
 
 def forget_rejections(texts: Collection[str]) -> None:
     """Take out these texts, which are purged."""
-    gone = {*map(_digest, texts)}
     if os.path.lexists(os.path.join(paths.state_folder(), _FILE)):
-        _save(lambda old: old not in gone)
+        _save({*map(_digest, texts)})
 
 
 def _digest(text: str) -> str:
@@ -62,13 +59,13 @@ def _load() -> list[str]:
     return found
 
 
-def _save(stays: Callable[[str], bool], *more: str) -> None:
-    """Keep those that stay, and more, in a file of the person's own."""
+def _save(gone: set[str], *more: str) -> None:
+    """Keep all but those that go, and more, in a file of the person's own."""
     folder = paths.state_folder()
     with disk.in_words():
         disk.make_folder(folder, 0o700)
         with disk.locked(os.path.join(folder, f"{_FILE}.lock")):
-            kept = [*filter(stays, _load()), *more][-MOST:]
+            kept = [*(one for one in _load() if one not in gone), *more][-MOST:]
             data = "".join(f"{json.dumps({'said': digest})}\n" for digest in kept).encode()
             with disk.staged(folder, data, 0o600) as temp:
                 os.replace(temp, os.path.join(folder, _FILE))
