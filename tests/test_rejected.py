@@ -37,11 +37,11 @@ def stored() -> Path:
     return Path(paths.state_folder(), "rejected.jsonl")
 
 
-@pytest.mark.parametrize(("name", "floor"), [("open", 0.68), ("held", 0.85)])
+@pytest.mark.parametrize(("name", "floor"), [("open", 0.75), ("held", 0.85)])
 def test_a_rejected_fact_is_known_in_other_words_and_no_other_fact_is(
     name: str, floor: float
 ) -> None:
-    """Measured: 30 of 44 and 24 of 28 paraphrases, and none of 92 other pairs."""
+    """Measured: 34 of 44 and 24 of 28 paraphrases, and none of 92 other pairs."""
     rows = [
         json.loads(line) for line in (DATA / f"rejections_{name}.jsonl").read_text().splitlines()
     ]

@@ -16,12 +16,13 @@ from co_cli.knowledge.search.words import BASE, MONTHS
 Relation = Literal["same", "contradicts", "different"]
 _LIKELY = 0.5  # the judge's score that makes two words two values of one thing
 _NEAR = 0.3  # the cosine below which two sentences are not read for whether they state one fact
-_ONE_FACT = 0.6  # the score from which on they do (training/README.md has what that costs)
-_DENIED = 1.5  # and where just one of them says "not"
+_ONE_FACT = 0.3  # the score from which on they do (training/README.md has what that costs)
+_DENIED = 0.9  # what it takes more where just one of them says "not"
 _SURE = 1.5  # and that which it takes where more than one word differs
 _ENDING = re.compile(r"(?<=\w{3})(?:ments?|ations?|ings?|ed|en|es|ly|s|e|y)$")
 _DENIAL = re.compile(r"(?:n't|\b(?:not|no|never|none|nobody|nothing|cannot|without))\b")
 _DIRECTED = re.compile(r"\b(?:over|than|before|after|from|to|rather|above|below|not)\b")
+_RANKED = re.compile(r"\b(?:over|than|before|after|from|rather|above|below|prefer\w*\b.*\bto)\b")
 _DAYS = "monday tuesday wednesday thursday friday saturday sunday weekday weekend".split()
 _NUMBER = re.compile(r".*\d|(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|"
                      r"hundred|thousand|million|half|once|twice)$")  # fmt: skip
@@ -72,11 +73,11 @@ def states_same(one: str, other: str) -> bool:
     if words == others:
         return bool(words)
     kept = [w for w in words if w in others] == [w for w in others if w in words]
-    directed = all(_DIRECTED.search(_plain(text)) for text in (one, other))
+    directed = all(_RANKED.search(_plain(text)) for text in (one, other))
     figures = [{w for w in some if _kind(w) == "number"} for some in (words, others)]
     if figures[0] != figures[1] or (directed and not kept) or max(len(one), len(other)) > LONG:
         return False
-    least = _ONE_FACT if _denies(one) == _denies(other) else _DENIED
+    least = _ONE_FACT + _DENIED * (_denies(one) != _denies(other))
     try:
         return likeness(one, other) >= _NEAR and built_in().same(one, other) >= least
     except EmbedderUnavailable:  # recall says so; here words alone tell
