@@ -652,7 +652,7 @@ def test_several_notes_are_listed_to_pick_from_and_one_is_asked_about() -> None:
         book.remember(text)
     person = Person()
     asked = person.says("forget what I said about Bob")
-    assert asked.startswith("Which one? Say its number or a word of it, “all” or “none”.")
+    assert asked.startswith("Which one? Say its number, a word from it, “all” or “none”.")
     assert ("Bob prefers tabs [1]" in asked, "Bob owns billing [2]" in asked) == (True, True)
     assert person.says("forget 2") == (
         "✓ Forgot memory 2: Bob owns billing\nTo bring it back: /restore 2"

@@ -261,7 +261,7 @@ def test_the_words_of_a_review_are_true_at_each_step() -> None:
     assert not any(word in shown for word in ("Nothing was changed", "c3eh", "means no"))
     person = Person("n")
     person.reviews()
-    assert person.told[0].endswith("; it is not offered again.")
+    assert person.told[0].endswith("; it will not be offered again.")
     assert "\treject\t" in co("knowledge", "log").out
 
 

@@ -73,7 +73,7 @@ def _settled(deps: CoDeps, book: Notebook, draft: Note, decision: Decision, acto
     try:
         if not decision.agreed:
             remember_rejection(reject(book, draft, actor=actor).note)
-            return f"Rejected draft {book.ref(draft)}; it is not offered again."
+            return f"Rejected draft {book.ref(draft)}; it will not be offered again."
         with deps.notebooks() as shelf:
             into = shelf.project if one.scope == "project" else shelf.user
             saved = accept(

@@ -12,7 +12,7 @@ _HINT = (
 
 
 @click.command("context")
-@click.option("--for", "client", type=click.Choice(["claude-code"]), help="Say how to use it, too.")
+@click.option("--for", "client", type=click.Choice(["claude-code"]), help="Also say how to use it.")
 def context_command(client: str | None) -> None:
     """Print what every session here starts with: your context, and what is pinned."""
     known = prompts.knowledge(paths.project_folder())

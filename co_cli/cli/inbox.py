@@ -20,7 +20,9 @@ _Drafts = list[tuple[Notebook, Note]]
 @click.command("inbox")
 @click.argument("verb", required=False, type=click.Choice(["accept", "reject"]))
 @click.argument("refs", nargs=-1, metavar="[REF]...", shell_complete=complete_ref)
-@click.option("--all", "every", is_flag=True, help="All that you said and that collides with none.")
+@click.option(
+    "--all", "every", is_flag=True, help="All that you said and that collides with nothing."
+)
 @click.option("--kind", help="With --all, only drafts of this category, such as preference.")
 @assume_yes
 @as_json

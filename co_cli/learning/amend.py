@@ -38,7 +38,7 @@ _CHANGED = (  # what somebody changed, or has changed; or is somebody else's
     r"(?i)(?P<old>[^,.;]{2,40}?) (?:is|are)(?:n't| not| no longer) (?P<what>[^,.;]{2,60}?)"
     r"(?: any ?more)?[,;] (?:now )?(?:it'?s|they are)(?: now)? (?P<value>[^,.;!?]{1,40}?)[.!]?$",
     r"(?i)(?P<what>(?P<old>[^,.;]{2,40}?)) (?:stimmt nicht(?: mehr)?|ist falsch)[,;] "
-    r"(?:jetzt |sondern |maintenant |ahora )?(?P<value>[^,.;!?]{1,40}?)[.!]?$",
+    r"(?:jetzt |sondern )?(?P<value>[^,.;!?]{1,40}?)[.!]?$",
     CHANGES,
 )
 _USES = (  # what stands before a value that one may switch from

@@ -118,8 +118,8 @@ def save(turn: Turn, heard: Conversation) -> list[ToolCallPart]:
     if old and (text := _righted(turn, heard, old)):
         return [_keep(turn, text, old)]
     changes = _change(turn, heard)
-    anew = turn.text if turn.want == "correct" and len(heard.turns) == 1 else ""
-    query = changes["what"] if changes else anew
+    corrected = turn.text if turn.want == "correct" and len(heard.turns) == 1 else ""
+    query = changes["what"] if changes else corrected
     return [_recall(query)] if query else _keep_anew(turn, heard)
 
 

@@ -67,7 +67,7 @@ _NAMES_NOTHING = frozenset(
     "earlier formerly old older former value version originally past changed change then".split()
 )
 
-WHICH = "Which one? Say its number or a word of it, “all” or “none”."
+WHICH = "Which one? Say its number, a word from it, “all” or “none”."
 _LATELY = 7  # days, where none are named
 _WEEKDAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
 _DAYS_BACK = rf"(?:(?:last|past) (\d{{1,3}}) days?|\b({_WEEKDAYS}))\b"
