@@ -1323,6 +1323,19 @@ def test_a_name_is_changed_in_every_note_that_has_it_and_in_no_other() -> None:
     assert len(anna.asked) == 2
 
 
+def test_a_rename_knows_a_name_from_a_word_and_is_seen_by_the_person() -> None:
+    book = Notebook(NOTES)
+    for text in ("Invoices go to Anna", "The backend is written in Go", "The parser is in C++"):
+        book.remember(text)
+    anna = Person()
+    anna.says("rename Go to Golang")
+    anna.says("rename C++ to Cpp")
+    assert [one.text for one in anna.asked] == [
+        "The backend is written in Golang", "The parser is in Cpp",
+    ]  # fmt: skip
+    assert all(one.offered for one in anna.asked)  # so that --yes does not do it
+
+
 @pytest.mark.parametrize(
     "said",
     ["Tom is sick today", "Theo is more into space these days", "flight got delayed to 9:20",

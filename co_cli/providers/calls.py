@@ -216,8 +216,10 @@ def _change_found(heard: Conversation, returned: Sequence[ToolReturnPart]) -> li
     [turn], rows = heard.turns, rows_of(returned[0], "results")
     notes = [note_of(row) for row in rows if row.get("kind") != "article"]
     if turn.want == "rename":
-        name = re.compile(rf"\b{re.escape(turn.text)}\b", re.IGNORECASE)
+        loose = re.IGNORECASE if turn.text.islower() else re.NOFLAG  # Go is not to go
+        name = re.compile(rf"(?<!\w){re.escape(turn.text)}(?!\w)", loose)
         new = [(note, name.sub(lambda _: turn.whole, note.text)) for note in notes]
+        turn = turn._replace(sure=False)  # several notes at once are theirs to see, not a rule's
         return [_keep(turn, text, note) for note, text in new if text != note.text]
     texts = [(note, text) for note in notes if (text := _righted(turn, heard, note))]
     if not texts or (turn.want == "correct" and len(texts) > 1):  # which one, nobody knows
