@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import re
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -1358,3 +1359,58 @@ def test_what_passes_with_the_day_is_not_offered(said: str) -> None:
     anna = Person()
     anna.says(said)
     assert anna.asked == []
+
+
+@pytest.mark.parametrize(
+    ("said", "of"),
+    [
+        ("forget the dishwasher tablets", ["3", "g1"]),
+        ("forget about the coffee filters", ["4", "g2"]),
+        ("delete the note about coffee filters", ["4", "g2"]),
+        ("forget that I bought coffee filters", ["g2"]),
+    ],
+)
+def test_of_two_notes_that_hold_what_is_named_neither_is_taken_for_the_one_meant(
+    said: str, of: list[str]
+) -> None:
+    """Red when a note that may replace the other, in the other notebook, hides it."""
+    for text in ("Lunch is at noon", "Bob owns billing", "We're out of dishwasher tablets",
+                 "We're out of coffee filters"):  # fmt: skip
+        clock = partial(datetime, 2026, 1, 1, tzinfo=UTC)
+        Notebook(NOTES, clock=clock).remember(text)
+    for text in ("User bought dishwasher tablets", "User bought coffee filters"):
+        Notebook(own()).remember(text)
+    person = Person()
+    answer = person.says(said)
+    if len(of) > 1:
+        assert (answer[:10], sorted(re.findall(r"\[(g?\d)\]", answer))) == ("Which one?", of)
+    assert [one.ref for one in person.asked] == (of if len(of) == 1 else [])
+
+
+@pytest.mark.parametrize(
+    ("kept", "asked"),
+    [
+        ("Mr Hale called about the invoice", "who called?"),
+        ("Mr Hale phoned about the invoice", "who phoned?"),
+        ("Frau Ott wrote about the deposit", "and who wrote?"),
+        ("Quentin joined the team", "who joined?"),
+    ],
+)
+def test_who_did_something_is_asked_of_the_notes(kept: str, asked: str) -> None:
+    person = Person()
+    for text in (kept, "we deploy on Thursdays"):
+        person.says(text)
+    answer = person.says(asked)
+    assert (kept in answer, "You did" in answer) == (True, False)
+    for again in ("who said so?", "who told you that?", "says who?"):
+        assert person.says(again).startswith("You did")
+
+
+@pytest.mark.parametrize("said", ["what do you know?", "so what do you know so far?"])
+def test_what_is_known_is_all_that_is_whatever_was_told_last(said: str) -> None:
+    person = Person()
+    for text in ("Quentin joined the team", "we deploy on Thursdays"):
+        person.says(text)
+    assert "Quentin joined the team" not in person.says("when do we deploy?")
+    assert person.says(said).count("[") == 2
+    assert not person.says("who's new?").startswith("Kept or changed")

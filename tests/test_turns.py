@@ -174,6 +174,14 @@ def test_what_is_kept_is_what_was_meant_in_the_third_person(said: str, stored: s
         ("I lent my drill to Bo, mine is red", "User lent User's drill to Bo, User's is red",
          "You lent your drill to Bo, yours is red"),
         ("I quit my job", "User quit User's job", "You quit your job"),
+        ("I use vim and I close it",
+         "User uses vim and User closes it",
+         "You use vim and you close it"),
+        ("I organize it, I pass it on and I go",
+         "User organizes it, User passes it on and User goes",
+         "You organize it, you pass it on and you go"),
+        ("I choose the music and I wash up", "User chooses the music and User washes up",
+         "You choose the music and you wash up"),
     ],
 )  # fmt: skip
 def test_people_are_spoken_of_and_to(said: str, stored: str, told: str) -> None:

@@ -103,9 +103,13 @@ def speaks_of(question: str, text: str) -> bool:
     if not re.search(_sort(question.lower())[1], text):
         return False
     what = re.sub(r"(?i)\b(?:do|did) i \w+|-", " ", question)  # what I do is done by many
-    asked, said = _words(what), _words(text.replace("-", " "))
-    all_there = all(any(_like(word, one) >= _SHARED for one in said) for word in asked)
-    return bool(asked) and (all_there or not _names(text).isdisjoint(asked))
+    return holds(what, text) or not _names(text).isdisjoint(_words(what))
+
+
+def holds(what: str, text: str) -> bool:
+    """Whether all that is named stands in the text."""
+    asked, said = (_words(one.replace("-", " ")) for one in (what, text))
+    return bool(asked) and all(any(_like(word, one) >= _SHARED for one in said) for word in asked)
 
 
 def continues(question: str, old: str, new: str) -> bool:

@@ -63,6 +63,10 @@ _ASKS_THAT = (  # a question without its mark, perhaps about what was just told
     r"(?:.{0,200}\b(?P<that>it|that|this|them)\??$)?"
 )
 _ASKS_OWN = r"(?i)(?:what|which|who|where|when)(?:'?s| is| are) (?:my|our) \w"
+_ASKS_WHO = (  # who did something, and not who said what was just told
+    r"(?i)(?:and |but |so )?who(?! (?:says?|said|else|changed)\b)"
+    r"(?!.{0,200}\b(?:so|that|this|it|you|me)\b)"
+)
 _ASKS_ABROAD = (  # a question in German, French or Spanish
     r"(?i)¿?(?:(?:in|auf|mit|à|de|a|en|por) )?(?:wo|wann|wer|wie(?! gesagt| besprochen| immer)"
     r"|warum|welche[mnrs]?|was(?= (?:ist|sind|war) )|où|quand|qui|quel(?:le)?s?|pourquoi"
@@ -107,6 +111,7 @@ _WRONG = (  # what was told, and what it is instead; or how it is spelled
 )
 _PHRASES = {
     "followup": r"(?i)(?:and |but |so )?(?:how come|how so|what for)\?{0,2}",
+    "list": r"(?i)(?:and |so,? )?what do you (?:already )?know(?: so far| now)?\?{0,2}",
     "what": r"(?i)(?:please )?(?:remember|note|save|keep)[.!:]*",
     "help": r"(?i)¡?(?:hilfe|hilf mir|à l'aide|aide(?:[- ]moi)?|ayuda(?:me)?|ayúdame)[ .!?]{0,3}",
     "stay": (  # what was to go
@@ -224,6 +229,7 @@ def _read(sentence: str, asked: list[str]) -> Turn:
     if heard.want == "keep" and (sentence.endswith("?") or re.match(_LOOKS, sentence)):
         return Turn("recall", heard.meant)  # "remember that?"
     unclear = heard.want == "restore" and heard.likely < _CLEAR and re.match(_ASKS, sentence)
+    unclear = unclear or (heard.want in ("followup", "changes") and re.match(_ASKS_WHO, sentence))
     if unclear or (heard.want == "nothing" and re.match(_ASKS_OWN, sentence)):
         return Turn("recall", sentence)
     if (corrects := re.match(_CORRECTS, sentence)) and sentence[-1] != "?":

@@ -113,4 +113,4 @@ def _plural(verb: str) -> str:
         return verb
     if verb.endswith("ies") and len(verb) > 4:
         return f"{verb[:-3]}y"
-    return verb[:-2] if re.search(r"(?:[sxzo]|ch|sh)es$", verb) else verb[:-1]
+    return verb[:-2] if re.search(r"(?:ss|cus|x|zz|o|(?<!ca)ch|sh)es$", verb) else verb[:-1]
