@@ -1,5 +1,7 @@
 """co knowledge reindex: build the search index again."""
 
+from typing import Any
+
 import click
 
 from co_cli.cli.options import as_json, open_here
@@ -16,8 +18,7 @@ def reindex_command(as_json: bool) -> None:
     Co keeps it up to date by itself. This also reads every note closely for its meaning, and
     confirms that notes which disappeared are gone.
     """
-    done, rebuilt = [], True
-    shelf = open_here().shelf
+    done, shelf = list[dict[str, Any]](), open_here().shelf
     for book in (*shelf, *shelf.folders):
         if not book.store.exists():
             continue
@@ -42,7 +43,6 @@ def reindex_command(as_json: bool) -> None:
                 "degraded": degraded,
             }
         )
-        rebuilt = rebuilt and synced.rebuilt
         if not as_json:
             well = f"✓ {plural(count, noun)} indexed in {path}"
             say_line(well if synced.rebuilt and synced.is_kept else f"{path} was not built.")
@@ -52,5 +52,5 @@ def reindex_command(as_json: bool) -> None:
         to_json({"indexes": done})
     elif not done:
         notice("Nothing is saved yet, so there is nothing to index.")
-    if not rebuilt:
+    if not all(one["rebuilt"] for one in done):
         raise click.exceptions.Exit(1)

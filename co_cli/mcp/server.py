@@ -107,7 +107,7 @@ class Memory:
         project = paths.project_folder(folders[0]) if folders else self.here
         if client.session:
             self.chosen[client.session] = project
-            shorten(self.chosen, MOST_CLIENTS)
+            forget_oldest(self.chosen, MOST_CLIENTS)
         return project
 
     def _workspace(self, project: str) -> Workspace:
@@ -157,7 +157,7 @@ class Memory:
             return Decision(proposal, "yes")
         state = token_urlsafe()
         self.asked[state] = Asked(deps.folder(), proposal)
-        shorten(self.asked, _MOST_ASKED)
+        forget_oldest(self.asked, _MOST_ASKED)
         answer = await client.agrees(proposal, state, asked=asked)
         self.asked.pop(state, None)
         if answer.action != "accept":
@@ -233,7 +233,7 @@ def _without_none(value: Any) -> Any:
     return [_without_none(one) for one in value] if isinstance(value, list) else value
 
 
-def shorten(kept: dict[str, Any], most: int) -> None:
-    """Forget the oldest."""
+def forget_oldest(kept: dict[str, Any], most: int) -> None:
+    """Keep no more than so many, the newest."""
     for name in list(kept)[:-most]:
         del kept[name]

@@ -33,7 +33,7 @@ from co_cli.knowledge.search.files import FOLDERS
 from co_cli.knowledge.search.watch import Watcher
 from co_cli.mcp.asking import Client, Context
 from co_cli.mcp.resources import Resources
-from co_cli.mcp.server import MOST_CLIENTS, Memory, Options, shorten
+from co_cli.mcp.server import MOST_CLIENTS, Memory, Options, forget_oldest
 from co_cli.workspace import Workspace, read_closely
 
 TOKEN = "CO_MCP_TOKEN"
@@ -82,7 +82,7 @@ class CoServer:
 
     async def _greeted(self, ctx: Context, params: Any) -> None:
         self.sessions[Client(ctx, params).session] = ctx.session
-        shorten(self.sessions, MOST_CLIENTS)
+        forget_oldest(self.sessions, MOST_CLIENTS)
 
     async def _moved(self, ctx: Context, params: Any) -> None:
         """The client works elsewhere now: it is asked anew."""

@@ -26,6 +26,7 @@ from co_cli.learning.voice import second_person
 from co_cli.meant import YES, picked
 from co_cli.providers.known import Passage
 
+_Rows = list[Mapping[str, Any]]
 _BESIDE, _FILE = 0.75, 0.55  # of the best score: what is told with it; and the score of a file
 _CLEARLY = 0.8  # of the best score: what stands well behind it
 _ALONE = 0.2  # the score of the only note there is, told as a guess
@@ -250,16 +251,7 @@ def _spoken_of(part: ToolReturnPart, heard: Conversation) -> Note | None:
 def found(part: ToolReturnPart, heard: Conversation) -> tuple[list[Note], list[Note]]:
     """What surely answers, best first, notes before files; and what perhaps does."""
     query = str(heard.called.get(part.tool_call_id, {}).get("query") or "")
-    rows = [
-        row for row in recalled_rows(part) if not answers.about_another(query, note_of(row).text)
-    ]
-    texts = {str(row.get("ref")): note_of(row).text for row in rows}
-    fitting = {ref for ref, text in texts.items() if answers.answers(query, text)}
-    took = {str(row.get("ref")): str(row.get("replaced_by")) for row in rows}
-    after = {new for old, new in took.items() if old in fitting and new in texts
-             and answers.continues(query, texts[old], texts[new])}  # fmt: skip
-    rows = [row for row in rows if row.get("replaced_by") not in fitting | after]
-    rows = [{**row, "weak": False} if row.get("ref") in after else row for row in rows]
+    rows, fitting = _current(recalled_rows(part), query)
     slips = [row for row in rows if row.get("weak") and answers.misspelt(query, note_of(row).text)]
     own = [row for row in rows[:1] if answers.about_asker(query, note_of(row).text, 1.0)]
     near = [row for row in rows if not row.get("weak") or row in slips or row in own]
@@ -279,7 +271,7 @@ def found(part: ToolReturnPart, heard: Conversation) -> tuple[list[Note], list[N
         for row, note in zip(near, notes, strict=True)
         if note.ref in known or _score(row) >= 1 or answers.shares(query, note.text)
     ]
-    sure = [note for note in told if note.ref in fitting | after and not guessed]
+    sure = [note for note in told if note.ref in fitting and not guessed]
     passage = heard.surface.find(query) if query else None
     if passage and passage.score >= max(least, _FILE) and answers.answers(query, passage.text):
         sure.append(Note("", passage.text, file=passage.name))
@@ -300,9 +292,22 @@ def found(part: ToolReturnPart, heard: Conversation) -> tuple[list[Note], list[N
     return sure, perhaps
 
 
-def recalled_rows(part: ToolReturnPart) -> list[Mapping[str, Any]]:
+def _current(found: _Rows, query: str) -> tuple[_Rows, set[str]]:
+    """What tells of whom is asked, less what a fitting note replaced; and the refs of what fits."""
+    rows = [row for row in found if not answers.about_another(query, note_of(row).text)]
+    texts = {str(row.get("ref")): note_of(row).text for row in rows}
+    fitting = {ref for ref, text in texts.items() if answers.answers(query, text)}
+    took = {str(row.get("ref")): str(row.get("replaced_by")) for row in rows}
+    after = {new for old, new in took.items() if old in fitting and new in texts
+             and answers.continues(query, texts[old], texts[new])}  # fmt: skip
+    rows = [row for row in rows if row.get("replaced_by") not in fitting | after]
+    rows = [{**row, "weak": False} if row.get("ref") in after else row for row in rows]
+    return rows, fitting | after
+
+
+def recalled_rows(part: ToolReturnPart) -> _Rows:
     """What a recall found, with what in one notebook may replace what is in the other."""
-    rows, marked = rows_of(part, "results"), list[Mapping[str, Any]]()
+    rows, marked = rows_of(part, "results"), _Rows()
     for row in rows:
         old, by = note_of(row), row.get("replaced_by")
         later = (new for new in rows if str(new.get("created")) > str(row.get("created")))
@@ -313,7 +318,7 @@ def recalled_rows(part: ToolReturnPart) -> list[Mapping[str, Any]]:
     return marked
 
 
-def _clear(rows: Sequence[Mapping[str, Any]]) -> bool:
+def _clear(rows: _Rows) -> bool:
     """Whether the best stands well before the next, as what says it in other words should."""
     best, second = [*map(_score, rows), 0.0][:2]
     return second <= _CLEARLY * best
@@ -345,6 +350,6 @@ def read(content: object) -> Mapping[str, Any]:
     return content if isinstance(content, Mapping) else {}
 
 
-def rows_of(part: ToolReturnPart, key: str) -> list[Mapping[str, Any]]:
+def rows_of(part: ToolReturnPart, key: str) -> _Rows:
     values = read(part.content).get(key)
     return [row for row in values if isinstance(row, Mapping)] if isinstance(values, list) else []
