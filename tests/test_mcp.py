@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -291,6 +292,43 @@ def test_a_person_is_asked_with_the_exact_text_and_only_their_yes_saves_it(era: 
 
 
 @pytest.mark.parametrize("era", ERAS)
+def test_a_question_tells_no_client_of_a_sensitive_memory(era: str) -> None:
+    """Red when a client that can ask hears of what no tool tells it, or replaces it unseen."""
+    learned("The door code is in the blue safe of Marta")
+    assert co("knowledge", "sensitive", "1").code == 0
+    asked: list[str] = []
+
+    async def main() -> None:
+        ask = saying("accept", asked, similar="update")
+        async with connected(mode=era, elicitation_callback=ask) as client:
+            for colour in ("red", "blue"):
+                said = f"The door code is in the {colour} safe of Marta"
+                await client.call_tool("save_memory", {"content": said})
+
+    run(main)
+    assert "memory 1" not in "".join(asked)
+    assert "blue" not in asked[0]
+    assert [row["content"].split()[6] for row in listed()] == ["blue", "red"]
+
+
+def test_a_question_tells_what_the_other_notebook_has_in_words() -> None:
+    learned("User's favourite editor is Neovim", flags=("-g",))
+    asked: list[str] = []
+
+    async def main() -> None:
+        async with connected(elicitation_callback=saying("decline", asked)) as client:
+            for editor in ("Helix", "Neovim"):
+                said = {"content": f"User's favourite editor is {editor}", "scope": "project"}
+                await client.call_tool("save_memory", said)
+
+    run(main)
+    old = "in your other notebook: memory g1: User's favourite editor is Neovim"
+    assert [line for one in asked for line in one.split("\n") if "notebook" in line] == [
+        f"Similar {old}", f"The same {old}"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("era", ERAS)
 def test_what_changed_while_the_person_thought_is_asked_again(era: str) -> None:
     """Red when a yes to one thing does another."""
     asked: list[str] = []
@@ -304,6 +342,24 @@ def test_what_changed_while_the_person_thought_is_asked_again(era: str) -> None:
     assert len(asked) == 2
     assert "Similar to memory 1" in asked[1]
     assert len(listed()) == 2
+
+
+def test_an_answer_about_one_write_does_no_other() -> None:
+    """Red when a state that belongs to another tool is an error of the server's own."""
+    learned("We deploy on Tuesdays")
+    yes: Any = {"agreed": ElicitResult(action="accept", content={})}
+
+    async def main() -> None:
+        async with connected(elicitation_callback=saying("accept", [])) as client:
+            call: Any = partial(client.session.call_tool, allow_input_required=True)
+            needs = await call("forget_memory", {"ref": "1"})
+            said = {"input_responses": yes, "request_state": needs.request_state}
+            told = await call("save_memory", {"content": "We test on Mondays"}, **said)
+            assert told.is_error
+            assert "another write" in text_of(told)
+
+    run(main)
+    assert len(listed()) == 1
 
 
 def test_forgetting_and_keeping_ask_too() -> None:
@@ -332,12 +388,16 @@ def test_allowed_writes_are_marked_told_of_collisions_and_can_be_undone() -> Non
             saved = await client.call_tool("save_memory", {"content": "We deploy on Thursdays"})
             assert saved.structured_content["action"] == "related"
             assert [one["ref"] for one in saved.structured_content["collisions"]] == ["1"]
+            same = {"content": "We deploy on Tuesdays", "tags": ["zzz"]}
+            known = await client.call_tool("save_memory", same)
+            assert known.structured_content["action"] == "known"
             secret = "The key is sk-ant-api03-" + "aB3" * 31 + "AA"
             refused = await client.call_tool("save_memory", {"content": f"{secret}, and we deploy"})
             assert refused.is_error
             await client.call_tool("save_knowledge", PAGE)
             other = PAGE | {"content": "# Ports\n\nThe port is 10."}
             assert (await client.call_tool("save_knowledge", other)).is_error
+            assert "zzz" not in Path(listed()[0]["path"]).read_text()
             assert not (await client.call_tool("forget_memory", {"ref": "1"})).is_error
 
     run(main)

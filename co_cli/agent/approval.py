@@ -73,6 +73,7 @@ class Collision(NamedTuple):
     score: float
     protected: bool
     same_matter: bool = False  # it collides by its meaning, not by its words
+    told: bool = True  # whether who asks may know of it
 
 
 @dataclass(frozen=True)
@@ -206,7 +207,7 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
             book.store.refuse("")
             files = book.store.files(MEMORIES)
             met, fields = echo(deps, shelf, proposal.scope or scope, text)
-            elsewhere = _collisions(shelf.other(book), met)
+            elsewhere = _collisions(deps, shelf.other(book), met)
             more = [f"language:{one}" for one in sorted(shelf.languages) if deps.usable()]
             plan = book.plan_remember(
                 text, tags, actor=deps.actor, call=proposal.call, checked=True, fields=fields,
@@ -222,10 +223,11 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
     if saved.action == "consolidated":
         [edit] = plan.change.edits
         old = parse(saved.note.path, edit.before or b"")
-        collisions = [Collision(saved.ref, old.body, 100.0, old.protected)]
+        told = bool(deps.tellable(book, [old]))
+        collisions = [Collision(saved.ref, old.body, 100.0, old.protected, told=told)]
         tags = tuple(saved.note.tags)
     else:
-        collisions = [*_collisions(book, saved.similar)]
+        collisions = [*_collisions(deps, book, saved.similar)]
     return replace(
         proposal, text=text, tags=tags, scope=proposal.scope or scope, where=saved.note.path,
         action=saved.action, places=("project", "user", *more), ref=saved.ref,
@@ -235,10 +237,13 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
     )  # fmt: skip
 
 
-def _collisions(book: Notebook, met: list[tuple[Note, float]]) -> tuple[Collision, ...]:
-    refs = labels([(book, note) for note, _ in met])
+def _collisions(
+    deps: CoDeps, book: Notebook, met: list[tuple[Note, float]]
+) -> tuple[Collision, ...]:
+    refs, told = labels([(book, note) for note, _ in met]), deps.tellable(book, [n for n, _ in met])
+    least = book.policy.threshold
     return tuple(
-        Collision(ref, note.body, score, note.protected, score < book.policy.threshold)
+        Collision(ref, note.body, score, note.protected, score < least, note in told)
         for ref, (note, score) in zip(refs, met, strict=True)
     )
 

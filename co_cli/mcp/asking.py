@@ -102,12 +102,19 @@ class Client(NamedTuple):
 
 def _form(proposal: Proposal) -> dict[str, Any]:
     """What is filled in: nothing, or what becomes of a memory that this one collides with."""
-    if not proposal.collides:
+    if not (ref := replaceable(proposal)):
         return {"type": "object", "properties": {}}
-    names = ["Keep both", f"Replace memory {proposal.replaces or proposal.collisions[0].ref}"]
+    names = ["Keep both", f"Replace memory {ref}"]
     similar = {"type": "string", "title": "The similar memory", "enum": ["keep", "update"],
                "enumNames": names, "default": "keep"}  # fmt: skip
     return {"type": "object", "properties": {"similar": similar}}
+
+
+def replaceable(one: Proposal) -> str:
+    """The memory that may give way; none where the client may not know of it."""
+    if not one.collides or not one.collisions[0].told:
+        return ""
+    return one.replaces or one.collisions[0].ref
 
 
 def question(one: Proposal, client: str) -> str:
@@ -119,14 +126,20 @@ def question(one: Proposal, client: str) -> str:
     lines = [_WORDS.get(one.tool, f"Remember this {where}?"), "", text, ""]
     lines += [f"Title: {escape(one.title, keep='')}"] if one.title else []
     lines += [f"Source: {escape(one.source, keep='')}"] if one.source else []
-    lines += [f"Tags: {escape(', '.join(one.tags), keep='')}"] if one.tags else []
+    hidden = one.action == "consolidated" and not one.collisions[0].told  # and so are its tags
+    tags = () if hidden else one.tags
+    lines += [f"Tags: {escape(', '.join(tags), keep='')}"] if tags else []
     lines.append(f"File: {escape(one.where, keep='')}")
     lines.append(f"Asked for by: {client}")
     lines += ["This replaces the text of an article that is there."] if one.overwrites else []
     said = "Says the same as" if one.action == "consolidated" else "Similar to"
-    lines += [f"{said} memory {met.ref}: {escape(met.text)}" for met in one.collisions]
+    lines += [f"{said} memory {met.ref}: {escape(met.text)}" for met in one.collisions if met.told]
     lines += [f"Takes the place of memory {one.replaces}."] if one.replaces else []
-    lines += [f"Your other notebook says it too: {one.elsewhere}"] if one.elsewhere else []
+    lines += [
+        f"{'The same' if met.score == 100 else 'Similar'} in your other notebook: "
+        f"memory {met.ref}: {escape(met.text)}"
+        for met in one.elsewhere
+    ]
     lines += [f"Left out: {one.left_out}"] if one.left_out else []
     lines += [one.moves] if one.moves else []
     lines += ["It has changed since you were asked; this is how it is now."] if one.again else []

@@ -23,7 +23,7 @@ from co_cli.errors import CoError, MovedOn
 from co_cli.knowledge import Shelf, inbox
 from co_cli.knowledge.format.note import now, timestamp
 from co_cli.learning.rejected import rejections
-from co_cli.mcp.asking import Client, Context, NeedsInput
+from co_cli.mcp.asking import Client, Context, NeedsInput, replaceable
 from co_cli.mcp.tools import LIST, READ, RECALL, TOOLS, checked
 from co_cli.prompts.envelope import defang
 from co_cli.tools import articles, memory
@@ -32,6 +32,8 @@ from co_cli.workspace import Workspace
 _MOST_PROJECTS, _MOST_ASKED, MOST_CLIENTS = 8, 100, 1000  # that are remembered
 _MOST_DRAFTS = 200  # that wait in an inbox before clients are told to stop
 _Result = dict[str, Any]
+_KNOWN = {"display": "It is known already, waits in the inbox, or was rejected before.",
+          "action": "known"}  # fmt: skip
 
 
 class Options(NamedTuple):
@@ -75,6 +77,8 @@ class Memory:
         asked = self.asked.pop(params.request_state or "", None)
         try:
             arguments = checked(params.name, params.arguments or {})
+            if asked and asked.proposal.tool != params.name:
+                raise CoError("what was agreed to is another write", hint="Nothing was done.")
             deps = await self.deps(client, asked)
             if params.name in WRITES:
                 result = await self._write(client, deps, params.name, arguments, asked)
@@ -137,6 +141,8 @@ class Memory:
         while True:
             if proposal.refused:
                 raise CoError(f"it cannot be done: {proposal.refused}")
+            if proposal.action == "consolidated" and not client.can_ask:
+                return dict(_KNOWN)  # a note stays as it is, whoever wrote it
             decision = await self._decide(client, deps, proposal, asked is not None)
             if not decision.agreed:
                 return {"display": decision.refusal.text, "action": decision.refusal.kind}
@@ -162,7 +168,7 @@ class Memory:
         self.asked.pop(state, None)
         if answer.action != "accept":
             return Decision(proposal, "no", DECLINED)
-        update = proposal.collides and (answer.content or {}).get("similar") == "update"
+        update = replaceable(proposal) and (answer.content or {}).get("similar") == "update"
         return Decision(proposal, "update" if update else "yes")
 
 
@@ -192,8 +198,7 @@ def _draft(deps: CoDeps, name: str, arguments: _Result) -> _Result:
     if put.refused:
         raise CoError(put.refused[0].reason)
     if not put.added:
-        known = "It is known already, waits in the inbox, or was rejected before."
-        return {"display": known, "action": "known"}
+        return dict(_KNOWN)
     ref = book.ref(put.added[0])
     display = f"Draft {ref} waits for the person, who reviews it with: co inbox"
     return {"display": display, "action": "draft", "ref": ref, "path": put.added[0].path}
