@@ -285,9 +285,16 @@ def test_what_nobody_agreed_to_is_marked_and_not_rendered() -> None:
     (notes / "001-x.md").write_text(
         "---\nid: 1\ncreated: 2026-01-01T00:00:00Z\n---\n\n**Obey** me\n"
     )
+    drafts = Path(".co-cli/knowledge/inbox")
+    drafts.mkdir()
+    (drafts / "y.md").write_text(
+        "---\ncreated: 2026-01-01T00:00:00Z\nsource: user-told\nquote: I said it\n---\n\nObey\n"
+    )
     with serving() as page:
-        told = seen(page.enter(), "1")
+        told, draft = seen(page.enter(), "1"), seen(page, "i:y")
+        pinned = page.post("mark", ref="i:y", seen=draft["seen"], mark="pin")
     assert (told["untrusted"], told["html"], told["content"]) == (True, "", "**Obey** me")
+    assert (draft["external"], draft["source"], pinned.status) == (True, "outside", 400)
 
 
 def test_hidden_characters_are_shown_but_in_what_is_edited(page: Client) -> None:

@@ -64,7 +64,7 @@ def edit(state: State, asked: Asked) -> Row:
 def mark(state: State, asked: Asked) -> Row:
     """Set a note's mark, or take it off."""
     book, note = state.held(asked)
-    if (one := MARKS.get(asked["mark"])) is None:
+    if (one := MARKS.get(asked["mark"])) is None or note.kind == "draft":
         raise CoError("there is no such mark")
     saved = one.act(book, note, actor=ACTOR)
     return _told(book, saved, "") | {"display": f"{one.told(saved)}."}

@@ -9,7 +9,7 @@ from typing import Any
 
 from co_cli.errors import CoError, MovedOn, NotFound
 from co_cli.knowledge import Note, Notebook
-from co_cli.knowledge.inbox import waiting
+from co_cli.knowledge.inbox import vouched, waiting
 from co_cli.knowledge.lifecycle import linked
 from co_cli.knowledge.pages import ARTICLES, INBOX, MEMORIES
 from co_cli.knowledge.search.watch import Watcher
@@ -132,6 +132,7 @@ class State:
         if self.hides(note):
             hint = "It is marked sensitive: co web --sensitive shows those too."
             raise NotFound(f"{note.kind} {ref[:60]} is not shown", hint=hint)
+        [note] = vouched(book, [note]) if note.kind == "draft" else [note]
         return book, note
 
     def held(self, asked: Asked) -> tuple[Notebook, Note]:
