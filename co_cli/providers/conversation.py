@@ -276,12 +276,8 @@ def found(part: ToolReturnPart, heard: Conversation) -> tuple[list[Note], list[N
     if passage and passage.score >= max(least, _FILE) and answers.answers(query, passage.text):
         sure.append(Note("", passage.text, file=passage.name))
     if heard.wants == {"forget"}:  # which of all that hold what is named, nobody knows
-        named = [
-            note
-            for note in map(note_of, rows_of(part, "results"))
-            if answers.holds(query, note.text)
-        ]
-        sure = [*dict.fromkeys([*sure, *named])]
+        every = map(note_of, rows_of(part, "results"))
+        sure += [one for one in every if answers.holds(query, one.text) and one not in sure]
     perhaps = [note for note in notes if note not in sure]
     if len(rows) == 1 and not near and _score(rows[0]) >= _ALONE:  # of many, some are always near
         only = note_of(rows[0])
