@@ -123,7 +123,7 @@ class CoDeps:
             raise CoError(f"there is no scope {wanted[:40]!r}", hint="Use project or user.")
         usable = self.usable()
         if wanted == "project" and not usable:
-            raise CoError("this folder is not trusted, so nothing is saved in it",
+            raise CoError("this folder is not trusted, so nothing is read or saved in it",
                           hint="`co trust` shows what is in it and asks.")  # fmt: skip
         return "project" if usable and wanted in (None, "project") else "user"
 

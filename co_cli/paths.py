@@ -68,6 +68,16 @@ def project_folder(start: AnyPath | None = None) -> str:
     return here
 
 
+def is_project(folder: AnyPath) -> bool:
+    """Whether a folder is a project already; home, the root and Co's own folders never are."""
+    real, own = os.path.realpath(folder), map(os.path.realpath, (user_folder(), state_folder()))
+    if real in (os.sep, os.path.realpath(home_folder())) or any(
+        os.path.join(real, "").startswith(os.path.join(one, "")) for one in own
+    ):
+        return False
+    return any(os.path.lexists(os.path.join(real, mark)) for mark in (".git", PROJECT_MARK))
+
+
 def folders_to(project: AnyPath) -> list[str]:
     """The folders from a project down to the working folder, outermost first, as it sees them.
 

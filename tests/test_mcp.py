@@ -251,17 +251,50 @@ def test_without_a_way_to_ask_a_save_is_a_draft(era: str) -> None:
             assert saved.structured_content["action"] == "draft"
             again = await client.call_tool("save_memory", {"content": "User prefers tabs"})
             assert again.structured_content["action"] == "known"
-            kept = await client.call_tool("save_knowledge", PAGE)
-            assert kept.structured_content["action"] == "draft"
+            assert (await client.call_tool("save_knowledge", PAGE)).is_error
             assert (await client.call_tool("forget_memory", {"ref": "1"})).is_error
 
     run(main)
     assert [row["summary"] for row in listed()] == ["We deploy on Tuesdays"]
     names = ("content", "source", "origin", "external")
-    assert sorted(tuple(one[name] for name in names) for one in drafts()) == [
-        (PAGE["content"], PAGE["source"], "mcp: tester 1.0", True),
-        ("User prefers tabs", "mcp", "mcp: tester 1.0", True),
-    ]
+    [draft] = drafts()
+    assert [draft[name] for name in names] == ["User prefers tabs", "mcp", "mcp: tester 1.0", True]
+    assert co("inbox", "accept", draft["ref"], "--yes").code == 0
+    kept = Path(listed()[-1]["path"]).read_text()
+    for field in ("client: tester 1.0", "source: mcp", "trust: external"):
+        assert field in kept
+
+
+@pytest.mark.parametrize("writes", [False, True])
+@pytest.mark.parametrize("where", ["empty", "home", "config", "cloned", "repository"])
+def test_no_client_makes_or_trusts_a_project(tmp_path: Path, where: str, writes: bool) -> None:
+    """Red when a folder that a client names catches notes, or what is for it is told in all."""
+    folder = {"home": Path.home(), "config": Path.home() / ".config/co-cli"}.get(where)
+    folder = folder or tmp_path / where
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / ".git").mkdir(exist_ok=where in ("home", "config", "repository"))
+    if where == "empty":
+        (folder / ".git").rmdir()
+    if where == "cloned":
+        (folder / ".co-cli").mkdir()
+    said = {"content": "We deploy on Tuesdays"}
+
+    async def main() -> None:
+        roots, options = working_in(folder), Options(allow_writes=writes)
+        async with connected(options, list_roots_callback=roots) as client:
+            told = await client.call_tool("save_memory", said)
+            assert told.is_error == (writes and where == "cloned")
+            if writes and where == "empty":
+                assert "co init" in text_of(
+                    await client.call_tool("save_memory", said | {"scope": "project"})
+                )
+
+    run(main)
+    own = writes and where == "repository"  # that is a project, and the person let it write
+    assert (folder / ".co-cli").exists() == (own or where == "cloned")
+    assert (Path.home() / ".config/co-cli/trust.json").exists() == own
+    assert len(drafts()) == (not writes)
+    assert len(listed("-g")) == (writes and where in ("empty", "home", "config"))
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -312,6 +345,7 @@ def test_a_question_tells_no_client_of_a_sensitive_memory(era: str) -> None:
 
 
 def test_a_question_tells_what_the_other_notebook_has_in_words() -> None:
+    Path(".git").mkdir()
     learned("User's favourite editor is Neovim", flags=("-g",))
     asked: list[str] = []
 
@@ -331,6 +365,7 @@ def test_a_question_tells_what_the_other_notebook_has_in_words() -> None:
 @pytest.mark.parametrize("era", ERAS)
 def test_what_changed_while_the_person_thought_is_asked_again(era: str) -> None:
     """Red when a yes to one thing does another."""
+    Path(".git").mkdir()
     asked: list[str] = []
 
     async def main() -> None:

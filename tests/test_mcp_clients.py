@@ -56,6 +56,7 @@ async def over(transport: str, **said: Any) -> AsyncIterator[Client]:
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 def test_every_tool_answers_as_its_schema_says_over_both_transports(transport: str) -> None:
     """Red when a tool fails, its result does not fit its schema, or nobody is asked."""
+    Path(".git").mkdir()
     asked: list[str] = []
 
     async def agree(_: Any, params: Any) -> ElicitResult:

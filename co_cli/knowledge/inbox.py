@@ -29,7 +29,7 @@ _Knows = Callable[[str], bool]
 _Progress = Callable[[int, int], None] | None
 # What a memory keeps of its draft's header; pinned and protected it becomes by the person's word.
 _KEPT = ("scope", "language", "created", "updated", "source", "expires", "check", "sensitive",
-         "trust")  # fmt: skip
+         "trust", "client")  # fmt: skip
 
 
 class Draft(NamedTuple):

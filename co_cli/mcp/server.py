@@ -21,7 +21,6 @@ from co_cli.agent.told import told
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError, MovedOn
 from co_cli.knowledge import Shelf, inbox
-from co_cli.knowledge.format.note import now, timestamp
 from co_cli.learning.rejected import rejections
 from co_cli.mcp.asking import Client, Context, NeedsInput, replaceable
 from co_cli.mcp.tools import LIST, READ, RECALL, TOOLS, checked
@@ -136,6 +135,8 @@ class Memory:
     ) -> _Result:
         if not (client.can_ask or self.options.allow_writes):
             return await asyncio.to_thread(_draft, deps, name, arguments)
+        if name != FORGET and not asked:
+            arguments = arguments | {"scope": _scope(deps, arguments.get("scope"))}
         plan = partial(prepare, deps, "", name, arguments)
         proposal = asked.proposal if asked else await asyncio.to_thread(plan)
         while True:
@@ -172,29 +173,36 @@ class Memory:
         return Decision(proposal, "update" if update else "yes")
 
 
+def _scope(deps: CoDeps, wanted: str | None) -> str:
+    """Where a note goes: no client makes a project, and what is for one is not told in all."""
+    if wanted == "user":
+        return wanted
+    if paths.is_project(deps.folder()):
+        return deps.scope("project")
+    if wanted:
+        raise CoError("this folder is no project yet", hint="The person makes it one: co init")
+    return "user"
+
+
 def _draft(deps: CoDeps, name: str, arguments: _Result) -> _Result:
     """Let a text wait in the inbox until the person looks at it."""
-    if name == FORGET:
-        hint = f"The person can do it: co forget {arguments['ref'][:60]}"
+    if name != SAVE:
+        what = "ingest ADDRESS" if name == KEEP else f"forget {arguments['ref'][:60]}"
+        hint = f"The person can do it: co {what}"
         raise CoError("nobody is here who could agree to that", hint=hint)
-    fields = dict(deps.saved_as)
-    origin = f"mcp: {fields.pop('client')}"
-    if name == KEEP:
-        fields["source"] = arguments["source"]
     draft = inbox.Draft(
-        arguments["content"], tuple(arguments.get("tags", ())), origin=origin,
-        fields=(*fields.items(),),
+        arguments["content"], tuple(arguments.get("tags", ())),
+        origin=f"mcp: {deps.saved_as['client']}", fields=(*deps.saved_as.items(),),
     )  # fmt: skip
-    in_user = deps.scope(arguments.get("scope")) == "user"
+    folder = deps.folder()
+    begun = paths.is_project(folder) and not trust.untouched(folder)
+    in_user = not begun or deps.scope(arguments.get("scope")) == "user"
     with deps.notebooks() as shelf:
         book = shelf.user if in_user else shelf.project
         if len(inbox.waiting(book)) >= _MOST_DRAFTS:
             raise CoError("the inbox is full", hint="The person looks through it with: co inbox")
-        fresh = not in_user and trust.untouched(deps.folder())
         rejected = rejections(shelf.project, shelf.user)
         put = inbox.put(book, [draft], actor=deps.actor, refused=rejected)
-        if fresh:
-            trust.claim(deps.folder(), timestamp(now()))
     if put.refused:
         raise CoError(put.refused[0].reason)
     if not put.added:
