@@ -128,6 +128,8 @@ def test_corrections_in_a_row_change_the_note_just_saved() -> None:
         ("the port is 8080", "make that 8081", "The port is 8081"),
         ("the standup is at 9", "scratch that, the standup is at 10", "The standup is at 10"),
         ("the release is on June 3rd", "correction: June 5th", "The release is on June 5th"),
+        ("Anna runs billing and Ben runs search", "no, Carl runs search",
+         "Anna runs billing and Carl runs search"),
     ],
 )  # fmt: skip
 def test_a_correction_changes_the_note_and_its_own_words_do_not_enter_it(
@@ -138,6 +140,52 @@ def test_a_correction_changes_the_note_and_its_own_words_do_not_enter_it(
     told = person.says(said)
     assert bodies() == [becomes]
     assert "It replaces memory 1, which is archived (/restore 1)." in told
+
+
+@pytest.mark.parametrize(
+    ("kept", "said", "becomes"),
+    [
+        ("Zoe has ballet on Mondays and choir on Fridays", "no, choir is on Thursdays",
+         "Zoe has ballet on Mondays and choir on Thursdays"),
+        ("Zoe has ballet on Mondays and choir on Fridays", "no, ballet is on Tuesdays",
+         "Zoe has ballet on Tuesdays and choir on Fridays"),
+        ("the bakery opens at 7 and the butcher at 8", "actually the butcher opens at 9",
+         "The bakery opens at 7 and the butcher at 9"),
+        ("rent is 900 and electricity is 60", "no, electricity is 75",
+         "rent is 900 and electricity is 75"),
+        ("Noah's swimming lesson is Wednesdays at 4:15", "no, Noah swims on Thursdays",
+         "Noah's swimming lesson is Thursdays at 4:15"),
+        ("the cleaner comes on Tuesdays at 9", "actually the cleaning is on Mondays",
+         "The cleaner comes on Mondays at 9"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("between", ["", "The logo is teal"])
+def test_a_correction_of_one_thing_in_a_note_leaves_the_others(
+    kept: str, said: str, becomes: str, between: str
+) -> None:
+    person = Person()
+    for one in filter(None, (kept, between, said)):
+        person.says(one)
+    assert {*bodies(), *bodies(own())} - {between} == {becomes}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Deploys are frozen from 20 Dec. until 6 Jan.",
+        "The kids eat at school on Mon., Wed. and Fri.",
+        "Die Miete ist am 5. fällig",
+        "We meet on 12 Dec. at 8 p.m. in the pub",
+        "The lease runs until 30 Sept. and costs 900 a month",
+        "Der Elternabend ist am 12. um 19 Uhr",
+        "Der Müll kommt am 3. und 17. jeden Monats",
+    ],
+)
+def test_no_note_ends_at_a_shortened_day(said: str) -> None:
+    Person().says(said)
+    assert [*bodies(), *bodies(own())] == [said.rstrip(".")]
+    Person().says("the shop opens on 4 Feb. the bakery is closed on Sun.")
+    assert {"The shop opens on 4 Feb", "The bakery is closed on Sun"} < {*bodies(), *bodies(own())}
 
 
 def test_of_several_notes_that_were_just_saved_the_one_it_fits_is_put_right() -> None:

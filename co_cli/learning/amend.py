@@ -47,6 +47,9 @@ _USES = (  # what stands before a value that one may switch from
     r" (?:the |an? )?$"
 )
 _IS_ALL = r"(?i)[^,;.]{0,30} (?:is|are) (?:in |on |at )?(\S{1,40}(?: \S{1,40})?)$"  # to its end
+_VALUE = rf"(?:{_WORD} (?=\d)|\d+\.? )?{_WORD}"  # room 5, 6 May
+_STEM = 4  # letters
+_HALVES = r"(?i),? (?:and|but|while|und|et|y) |[,;] "  # between them
 _GONE = (  # what is said of a value that no longer holds
     r"\b(?:not|n't|instead of|no longer|rather than|from|never) (?:an? |the )?{0}\b"
     r"|\b{0} (?:(?:got|was|were|is|are|has been|have been) )?"
@@ -65,7 +68,8 @@ def placed(text: str, value: str, said: str, whole: str = "") -> tuple[float, st
     What is said of the old value ("not 12", "Jenkins got replaced") tells the place best. What
     makes sense as a `whole` may be about something else: it takes a place that is more like it.
     """
-    if value.lower() in text.lower() or len(value.split()) > _LONGEST:
+    there = re.search(rf"(?i)(?<!\w){re.escape(value)}(?!\w)", text)
+    if there or len(value.split()) > _LONGEST:
         return 0.0, ""
     same = (re.search(r"\bI\b", said) is not None) == text.startswith("User")  # who moved
     moved = same and re.search(SWITCHED, said) is not None
@@ -109,7 +113,19 @@ def change(said: str) -> re.Match[str] | None:
 
 
 def restated(old: str, said: str) -> str:
-    """The old text with the one value in it that is said anew of the same; "" where none is.
+    """The old text with the one value in it that is said anew of the same; "" where none is."""
+    if text := _in_place(old, said):
+        return text
+    value = ["", *re.findall(_VALUE, said)][-1]
+    words = {*re.findall(r"\w\w+", said[: said.rfind(value)].lower())} - STOP
+    known = all(re.search(rf"(?i)\b{word[:_STEM]}", old) for word in words)
+    begin, close = _half(old, said)
+    text = placed(old[begin:close], value, said, said)[1] if words and known else ""
+    return text and old[:begin] + text + old[close:]
+
+
+def _in_place(old: str, said: str) -> str:
+    """A text with the value in it that a saying of the same form has; "" where none has.
 
     Either all else is the same ("Kim likes jazz", "Kim likes blues"), or what stands beside the
     value stands in the old text as well ("Bruno gets 20 mg of it daily", "Bruno gets 30 mg").
@@ -120,22 +136,48 @@ def restated(old: str, said: str) -> str:
     about = {*held} & {*told} - STOP and 2 * len(new) <= len(told)
     if not new or not about or new[-1] - new[0] >= len(new) or hint(said) < 0:
         return ""
+    begin, close = _half(old, said)
+    was = [word for word in was if begin <= word.start() < close]
+    held = [word[0].lower() for word in was]
     start = [*map(eq, held, told), False].index(False)
     end = [*map(eq, held[start:][::-1], told[start:][::-1]), False].index(False)
-    first, last, at, until = start, len(told) - end, start, len(held) - end
-    if until - at > last - first + 1:
-        first, last = new[0], new[-1] + 1
-        at = _beside(held, told, start, first, last)
-        until = at + last - first
-    if at < 0 or until > len(held) or {*held[at:until]} <= STOP:
-        return ""
-    value, place = said[now[first].start() : now[last - 1].end()], old[was[at].start() :]
-    begin, named = {told[first], held[at]}, at and place[0].isupper() > value[0].isupper()
-    digits = {re.search(r"\d", "".join(one)) is None for one in (value, held[at:until])}
-    if named or len(digits) > 1 or (len(begin) > 1 and begin & STOP):  # on Friday, in room 4
-        return ""
-    value = value[0].upper() + value[1:] if not at and place[0].isupper() else value
-    return old[: was[at].start()] + value + old[was[until - 1].end() :]
+    first, last = new[0], new[-1] + 1
+    at = _beside(held, told, start, first, last)
+    until, long = at + len(new), len(held) - len(told) > 1
+    places = [] if long or not start + end else [(start, len(held) - end, start, len(told) - end)]
+    if long or (told[first - 1] in held and not {*held[at:until]} & {*told}):
+        places.append((at, until, first, last))
+    for at, until, first, last in places:
+        if at < 0 or until > len(held) or {*held[at:until]} <= STOP:
+            continue
+        value, place = said[now[first].start() : now[last - 1].end()], old[was[at].start() :]
+        begins, named = {told[first], held[at]}, at and place[0].isupper() > value[0].isupper()
+        digits = {re.search(r"\d", "".join(one)) is None for one in (value, held[at:until])}
+        if named or len(digits) > 1 or (len(begins) > 1 and begins & STOP):  # on Friday, in room 4
+            continue
+        value = value[0].upper() + value[1:] if not at and place[0].isupper() else value
+        return old[: was[at].start()] + value + old[was[until - 1].end() :]
+    return ""
+
+
+def said_anew(old: str, said: str) -> str:
+    """What is said anew; of a text that says two things, in the place of the one it is about."""
+    begin, close = _half(old, said)
+    return old[:begin] + said + old[close:]
+
+
+def _half(old: str, said: str) -> tuple[int, int]:
+    """Where that stands in a text of two halves which something said is about."""
+    halves = [0, *(at for one in re.finditer(_HALVES, old) for at in one.span()), len(old)]
+    spans = [*zip(halves[::2], halves[1::2], strict=True)]
+    parts = [re.findall(_WORD, old[start:end].lower()) for start, end in spans]
+    if min(map(len, parts)) < 2:  # "Tom and Anna" are no halves
+        return 0, len(old)
+    words = re.findall(_WORD, said.lower())
+    words = words[[*map(eq, words, parts[0]), False].index(False) :]  # "Zoe has" is said of both
+    of = ([one for one, part in zip(spans, parts, strict=True) if word in part]
+          for word in words if word not in STOP)  # fmt: skip
+    return next((found[0] for found in of if len(found) == 1), (0, len(old)))
 
 
 def _beside(held: list[str], told: list[str], start: int, first: int, last: int) -> int:

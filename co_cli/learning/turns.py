@@ -39,6 +39,10 @@ _GOES_ON = (  # what no dot ends that stands at the bar: a shortened word, a num
     r"|\|\d|^\s*\d+\||\d\|(?:jan|feb|m[aä]r|apr|ma[iy]|ju[nl]|aug|sep|o[ck]t|nov|de[cz])[a-zä]{0,6}\b"
     r"|(?:[\s.]\d+\.\d+|\b(?:approx|ca|incl|excl|inkl|max|min|tel|ext|nr|etc|bzw|resp|evtl|dept|est"
     r"|ave|fig|vol|hrs?))\|(?-i:[a-zß-ÿ])"
+    r"|\b(?:jan|feb|mar|apr|ju[nl]|aug|sept?|o[ck]t|nov|de[cz]|mon|tues?|wed|thu(?:rs?)?|fri|sat|sun"
+    r"|(?:am|vo[mnr]|zum|bis|ab|seit|de[rmns]|und|jede[mnr]) \d\d?)\|"
+    r"(?!(?:the|that|this|we|i|you|it|s?he|they|my|our|his|her|their|wir|ich|es|er|sie|die|das)\b)"
+    r"(?-i:[a-zß-ÿ])"
 )
 _ITEM = r"^\s*(?:[-*•]|\d{1,2}[.)])\s+"
 _FOLLOWS = (

@@ -158,7 +158,7 @@ def _righted(turn: Turn, heard: Conversation, old: Note) -> str:
     if old not in (heard.note, *heard.saved):  # nobody spoke of it
         return text if judge(old.text, turn.text) > 0 else ""
     meant = re.search(_TAKEN_BACK, heard.said) or amend.alike(old.text, turn.text)
-    return text or (turn.text if meant else "")
+    return text or (amend.said_anew(old.text, turn.text) if meant else "")
 
 
 def _change(turn: Turn, heard: Conversation) -> re.Match[str] | None:
