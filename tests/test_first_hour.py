@@ -1462,3 +1462,57 @@ def test_what_is_known_is_all_that_is_whatever_was_told_last(said: str) -> None:
     assert "Quentin joined the team" not in person.says("when do we deploy?")
     assert person.says(said).count("[") == 2
     assert not person.says("who's new?").startswith("Kept or changed")
+
+
+@pytest.mark.parametrize(
+    ("said", "name", "asked", "told"),
+    [
+        ("hey, I'm Mei, I study marine biology in Galway", "Mei", "what do I study?", "biology"),
+        ("Hi! I'm Jun from Osaka. I carry a blue bag", "Jun", "what do I carry?", "blue"),
+        ("hello, I am Ana Ruiz and I teach maths", "Ana Ruiz", "what do I teach?", "maths"),
+    ],
+)
+def test_who_greets_and_says_who_they_are_is_known_by_that_name(
+    said: str, name: str, asked: str, told: str
+) -> None:
+    person = Person()
+    person.says(said)
+    for text in UNRELATED[:12]:
+        Notebook(NOTES).remember(text)
+    assert f": Your name is {name}" in person.says("what's my name?").partition("\n")[0]
+    answer = person.says(asked).partition("\n")[0]
+    assert (answer[:11], told in answer) == ("You told me", True)
+    assert "name" not in person.says("hey, I'm tired")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "asked"),
+    [
+        ("CI takes about 18 minutes since we added the e2e suite",
+         "We dropped the e2e suite, CI is at 6 minutes", "how long does CI take?"),
+        ("Anton runs the on-call rota", "Anton quit the on-call rota", "who runs on-call?"),
+        ("We use Terraform for infra", "We use Pulumi now", "what do we use for infra?"),
+    ],
+)  # fmt: skip
+def test_of_two_that_were_kept_the_newer_is_told_first(old: str, new: str, asked: str) -> None:
+    for text in (*UNRELATED[:2], old, new):
+        Notebook(NOTES).remember(text)
+    first, _, earlier = Person().says(asked).partition("\n\n")
+    assert (first[:11], new in first, earlier) == ("You told me", True, f"Earlier: {old} [3]")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "asked"),
+    [
+        ("We run Postgres 16 on prod, staging is still on 14",
+         "The staging db lives at db-stg.internal:5433", "what port is the staging database on?"),
+        ("billing moved from Priya to the payments guild", "Priya left the company",
+         "where is Priya?"),
+    ],
+)  # fmt: skip
+def test_what_never_was_the_answer_is_not_told_as_the_earlier_one(
+    old: str, new: str, asked: str
+) -> None:
+    for text in (old, new):
+        Notebook(NOTES).remember(text)
+    assert "Earlier" not in Person().says(asked)

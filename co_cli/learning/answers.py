@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.meaning.encoders import built_in
-from co_cli.knowledge.replacement import likeness
+from co_cli.knowledge.replacement import hint, likeness
 from co_cli.knowledge.search.words import BASE, MONTHS, STOP, slip
 
 REASON = r"(?i)\b(?:because|since|so that|due to|in order to|as (?:we|it|the)|to avoid|reason)\b"
@@ -112,13 +112,25 @@ def holds(what: str, text: str) -> bool:
     return bool(asked) and all(any(_like(word, one) >= _SHARED for one in said) for word in asked)
 
 
+def held(question: str, text: str) -> bool:
+    """Whether a text once was the answer: all that is asked about stands in it."""
+    low = question.lower()
+    cue = _sort(low)[0]
+    return answers(question, text) and holds(re.sub(cue, " ", low) if cue else low, text)
+
+
 def continues(question: str, old: str, new: str) -> bool:
-    """Whether what may replace an old text tells more of what is asked for, of the same subject."""
+    """Whether what may replace an old text tells more of what is asked for, of the same subject.
+
+    Who has left no longer does what is asked about: a change of the subject is enough.
+    """
     names = _names(old) | _names(new)
     asked = [word for word in _words(question) if word not in names]
     taken_up = any(_like(word, one) >= _TAKEN_UP for word in asked for one in _words(new))
     [*first], said = (re.findall(r"\w+", one.lower()) for one in (old, new))
-    return taken_up and {*first[:1]} <= {*said}
+    subject = [word for word in first if word not in STOP and word != "user"][:1]
+    changed = hint(new) > 0 and held(question, old) and {*subject} <= {*said}
+    return changed or (taken_up and {*first[:1]} <= {*said})
 
 
 def shares(question: str, text: str) -> bool:
@@ -131,7 +143,7 @@ def about_asker(question: str, text: str, least: float = _SHARED) -> bool:
     """Whether a person asks about themselves what a note about them says, in a word so like."""
     own = re.search(r"(?i)\b(?:i|me|my|mine)\b", question) and re.search(r"\bUser\b", text)
     asked, said = (
-        {word.rstrip("s") for word in re.findall(r"\w{3,40}", one.lower()) if word not in STOP}
+        {word for word in re.findall(r"\w{3,40}", one.lower()) if word not in STOP}
         for one in (question, text)
     )
     return bool(own) and any(_like(one, other) >= least for one in asked for other in said)
@@ -152,8 +164,12 @@ def _sort(low: str) -> tuple[str, str]:
 
 
 def _like(one: str, other: str) -> float:
-    base, same = (BASE.get(word, word).rstrip("s") for word in (one, other))
-    return 1.0 if base == same else likeness(one, other)
+    return 1.0 if _root(one) == _root(other) else likeness(one, other)
+
+
+def _root(word: str) -> str:
+    base = re.sub(r"(?<=\w\w)ies?$", "y", BASE.get(word, word))
+    return re.sub(r"(?<=[cs]h)es?$|(?<=x)es?$", "", base).rstrip("s")
 
 
 def _words(text: str) -> list[str]:

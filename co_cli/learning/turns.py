@@ -62,6 +62,11 @@ _ASKS = (
     r"(?i)(?:what|which|who|whose|where|when|why|how|do|does|did|is|are|am|was|were|can|has|have)"
     r"(?:'s)? .*|.*\?$"
 )
+_INTRODUCES = (  # who greets and says who they are says their name
+    r"^(?P<hi>(?i:hi|hey|hello|good (?:morning|afternoon|evening))(?i: co| there| all)?[,.!]?) "
+    r"(?i:i'?m|i am|this is) (?P<name>[A-Z][\w'-]+(?: [A-Z][\w'-]+)?)"
+    r"(?:(?P<of> from\b)|(?=[,.!]|$| (?:and|here)\b))"
+)
 _ASKS_THAT = (  # a question without its mark, perhaps about what was just told
     r"(?i)(?:what|which|who|whose|where|when|why|how) (?:did|do|does|is|are|was|were|has|have)\b"
     r"(?:.{0,200}\b(?P<that>it|that|this|them)\??$)?"
@@ -169,6 +174,9 @@ def understand(said: str) -> list[Turn]:
     said = said.strip().replace("’", "'")
     if not is_speech(said):
         return []
+    if one := re.match(_INTRODUCES, said):
+        of = ", I'm from" if one["of"] else ""
+        said = f"{one['hi']} my name is {one['name']}{of}{said[one.end() :]}"
     tagged = re.search(_TAGGED, said)
     asked = re.split(r"[#, ]+(?:and )?", tagged[1].strip()) if tagged else []
     said = said[: tagged.start()] if tagged else said

@@ -265,7 +265,7 @@ def found(part: ToolReturnPart, heard: Conversation) -> tuple[list[Note], list[N
     notes = [note_of(row) for row in near]
     guessed = near[:1] in (slips[:1], kin)  # what is best was hardly what was typed
     known = {note_of(row).ref for row in own}
-    known |= {note.ref for note in notes[:1] if _clear(rows)}
+    known |= {note.ref for note in notes[:1] if _clear(rows) or near[0].get("continues")}
     told = [
         note
         for row, note in zip(near, notes, strict=True)
@@ -297,7 +297,8 @@ def _current(found: _Rows, query: str) -> tuple[_Rows, set[str]]:
     after = {new for old, new in took.items() if old in fitting and new in texts
              and answers.continues(query, texts[old], texts[new])}  # fmt: skip
     rows = [row for row in rows if row.get("replaced_by") not in fitting | after]
-    rows = [{**row, "weak": False} if row.get("ref") in after else row for row in rows]
+    told = {"weak": False, "continues": True}
+    rows = [{**row, **told} if row.get("ref") in after else row for row in rows]
     return rows, fitting | after
 
 

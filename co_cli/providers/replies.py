@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic_ai.messages import ToolReturnPart
 
-from co_cli.learning.answers import REASON, answers, shares
+from co_cli.learning.answers import REASON, answers, held, shares
 from co_cli.learning.turns import KEPT, PRIVATE, Turn
 from co_cli.learning.voice import second_person
 from co_cli.providers.calls import LOOKED_FOR, before, forget, is_every, save
@@ -197,7 +197,7 @@ def _earlier(part: ToolReturnPart, ref: str, heard: Conversation) -> list[str]:
     rows = recalled_rows(part)
     gone = [note_of(row) for row in rows if row.get("replaced_by") == ref]
     said = heard.said if heard.wants.isdisjoint({"earlier"}) else ""
-    told = [note.told for note in gone if not said or shares(said, note.text)]
+    told = [note.told for note in gone if not said or held(said, note.text)]
     return told + [
         f"Until {str(row.get('created'))[:10]}: {second_person(str(row['earlier']))}"
         for row in rows
