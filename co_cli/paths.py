@@ -70,12 +70,11 @@ def project_folder(start: AnyPath | None = None) -> str:
 
 def is_project(folder: AnyPath) -> bool:
     """Whether a folder is a project already; home, the root and Co's own folders never are."""
-    real, own = os.path.realpath(folder), map(os.path.realpath, (user_folder(), state_folder()))
-    if real in (os.sep, os.path.realpath(home_folder())) or any(
-        os.path.join(real, "").startswith(os.path.join(one, "")) for one in own
-    ):
+    known = map(os.path.realpath, (folder, home_folder(), user_folder(), state_folder()))
+    real, home, *own = (os.path.join(one, "") for one in known)
+    if real in (os.sep, home) or real.startswith(tuple(own)):
         return False
-    return any(os.path.lexists(os.path.join(real, mark)) for mark in (".git", PROJECT_MARK))
+    return any(os.path.lexists(real + mark) for mark in (".git", PROJECT_MARK))
 
 
 def folders_to(project: AnyPath) -> list[str]:

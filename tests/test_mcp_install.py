@@ -188,6 +188,8 @@ def test_a_link_is_followed_a_folder_is_refused_and_a_wrong_name_is_told(tmp_pat
     path.parent.mkdir(parents=True)
     target.write_text("{}")
     path.symlink_to(target)
+    shown = co("mcp", "install", "zed", "--print")
+    assert f"+++ {target}" in shown.out
     assert co("mcp", "install", "zed", "--yes").code == 0
     assert path.is_symlink()
     assert "context_servers" in target.read_text()
@@ -196,6 +198,39 @@ def test_a_link_is_followed_a_folder_is_refused_and_a_wrong_name_is_told(tmp_pat
     assert (done.code, "not a file" in done.err) == (1, True)
     wrong = co("mcp", "install", "emacs")
     assert (wrong.code, "'claude-code', 'codex'" in wrong.err) == (2, True)
+
+
+@pytest.mark.parametrize("name", [".mcp.json", ".vscode"])
+def test_a_projects_file_that_leads_out_of_it_is_refused(tmp_path: Path, name: str) -> None:
+    """Red when a link in a clone has another file of the person's written."""
+    target = tmp_path / "outside"
+    Path(name).symlink_to(target)
+    done = co("mcp", "install", "vscode" if name == ".vscode" else "claude-code", "--yes")
+    assert done.code == 1
+    assert f"leads out of the project, to {target}" in done.err
+    assert not target.exists()
+    assert not (Path.home() / ".claude").exists()
+
+
+def test_two_hooks_of_co_become_one_and_go_together() -> None:
+    settings = Path.home() / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    place = places("claude-code", str(Path.cwd()))[1]
+    old = {"type": "command", "command": "/old/bin/co context --for claude-code"}
+    two = json.dumps({"hooks": {"SessionStart": [place.entry, {"hooks": [old]}], "Stop": [1]}})
+    settings.write_text(two)
+    assert json.loads(changed(place)[1] or b"")["hooks"]["SessionStart"] == [place.entry]
+    assert json.loads(changed(place, remove=True)[1] or b"") == {"hooks": {"Stop": [1]}}
+
+
+def test_a_table_below_codex_entry_stays_when_co_moved() -> None:
+    held = (
+        '[mcp_servers.co]\ncommand = "/old/co"\nargs = ["mcp"]\n\n[mcp_servers.co.env]\nA = "b"\n'
+    )
+    path = written("codex", held)
+    assert co("mcp", "install", "codex", "--yes").code == 0
+    entry = tomllib.loads(path.read_text())["mcp_servers"]["co"]
+    assert entry == place_of("codex").entry | {"env": {"A": "b"}}
 
 
 _TREE = st.recursive(

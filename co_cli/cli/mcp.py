@@ -62,11 +62,11 @@ def install_command(client: str, only_print: bool, remove: bool, yes: bool) -> N
     plans = [(place, *install.changed(place, remove=remove)) for place in places]
     todo = [(place, old, new) for place, old, new in plans if new is not None and old != new]
     for place, old, new in todo:
-        quote_diff(difference(old, new, place.path).split("\n"))
+        quote_diff(difference(old, new, place.real).split("\n"))
     if not todo:
         say(f"Nothing to do: {client} {'does not know' if remove else 'knows'} Co.")
     elif not only_print:
-        if not confirm(f"Change {' and '.join(paths.short(one.path) for one, *_ in todo)}?", yes):
+        if not confirm(f"Change {' and '.join(paths.short(one.real) for one, *_ in todo)}?", yes):
             raise no_yes("nothing was changed")
         for plan in todo:
             install.write(*plan)

@@ -38,6 +38,15 @@ class Place(NamedTuple):
     keys: tuple[str, ...]
     entry: dict[str, Any]
     command: str
+    project: str = ""  # whose file it is, if one's
+
+    @property
+    def real(self) -> str:
+        """Where links lead to; CoError where a project's file is outside of it."""
+        real, root = map(os.path.realpath, (self.path, self.project or "/"))
+        if os.path.commonpath([real, root]) != root:
+            raise CoError(f"{self.path} leads out of the project, to {real}")
+        return real
 
     def found(self, data: Any) -> _Keys | None:
         """The keys of the entry that is there; ValueError where it is another's."""
@@ -67,16 +76,18 @@ def places(client: str, project: str) -> list[Place]:
     hook = f"{shlex.quote(own)} {_HOOK}"
     group = {"hooks": [{"type": "command", "command": hook}]}
 
-    def server(path: str, key: str, command: str = own, **more: str) -> Place:
-        return Place(path, (key, "co"), {**more, "command": command, "args": ["mcp"]}, command)
+    def server(path: str, key: str, within: str = "", **more: str) -> Place:
+        command = "co" if within else own  # a team may share a file of the project
+        entry = {**more, "command": command, "args": ["mcp"]}
+        return Place(path, (key, "co"), entry, command, within)
 
-    known = {  # a team may share a file of the project: there the command is just `co`
-        "claude-code": [server(f"{project}/.mcp.json", "mcpServers", "co"),
+    known = {
+        "claude-code": [server(f"{project}/.mcp.json", "mcpServers", project),
                         Place(f"{claude}/settings.json", ("hooks", "SessionStart"), group, hook)],
         "codex": [server(f"{codex}/config.toml", "mcp_servers")],
         "gemini": [server(f"{home}/.gemini/settings.json", "mcpServers")],
         "cursor": [server(f"{home}/.cursor/mcp.json", "mcpServers")],
-        "vscode": [server(f"{project}/.vscode/mcp.json", "servers", "co", type="stdio")],
+        "vscode": [server(f"{project}/.vscode/mcp.json", "servers", project, type="stdio")],
         "zed": [server(zed, "context_servers")],
     }  # fmt: skip
     return known[client]
@@ -84,8 +95,9 @@ def places(client: str, project: str) -> list[Place]:
 
 def changed(place: Place, *, remove: bool = False) -> tuple[bytes | None, bytes | None]:
     """A file's bytes as they are, and as they should be; CoError if it cannot be changed so."""
+    path = place.real
     try:
-        old = disk.read_if_any(os.path.realpath(place.path))
+        old = disk.read_if_any(path)
         text = (old or b"").decode()
         ends = "\r\n" if text.count("\r\n") == text.count("\n") > 0 else "\n"
         new = _changed(text.replace(ends, "\n"), place, remove).replace("\n", ends)
@@ -99,7 +111,7 @@ def changed(place: Place, *, remove: bool = False) -> tuple[bytes | None, bytes 
 
 def write(place: Place, old: bytes | None, new: bytes) -> None:
     """Put a file in place, whole or not at all; where a link leads to, if it is one."""
-    path = os.path.realpath(place.path)
+    path = place.real
     disk.make_folder(os.path.dirname(path))
     if disk.read_if_any(path) != old:
         raise MovedOn(f"{paths.short(path)} changed meanwhile", hint="It was left as it is.")
@@ -111,6 +123,10 @@ def _changed(text: str, place: Place, remove: bool) -> str:
     read, put, cut = (tomllib.loads, _put_toml, _cut_toml) if is_toml else (_read, _put, _cut)
     data = read(text)
     there, entry = place.found(data), place.entry
+    if there and is_hook:
+        rest = cut(text, there)
+        if place.found(left := read(rest)) and _others(left, None) == _others(data, there):
+            return _changed(rest, place, remove)  # one of two, the other of an older Co
     if there:
         held = reduce(getitem, there, data)
         if held["command"] == place.command and not remove:
@@ -142,8 +158,14 @@ def _others(data: Any, keys: _Keys | None) -> Any:
 
 def _put_toml(text: str, keys: _Keys, entry: Any) -> str:
     gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
-    fields = [f"{name} = {json.dumps(one, ensure_ascii=False)}\n" for name, one in entry.items()]
+    fields = [f"{name} = {_toml(one)}\n" for name, one in entry.items()]
     return f"{text}{gap}[{keys[0]}.{keys[1]}]\n{''.join(fields)}"
+
+
+def _toml(value: Any) -> str:
+    if not isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False)
+    return f"{{{', '.join(f'{_toml(name)} = {_toml(one)}' for name, one in value.items())}}}"
 
 
 def _cut_toml(text: str, _: _Keys) -> str:
