@@ -321,6 +321,7 @@ def numbers_text(numbers: Iterable[int]) -> str:
 
 def recall_text(query: str, found: Recall[tuple[Notebook, Hit]]) -> str:
     """Recall's answer for a model or a person."""
+    query = query[:200] + "…" * (len(query) > 200)
     if not found:
         beside = f" and {plural(found.articles, 'article')}" if found.articles else ""
         searched = f"{plural(found.searched, 'memory')}{beside} searched"

@@ -157,7 +157,8 @@ def test_a_draft_that_git_brought_is_from_outside_whatever_its_header_says(
     assert [(row["external"], row["quote"], row["origin"]) for row in rows] == [
         (True, None, None)
     ] * 3
-    assert co("inbox", "accept", "--all", "--yes").code == 1
+    none = co("inbox", "accept", "--all", "--yes")
+    assert (none.code, "nothing that you said waits" in none.err) == (1, True)
     person = Person("g", "y", "q")
     shown = person.reviews()
     assert "From   from outside, " in shown

@@ -107,6 +107,8 @@ def test_a_client_recalls_lists_and_reads_what_the_person_told_co(era: str) -> N
 
     async def main() -> None:
         async with connected(mode=era) as client:
+            long = await client.call_tool("recall_memory", {"query": "deploy " * 10_000})
+            assert len(text_of(long)) < 2000
             found = await client.call_tool("recall_memory", {"query": "when do we deploy?"})
             assert found.structured_content["results"][0]["content"] == "We deploy on Tuesdays"
             assert "We deploy on Tuesdays" in text_of(found)
@@ -218,6 +220,7 @@ def test_a_call_that_does_not_fit_is_answered_with_what_is_wrong() -> None:
         ("save_memory", {"content": "a", "scope": "moon"}, "must be project or user"),
         ("save_memory", {"content": "x" * 20_000}, "a note holds at most"),
         ("save_memory", {"content": "password: hunter2xQ9vTr7Lm"}, "secret"),
+        ("list_memories", {"since": "zz"}, "a day such as"),
         ("read_note", {"ref": "../../etc/passwd"}, "there is no"),
         ("forget_memory", {"ref": "1"}, "nobody is here"),
     ]
@@ -233,6 +236,20 @@ def test_a_call_that_does_not_fit_is_answered_with_what_is_wrong() -> None:
 
     run(main)
     assert (listed(), drafts()) == ([], [])
+
+
+def test_a_notebook_that_cannot_be_read_is_told_as_such() -> None:
+    """Red when a list of resources ends in an error of the server's own."""
+    folder = Path(".co-cli/knowledge")
+    folder.parent.mkdir()
+    folder.symlink_to("/")
+
+    async def main() -> None:
+        async with connected() as client:
+            with pytest.raises(MCPError, match="leads out of the project"):
+                await client.list_resources()
+
+    run(main)
 
 
 # Writing
@@ -356,10 +373,8 @@ def test_a_question_tells_what_the_other_notebook_has_in_words() -> None:
                 await client.call_tool("save_memory", said)
 
     run(main)
-    old = "in your other notebook: memory g1: User's favourite editor is Neovim"
-    assert [line for one in asked for line in one.split("\n") if "notebook" in line] == [
-        f"Similar {old}", f"The same {old}"
-    ]  # fmt: skip
+    lines = [line for one in asked for line in one.split("\n") if "notebook" in line]
+    assert lines == ["Your other notebook has g1: User's favourite editor is Neovim"] * 2
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -423,6 +438,8 @@ def test_allowed_writes_are_marked_told_of_collisions_and_can_be_undone() -> Non
             saved = await client.call_tool("save_memory", {"content": "We deploy on Thursdays"})
             assert saved.structured_content["action"] == "related"
             assert [one["ref"] for one in saved.structured_content["collisions"]] == ["1"]
+            wrong = {"content": "We ship on Mondays", "replaces": "../x"}
+            assert "could replace" in text_of(await client.call_tool("save_memory", wrong))
             same = {"content": "We deploy on Tuesdays", "tags": ["zzz"]}
             known = await client.call_tool("save_memory", same)
             assert known.structured_content["action"] == "known"
@@ -678,7 +695,8 @@ def test_over_http_only_who_is_here_and_has_the_token_is_answered() -> None:
         assert url == f"http://127.0.0.1:{port}/mcp"
         for era in ERAS:
             anyio.run(main, url, token, era)
-        assert status(port, "guess") == 401
+        assert status(port, "guess") == status(port, "") == 401
+        assert status(port, token, Authorization=f"bearer {token}") != 401
         assert status(port, token, Host="evil.example") == 421
         assert status(port, token, Origin="https://evil.example") == 403
         assert status(port, token, b"x" * 8_000_000) == 413

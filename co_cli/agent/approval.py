@@ -25,6 +25,7 @@ from co_cli.verbs import labels
 SAVE, FORGET, KEEP, FETCH = "save_memory", "forget_memory", "save_knowledge", "web_fetch"
 WRITES = (SAVE, FORGET, KEEP)
 ASKED = (*WRITES, FETCH)  # to fetch, only where the person did not name the address
+_Met = list[tuple[Note, float]]
 Verdict = Literal["yes", "update", "keep", "no"]
 
 
@@ -237,11 +238,9 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
     )  # fmt: skip
 
 
-def _collisions(
-    deps: CoDeps, book: Notebook, met: list[tuple[Note, float]]
-) -> tuple[Collision, ...]:
-    refs, told = labels([(book, note) for note, _ in met]), deps.tellable(book, [n for n, _ in met])
-    least = book.policy.threshold
+def _collisions(deps: CoDeps, book: Notebook, met: _Met) -> tuple[Collision, ...]:
+    refs, least = labels([(book, note) for note, _ in met]), book.policy.threshold
+    told = deps.tellable(book, [note for note, _ in met])
     return tuple(
         Collision(ref, note.body, score, note.protected, score < least, note in told)
         for ref, (note, score) in zip(refs, met, strict=True)

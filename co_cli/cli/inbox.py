@@ -89,7 +89,8 @@ def _settle(
 ) -> None:
     """Do what the person agrees to; what was done is told, whatever comes between."""
     if not drafts:
-        raise NotFound("no such draft waits", hint="`co inbox --json` shows what waits.")
+        what = "nothing that you said waits" if every else "no such draft waits"
+        raise NotFound(what, hint="`co inbox --json` shows what waits.")
     for book, one in [] if yes else drafts:  # of all, none that collides is accepted
         _show(book, one, [] if every else _met(shelf.other(book), one))
     beside = ", but none that collides" if every else ""

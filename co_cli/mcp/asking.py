@@ -112,9 +112,8 @@ def _form(proposal: Proposal) -> dict[str, Any]:
 
 def replaceable(one: Proposal) -> str:
     """The memory that may give way; none where the client may not know of it."""
-    if not one.collides or not one.collisions[0].told:
-        return ""
-    return one.replaces or one.collisions[0].ref
+    first = one.collisions[: one.collides]
+    return next((one.replaces or met.ref for met in first if met.told), "")
 
 
 def question(one: Proposal, client: str) -> str:
@@ -126,8 +125,7 @@ def question(one: Proposal, client: str) -> str:
     lines = [_WORDS.get(one.tool, f"Remember this {where}?"), "", text, ""]
     lines += [f"Title: {escape(one.title, keep='')}"] if one.title else []
     lines += [f"Source: {escape(one.source, keep='')}"] if one.source else []
-    hidden = one.action == "consolidated" and not one.collisions[0].told  # and so are its tags
-    tags = () if hidden else one.tags
+    tags = one.tags if one.action != "consolidated" or one.collisions[0].told else ()
     lines += [f"Tags: {escape(', '.join(tags), keep='')}"] if tags else []
     lines.append(f"File: {escape(one.where, keep='')}")
     lines.append(f"Asked for by: {client}")
@@ -135,11 +133,7 @@ def question(one: Proposal, client: str) -> str:
     said = "Says the same as" if one.action == "consolidated" else "Similar to"
     lines += [f"{said} memory {met.ref}: {escape(met.text)}" for met in one.collisions if met.told]
     lines += [f"Takes the place of memory {one.replaces}."] if one.replaces else []
-    lines += [
-        f"{'The same' if met.score == 100 else 'Similar'} in your other notebook: "
-        f"memory {met.ref}: {escape(met.text)}"
-        for met in one.elsewhere
-    ]
+    lines += [f"Your other notebook has {met.ref}: {escape(met.text)}" for met in one.elsewhere]
     lines += [f"Left out: {one.left_out}"] if one.left_out else []
     lines += [one.moves] if one.moves else []
     lines += ["It has changed since you were asked; this is how it is now."] if one.again else []

@@ -95,9 +95,8 @@ def places(client: str, project: str) -> list[Place]:
 
 def changed(place: Place, *, remove: bool = False) -> tuple[bytes | None, bytes | None]:
     """A file's bytes as they are, and as they should be; CoError if it cannot be changed so."""
-    path = place.real
     try:
-        old = disk.read_if_any(path)
+        old = disk.read_if_any(place.real)
         text = (old or b"").decode()
         ends = "\r\n" if text.count("\r\n") == text.count("\n") > 0 else "\n"
         new = _changed(text.replace(ends, "\n"), place, remove).replace("\n", ends)

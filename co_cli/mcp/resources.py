@@ -5,7 +5,6 @@ save and when to look.
 import asyncio
 import inspect
 import re
-from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote, unquote
@@ -47,9 +46,13 @@ class Resources:
         cursor = (params and params.cursor) or "0"
         if not re.fullmatch("[0-9]{1,9}", cursor):
             raise MCPError(types.INVALID_PARAMS, "there is no such page")
-        first, notes = int(cursor), list[tuple[Notebook, Note]]()
-        with suppress(NeedsInput):  # where it works is asked at its first call of a tool
+        first = int(cursor)
+        try:
             notes = await asyncio.to_thread(_notes, await self.memory.deps(Client(ctx, params)))
+        except NeedsInput:  # where it works is asked at its first call of a tool
+            notes = []
+        except CoError as error:
+            raise MCPError(types.INTERNAL_ERROR, defang(error.sentence())) from error
         found = [] if first else [_CONTEXT]
         for book, note in notes[first : first + _PAGE]:
             ref, size = book.ref(note), len(note.body.encode())

@@ -5,6 +5,7 @@ with `--allow-writes`.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from secrets import token_urlsafe
@@ -31,8 +32,7 @@ from co_cli.workspace import Workspace
 _MOST_PROJECTS, _MOST_ASKED, MOST_CLIENTS = 8, 100, 1000  # that are remembered
 _MOST_DRAFTS = 200  # that wait in an inbox before clients are told to stop
 _Result = dict[str, Any]
-_KNOWN = {"display": "It is known already, waits in the inbox, or was rejected before.",
-          "action": "known"}  # fmt: skip
+_KNOWN = {"action": "known", "display": "It is known already, waits, or was rejected before."}
 
 
 class Options(NamedTuple):
@@ -118,15 +118,15 @@ class Memory:
         if project not in self.projects:
             workspace = Workspace(project, lenient=True, watch=True)
             self.projects[project] = workspace
-            for old in list(self.projects)[:-_MOST_PROJECTS]:
-                self.projects.pop(old).shelf.close()
+            self.close(_MOST_PROJECTS)
             self.opened(workspace)
         return self.projects[project]
 
-    def close(self) -> None:
-        """Let go of every notebook."""
-        for workspace in self.projects.values():
-            workspace.shelf.close()
+    def close(self, most: int = 0) -> None:
+        """Let go of the notebooks of all but so many projects, the newest."""
+        for old in list(self.projects)[::-1][most:]:
+            with suppress(CoError):  # of what could not even be opened
+                self.projects.pop(old).shelf.close()
 
     # Writing
 
@@ -139,6 +139,8 @@ class Memory:
             arguments = arguments | {"scope": _scope(deps, arguments.get("scope"))}
         plan = partial(prepare, deps, "", name, arguments)
         proposal = asked.proposal if asked else await asyncio.to_thread(plan)
+        if not (asked or proposal.replaces) and (wrong := arguments.get("replaces")):
+            raise CoError(f"there is no memory {wrong[:60]} here that this could replace")
         while True:
             if proposal.refused:
                 raise CoError(f"it cannot be done: {proposal.refused}")
@@ -175,11 +177,9 @@ class Memory:
 
 def _scope(deps: CoDeps, wanted: str | None) -> str:
     """Where a note goes: no client makes a project, and what is for one is not told in all."""
-    if wanted == "user":
-        return wanted
-    if paths.is_project(deps.folder()):
+    if wanted != "user" and paths.is_project(deps.folder()):
         return deps.scope("project")
-    if wanted:
+    if wanted == "project":
         raise CoError("this folder is no project yet", hint="The person makes it one: co init")
     return "user"
 
@@ -188,8 +188,7 @@ def _draft(deps: CoDeps, name: str, arguments: _Result) -> _Result:
     """Let a text wait in the inbox until the person looks at it."""
     if name != SAVE:
         what = "ingest ADDRESS" if name == KEEP else f"forget {arguments['ref'][:60]}"
-        hint = f"The person can do it: co {what}"
-        raise CoError("nobody is here who could agree to that", hint=hint)
+        raise CoError("nobody is here who could agree to that", hint=f"The person can: co {what}")
     draft = inbox.Draft(
         arguments["content"], tuple(arguments.get("tags", ())),
         origin=f"mcp: {deps.saved_as['client']}", fields=(*deps.saved_as.items(),),

@@ -201,11 +201,12 @@ class _Guard:
     """Lets in who knows the token; what else a request must have, the SDK checks."""
 
     def __init__(self, app: Any, token: str) -> None:
-        self.app, self.wanted = app, f"Bearer {token}".encode()
+        self.app, self.wanted = app, f"bearer {token}".encode()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        given = dict(scope.get("headers", ())).get(b"authorization", b"")
-        known = scope["type"] != "http" or compare_digest(given, self.wanted)
+        given = b",".join(one for name, one in scope.get("headers", ()) if name == b"authorization")
+        said = given[:6].lower() + given[6:]  # the scheme has no case
+        known = scope["type"] != "http" or compare_digest(said, self.wanted)
         refusal = Response(status_code=401, headers={"WWW-Authenticate": "Bearer"})
         await (self.app if known else refusal)(scope, receive, send)
 

@@ -117,6 +117,8 @@ def checked(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         fits = type(value) is _KINDS[wanted["type"]]
         if wanted["type"] == "array":
             fits = fits and all(isinstance(one, str) for one in value)
+        if key in ("since", "until") and fits and not value[:4].isdecimal():
+            raise CoError(f"{key} of {name} must be a day such as 2026-01-31")
         if not fits or value not in wanted.get("enum", [value]):
             allowed = " or ".join(wanted.get("enum", [])) or wanted["type"]
             raise CoError(f"{key} of {name} must be {allowed}")
