@@ -21,6 +21,7 @@ from co_cli.chat.events import TextDelta
 from co_cli.chat.session import Session
 from co_cli.deps import CoDeps
 from co_cli.knowledge import Notebook
+from co_cli.learning.answers import answers
 from co_cli.learning.voice import second_person
 from co_cli.providers import conversation
 from co_cli.providers.known import Known
@@ -1516,3 +1517,42 @@ def test_what_never_was_the_answer_is_not_told_as_the_earlier_one(
     for text in (old, new):
         Notebook(NOTES).remember(text)
     assert "Earlier" not in Person().says(asked)
+
+
+@pytest.mark.parametrize(
+    ("kept", "asked"),
+    [
+        ("Ravi turned 9 on Sunday", "what does Ravi like?"),
+        (
+            "cleaning rota: Oisín kitchen, Pilar bathroom, Jonas hall, User living room",
+            "does Pilar eat pasta?",
+        ),
+        ("exam got moved to the 16th", "what grade did I get?"),
+    ],
+)
+def test_a_note_that_only_shares_a_name_or_a_word_is_not_told_as_sure(
+    kept: str, asked: str
+) -> None:
+    for text in ("Ravi and Sunil are twins", "User got a B in stats", "Pilar is gluten free", kept):
+        Notebook(NOTES).remember(text)
+    assert ("You told me" in Person().says(asked), answers(asked, kept)) == (False, False)
+
+
+def test_what_is_asked_of_it_is_asked_of_the_note_just_told() -> None:
+    for text in ("Mme Dubois always takes 300g of Roquefort and pays at month's end on the 30th",
+                 "The rent is 1.450 € and is due on the 5th"):  # fmt: skip
+        Notebook(NOTES).remember(text)
+    for question in ("when do I pay it?", "when should I pay it"):
+        person = Person()
+        assert "[2]" in person.says("how much is the rent?")
+        assert person.says(question).startswith("Perhaps:\n\n- The rent is 1.450 €")
+
+
+@pytest.mark.parametrize(
+    "asked", ["which Postgres do we run on prod?", "which postgres version is in production?"]
+)
+def test_a_note_that_only_looks_newer_hides_none_that_answers(asked: str) -> None:
+    for text in ("We run Postgres 16 on prod, staging is still on 14",
+                 "staging db lives at db-stg.internal:5433"):  # fmt: skip
+        Notebook(NOTES).remember(text)
+    assert "We run Postgres 16" in Person().says(asked).partition("\n")[0]

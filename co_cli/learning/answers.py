@@ -16,6 +16,7 @@ ELLIPTIC = (  # what says nothing by itself, and asks of what was told before
     r"(?i)^(?:(?:and|but|so|in|at|on|from|to|for|with) ){0,3}(?:(?:which|what|how|whose) \w+"
     r"|\w+ or \w+)\W{0,3}$|\b(?:he|she|him|her|hers|they|them|mine)\b"
 )
+POINTS_BACK = r"(?i)(?:when|where|how|what time)\b.{1,200}(?<! is)(?<! was) (?:it|them)\W{0,3}$"
 _SHARED, _MET = 0.6, 0.2  # how like a word of a note is to one of the question: the same, or met
 _TAKEN_UP = 0.5  # or of the same matter
 _SHORT = 3  # letters; a slip makes another word of a shorter one
@@ -41,6 +42,7 @@ _SORTS = {  # what is asked for, and what must stand there then
         rf"(?i)\b\d{{1,12}}(?!\w?(?:st|nd|rd|th)\b)|\b(?:{_NUMBERS}|once|twice|dozen|hundred"
         r"|thousand|half|every|no)\b"
     ),
+    r"\bdo(?:es)? (?:\w+ ){1,3}(?:like|love)\b": r"(?i)lik|lov|enjoy|prefer|favou?r|\bhate|\bfan\b",
     r"\bwhere\b": r"(?i)/|\b(?:in|on|at|under|near|behind|with|from|to|into|over|by|via|through"
     r"|inside|between|beside|above|below)\b",
 }
@@ -68,14 +70,16 @@ def answers(question: str, text: str) -> bool:
         return False
     other = re.match(r"User's (\w+)", text)
     alone = other and not re.search(r"\bUser\b(?!')", text)
-    if other and alone and re.search(r"\bi\b", low) and other[1].lower() not in low:
-        return False  # it is about somebody of theirs
+    theirs = other and alone and re.search(r"\bi\b", low) and other[1].lower() not in low
+    if theirs or (re.search(r"\bdid i\b", low) and not re.search(r"\b(?:User|[Ww]e)\b", text)):
+        return False  # it is about somebody of theirs, or about nobody
     said = _words(text)
     met = {word: max((_like(word, one) for one in said), default=0.0) for word in asked}
     for one, other in re.findall(r"(\w{2,40}) or (\w{2,40})", low):
         if {one, other} <= met.keys():  # either is enough
             met[one] = met[other] = max(met[one], met[other])
-    return max(met.values(), default=0.0) < _SHARED or min(met.values()) >= _MET
+    least = _TAKEN_UP if re.match(r"(?:and |so )?(?:do|does|did|is|are|can|has) ", low) else _MET
+    return max(met.values(), default=0.0) < _SHARED or min(met.values()) >= least
 
 
 def about_another(question: str, text: str) -> bool:
@@ -115,8 +119,7 @@ def holds(what: str, text: str) -> bool:
 def held(question: str, text: str) -> bool:
     """Whether a text once was the answer: all that is asked about stands in it."""
     low = question.lower()
-    cue = _sort(low)[0]
-    return answers(question, text) and holds(re.sub(cue, " ", low) if cue else low, text)
+    return answers(question, text) and holds(re.sub(_sort(low)[0] or "$^", " ", low), text)
 
 
 def continues(question: str, old: str, new: str) -> bool:

@@ -72,9 +72,9 @@ _ASKS_THAT = (  # a question without its mark, perhaps about what was just told
     r"(?:.{0,200}\b(?P<that>it|that|this|them)\??$)?"
 )
 _ASKS_OWN = r"(?i)(?:what|which|who|where|when)(?:'?s| is| are) (?:my|our) \w"
-_ASKS_WHO = (  # who did something, and not who said what was just told
-    r"(?i)(?:and |but |so )?who(?! (?:says?|said|else|changed)\b)"
-    r"(?!.{0,200}\b(?:so|that|this|it|you|me)\b)"
+# Who did something, and not who said what was just told.
+_ASKS_WHO = (
+    r"(?i)(?:and |so )?who(?! sa(?:ys?|id)\b| else)(?!.{0,200}\b(?:so|that|this|it|you|me)\b)"
 )
 _ASKS_ABROAD = (  # a question in German, French or Spanish
     r"(?i)¿?(?:(?:in|auf|mit|à|de|a|en|por) )?(?:wo|wann|wer|wie(?! gesagt| besprochen| immer)"

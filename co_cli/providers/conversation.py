@@ -283,8 +283,10 @@ def found(part: ToolReturnPart, heard: Conversation) -> tuple[list[Note], list[N
         only = note_of(rows[0])
         perhaps += [only] if _words(query).isdisjoint(_words(only.text)) else []
     spoken = heard.note if heard.note and heard.note.kept else None
-    if spoken and not sure and not perhaps and re.search(answers.ELLIPTIC, query):
-        perhaps = [spoken]
+    none = not sure and not perhaps and re.search(answers.ELLIPTIC, query)
+    back = spoken and re.match(answers.POINTS_BACK, query) and answers.answers(query, spoken.text)
+    if spoken and (none or back):
+        sure, perhaps = [], [spoken]
     return sure, perhaps
 
 
@@ -296,7 +298,10 @@ def _current(found: _Rows, query: str) -> tuple[_Rows, set[str]]:
     took = {str(row.get("ref")): str(row.get("replaced_by")) for row in rows}
     after = {new for old, new in took.items() if old in fitting and new in texts
              and answers.continues(query, texts[old], texts[new])}  # fmt: skip
-    rows = [row for row in rows if row.get("replaced_by") not in fitting | after]
+    held = {ref for ref, text in texts.items() if answers.held(query, text)}
+    gone = {old for old, new in took.items() if new in after
+            or (new in fitting and (new in held or old not in held))}  # fmt: skip
+    rows = [row for row in rows if row.get("ref") not in gone]
     told = {"weak": False, "continues": True}
     rows = [{**row, **told} if row.get("ref") in after else row for row in rows]
     return rows, fitting | after
