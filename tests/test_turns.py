@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from co_cli.knowledge import Notebook, Shelf
 from co_cli.knowledge.meaning import turns as reader
 from co_cli.knowledge.meaning.turns import STATEMENTS
-from co_cli.learning.amend import amended
+from co_cli.learning.amend import placed
 from co_cli.learning.turns import KEPT, MOST, Turn, tags_for, understand
 from co_cli.learning.voice import second_person, third_person
 from co_cli.providers.conversation import topic
@@ -83,7 +83,7 @@ def test_corrections_make_the_note_that_was_meant(half: str) -> None:
         found = understand(row["text"])
         text = found[0].text if found else ""
         if found and found[0].want == "amend":
-            text = amended(row["after"], text, row["text"])
+            text = placed(row["after"], text, row["text"])[1]
         right += third_person(text).casefold() == third_person(row["keep"]).casefold()
     assert right / len(rows) >= 0.8
 
@@ -204,16 +204,16 @@ def test_people_are_spoken_of_and_to(said: str, stored: str, told: str) -> None:
 def test_a_new_value_takes_the_place_of_the_old_one(
     text: str, value: str, said: str, becomes: str
 ) -> None:
-    assert amended(text, value, said) == becomes
+    assert placed(text, value, said)[1] == becomes
 
 
 def test_a_long_text_and_a_long_value_take_no_long_time() -> None:
     text = " ".join(f"the server keeps item {number} of shelf" for number in range(300))
     start = time.process_time()
-    amended(
+    placed(
         text, "the second Tuesday of every month", "no, I meant the second Tuesday of every month"
     )
-    assert amended(text, "word " * 60, "no") == ""
+    assert placed(text, "word " * 60, "no") == (0.0, "")
     assert time.process_time() - start < 8
 
 

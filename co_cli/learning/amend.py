@@ -9,7 +9,6 @@ from co_cli.learning.answers import misspelt
 
 _NUMBERS, _NAMES, _LONGER = 0.5, 0.35, 0.05  # what counts for a place beside its meaning
 _ENOUGH, _SURE = 0.3, 0.6
-_ALIKE = 0.45
 _LOOKED_AT, _LONGEST = 150, 8  # words of a text in which a place is looked for, and of a value
 _USED_BEFORE, _BEFORE = 0.65, 0.4
 _WORD = r"[\w'’./@:%€$£+-]*\w[%€]?"
@@ -23,7 +22,7 @@ SWITCHED = (  # and to what
 )
 CHANGES = (  # what is to be changed, and to what
     r"(?i)(?:please |pls |can you |could you ){0,2}(?:update|change|move|set|switch|reschedule"
-    r"|rename) (?:the |my |our )?(?P<what>.{2,60}?) to (?P<value>.{1,60}?)[.!?]?$"
+    r"|rename) (?:the |my |our )?(?P<what>.{1,60}?) to (?P<value>.{1,60}?)[.!?]?$"
 )
 _VERB = (
     r"(?:switched|moved|migrated|changed|shifted|renamed|rescheduled|postponed|delayed|pushed"
@@ -57,13 +56,8 @@ _GONE = (  # what is said of a value that no longer holds
 )
 
 
-def amended(text: str, value: str, said: str, whole: str = "") -> str:
-    """The text with the value in the place of what is most like it; "" where there is none."""
-    return placed(text, value, said, whole)[1]
-
-
 def placed(text: str, value: str, said: str, whole: str = "") -> tuple[float, str]:
-    """How well a value fits into a text, and the text with it, as `amended` tells it.
+    """How well a value fits into a text, and the text with it; "" where there is no place.
 
     What is said of the old value ("not 12", "Jenkins got replaced") tells the place best. What
     makes sense as a `whole` may be about something else: it takes a place that is more like it.
@@ -77,8 +71,7 @@ def placed(text: str, value: str, said: str, whole: str = "") -> tuple[float, st
     changes = change(said)
     what = re.findall(r"\w{2,40}", changes["what"].lower()) if changes else []
     what = [word for word in what if word not in STOP]
-    gone = changes.groupdict().get("old") if changes else ""
-    said = f"not {gone}" if gone else said
+    said = _not_the_old(said, text, value)
     named = max((text.lower().rfind(word) for word in what), default=-1)
     best, place = _SURE if whole else _ENOUGH, (0, 0)
     if not what and not value[:1].isupper() and (is_all := re.match(_IS_ALL, text)):
@@ -107,29 +100,39 @@ def placed(text: str, value: str, said: str, whole: str = "") -> tuple[float, st
     return best, text[:start] + value + text[end:]
 
 
+def _not_the_old(said: str, text: str, value: str) -> str:
+    """What is said, as a no to the old value where that is named."""
+    named = changes.groupdict() if (changes := change(said)) else {"what": ""}
+    what = named["what"]  # perhaps the value itself
+    what = what if what and what in text and _fits(what, value, "") >= _ENOUGH else ""
+    return f"not {old}" if (old := named.get("old") or what) else said
+
+
 def change(said: str) -> re.Match[str] | None:
     """What is, or is to be, changed and to what value, where both are said."""
     return next((found for one in _CHANGED if (found := re.match(one, said))), None)
 
 
-def restated(old: str, said: str) -> str:
-    """The old text with the one value in it that is said anew of the same; "" where none is."""
+def holds(text: str, said: str) -> bool:
+    """Whether a text holds one of the words that are said, in any form."""
+    words = {*re.findall(r"\w\w+|\d", said.lower())} - STOP
+    return any(re.search(rf"(?i)\b{word[:_STEM]}", text) for word in words)
+
+
+def restated(old: str, said: str, anew: str = "") -> str:
+    """The old text with the value that is said of the same; or `anew`, for the half of it."""
     if text := _in_place(old, said):
         return text
     value = ["", *re.findall(_VALUE, said)][-1]
     words = {*re.findall(r"\w\w+", said[: said.rfind(value)].lower())} - STOP
-    known = all(re.search(rf"(?i)\b{word[:_STEM]}", old) for word in words)
+    known = all(holds(old, word) for word in words)
     begin, close = _half(old, said)
     text = placed(old[begin:close], value, said, said)[1] if words and known else ""
-    return text and old[:begin] + text + old[close:]
+    return (text := text or anew) and old[:begin] + text + old[close:]
 
 
 def _in_place(old: str, said: str) -> str:
-    """A text with the value in it that a saying of the same form has; "" where none has.
-
-    Either all else is the same ("Kim likes jazz", "Kim likes blues"), or what stands beside the
-    value stands in the old text as well ("Bruno gets 20 mg of it daily", "Bruno gets 30 mg").
-    """
+    """A text with the value of a saying of its form: all else, or what is beside it, is there."""
     was, now = ([*re.finditer(_WORD, text)][:_LOOKED_AT] for text in (old, said))
     held, told = ([word[0].lower() for word in words] for words in (was, now))
     new = [at for at, word in enumerate(told) if word not in STOP and word not in held]
@@ -141,9 +144,8 @@ def _in_place(old: str, said: str) -> str:
     held = [word[0].lower() for word in was]
     start = [*map(eq, held, told), False].index(False)
     end = [*map(eq, held[start:][::-1], told[start:][::-1]), False].index(False)
-    first, last = new[0], new[-1] + 1
-    at = _beside(held, told, start, first, last)
-    until, long = at + len(new), len(held) - len(told) > 1
+    first, last, long = new[0], new[-1] + 1, len(held) - len(told) > 1
+    until = (at := _beside(held, told, start, first, last)) + len(new)
     places = [] if long or not start + end else [(start, len(held) - end, start, len(told) - end)]
     if long or (told[first - 1] in held and not {*held[at:until]} & {*told}):
         places.append((at, until, first, last))
@@ -160,24 +162,16 @@ def _in_place(old: str, said: str) -> str:
     return ""
 
 
-def said_anew(old: str, said: str) -> str:
-    """What is said anew; of a text that says two things, in the place of the one it is about."""
-    begin, close = _half(old, said)
-    return old[:begin] + said + old[close:]
-
-
 def _half(old: str, said: str) -> tuple[int, int]:
     """Where that stands in a text of two halves which something said is about."""
     halves = [0, *(at for one in re.finditer(_HALVES, old) for at in one.span()), len(old)]
     spans = [*zip(halves[::2], halves[1::2], strict=True)]
     parts = [re.findall(_WORD, old[start:end].lower()) for start, end in spans]
-    if min(map(len, parts)) < 2:  # "Tom and Anna" are no halves
-        return 0, len(old)
-    words = re.findall(_WORD, said.lower())
+    words, least = re.findall(_WORD, said.lower()), min(map(len, parts))  # "Tom and Anna"
     words = words[[*map(eq, words, parts[0]), False].index(False) :]  # "Zoe has" is said of both
     of = ([one for one, part in zip(spans, parts, strict=True) if word in part]
           for word in words if word not in STOP)  # fmt: skip
-    return next((found[0] for found in of if len(found) == 1), (0, len(old)))
+    return next((found[0] for found in of if len(found) == 1 < least), (0, len(old)))
 
 
 def _beside(held: list[str], told: list[str], start: int, first: int, last: int) -> int:
@@ -194,11 +188,6 @@ def names_another(said: str, value: str, text: str) -> bool:
     """Whether what was switched from is named, and the text does not speak of it."""
     named = set(re.findall(r"(?<=\w )[A-Z][\w.-]+", said.replace(value, "")))
     return bool(named) and not any(name.lower() in text.lower() for name in named)
-
-
-def alike(old: str, new: str) -> bool:
-    """Whether two texts may be about the same."""
-    return likeness(old, new) >= _ALIKE
 
 
 def _fits(old: str, value: str, said: str) -> float:

@@ -113,14 +113,20 @@ _FORGETS = (  # what was told, or what is named, in German, French or Spanish
     r"(?: (?:de[mnrl]?|das|die|les?|la|el))?(?: nota del?)? (?P<what>\w.{0,80}?)[.!]?)"
 )
 _LOOKS = r"(?i)(?:please |can you |co,? ){0,2}(?:recall|find|search|look|show|retrieve)\b"
-_WRONG = (  # what was told, and what it is instead; or how it is spelled
-    r"(?i)(?:no,? )?(?:you (?:got|have|had) (?:that|it|this) wrong|that(?:'s| is| was) wrong)"
-    r"[,;:.! -]{1,3}(?:it'?s |it is |make it )(.{1,60}?)[.!]?$"
-    r"|(?:no,? )?it'?s ([\w-]{2,40}),? with(?:out)? (?:an? |no |two )?\w{1,2}['s]{0,2}[.!]?$"
+LAST_NOTE = (  # is to be put right, or what was told
+    r"(?i)^(?:(?:please|no|sorry),? )?(?:(?P<do>(?:correct|fix|change|update|edit) )?(?:(?:the"
+    r"|my|your) (?P<last>last|latest|newest|previous)|that|this) (?:note|memory|entry)(?(do)(?: to"
+    r"(?: say| read)?\b|[:;,.-]|$)|(?:(?: is| was|'s) (?:wrong|incorrect|not right)| should (?:say"
+    r"|read))\b)|you (?:got|have|had) (?:that|it|this) wrong\b)[:;,.! -]{0,3}"
+)
+_SPELT = (
+    r"(?i)(?:no,? )?it'?s ([\w-]{2,40}),? with(?:out)? (?:an? |no |two )?\w{1,2}['s]{0,2}[.!]?$"
 )
 _PHRASES = {
     "followup": r"(?i)(?:and |but |so )?(?:how come|how so|what for)\?{0,2}",
-    "list": r"(?i)(?:and |so,? )?what do you (?:already )?know(?: so far| now)?\?{0,2}",
+    "list": r"(?i)(?:and |so,? )?what do you (?:already )?know(?: so far| now)?\?{0,2}"
+    r"|(?:please )?sort (?:all )?(?:the |our )?(?:notes|memories|entries)\b.{0,40}",
+    "wrong": r"no,",
     "what": r"(?i)(?:please )?(?:remember|note|save|keep)[.!:]*",
     "help": r"(?i)¡?(?:hilfe|hilf mir|à l'aide|aide(?:[- ]moi)?|ayuda(?:me)?|ayúdame)[ .!?]{0,3}",
     "stay": (  # what was to go
@@ -171,7 +177,7 @@ class Turn(NamedTuple):
 
 def understand(said: str) -> list[Turn]:
     """What each sentence wants, in order; nothing where a text is no speech."""
-    said = said.strip().replace("’", "'")
+    said = re.sub(LAST_NOTE, "no, ", said.strip().replace("’", "'"))
     if not is_speech(said):
         return []
     if one := re.match(_INTRODUCES, said):
@@ -288,8 +294,8 @@ def _phrase(sentence: str) -> Turn | None:
         return Turn("forget", forgets["what"] or "that")
     if abroad := re.match(_ASKS_ABROAD, sentence):
         return Turn("recall", sentence[abroad.end() :])
-    wrong = re.match(_WRONG, sentence)
-    return Turn("amend", wrong[1] or wrong[2], ("correction",)) if wrong else None
+    spelt = re.match(_SPELT, sentence)
+    return Turn("amend", spelt[1], ("correction",)) if spelt else None
 
 
 def _kept(heard: Heard, sentence: str, asked: list[str]) -> Turn:

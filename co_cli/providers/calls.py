@@ -14,7 +14,7 @@ from co_cli.knowledge.meaning.turns import STATEMENTS
 from co_cli.knowledge.replacement import judge, likeness
 from co_cli.knowledge.search.words import SHORT
 from co_cli.learning import amend
-from co_cli.learning.amend import CHANGES, SWITCHED, amended, restated
+from co_cli.learning.amend import CHANGES, SWITCHED, placed, restated
 from co_cli.learning.answers import answers, shares
 from co_cli.learning.turns import KEPT, Turn, tagged
 from co_cli.learning.voice import named
@@ -31,6 +31,7 @@ from co_cli.providers.conversation import (
 
 _RESULTS, _ALL = 5, {"about": 50, "rename": 50}  # notes that are looked for
 LOOKED_FOR = ("recall", "about", "rename", "help", "who")
+_ALIKE = 0.45  # of two texts that may be about the same
 _LOOKS_UP = ("recall_memory", "list_memories")
 _IT = r"(?i)it|that|this|them|(?:that|this) (?:one|note)"
 _EVERYTHING = (
@@ -145,20 +146,22 @@ def _righted(turn: Turn, heard: Conversation, old: Note) -> str:
     if changes := _change(turn, heard):
         what, value = changes["what"], changes["value"]
         about = shares(what, old.text) and answers(what, old.text)
+        if not re.search(r"(?i)\b(?:the|my|our|their) $", heard.said[: changes.start("what")]):
+            about = amend.holds(old.text, what)  # "change Tuesdays to Mondays"
         it = re.fullmatch(_IT, what)
-        return amended(old.text, value, heard.said) if it or about else ""
+        return placed(old.text, value, heard.said)[1] if it or about else ""
     switched = re.search(SWITCHED, heard.said) if turn.want in (*STATEMENTS, "amend") else None
     if switched and not amend.names_another(heard.said, switched[1], old.text):
-        return amended(old.text, switched[1], heard.said, turn.whole or turn.text)
+        return placed(old.text, switched[1], heard.said, turn.whole or turn.text)[1]
     text = restated(old.text, turn.text) if turn.want in ("amend", "correct") else ""
     if turn.want == "amend":
-        return text or amended(old.text, turn.text, heard.said, turn.whole)
+        return text or placed(old.text, turn.text, heard.said, turn.whole)[1]
     if turn.want != "correct":
         return ""
     if old not in (heard.note, *heard.saved):  # nobody spoke of it
         return text if judge(old.text, turn.text) > 0 else ""
-    meant = re.search(_TAKEN_BACK, heard.said) or amend.alike(old.text, turn.text)
-    return text or (amend.said_anew(old.text, turn.text) if meant else "")
+    meant = re.search(_TAKEN_BACK, heard.said) or likeness(old.text, turn.text) >= _ALIKE
+    return text or (restated(old.text, turn.text, turn.text) if meant else "")
 
 
 def _change(turn: Turn, heard: Conversation) -> re.Match[str] | None:
@@ -169,7 +172,7 @@ def _change(turn: Turn, heard: Conversation) -> re.Match[str] | None:
 def _put_right(turn: Turn, heard: Conversation) -> Note | None:
     """The note that was spoken of; of several that were just saved, the one that it fits best."""
     if turn.want == "amend":
-        fits = [amend.placed(one.text, turn.text, heard.said, turn.whole)[0] for one in heard.saved]
+        fits = [placed(one.text, turn.text, heard.said, turn.whole)[0] for one in heard.saved]
     else:
         fits = [likeness(one.text, turn.text) for one in heard.saved]
     if len(fits) < 2 or max(fits) <= 0:

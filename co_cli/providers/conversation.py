@@ -21,7 +21,7 @@ from co_cli.knowledge.search.words import STOP
 from co_cli.learning import answers
 from co_cli.learning.amend import CHANGES
 from co_cli.learning.pages import page_wanted
-from co_cli.learning.turns import Turn, tagged, understand
+from co_cli.learning.turns import LAST_NOTE, Turn, tagged, understand
 from co_cli.learning.voice import second_person
 from co_cli.meant import YES, picked
 from co_cli.providers.known import Passage
@@ -46,7 +46,7 @@ _BACK = (  # what was forgotten is wanted, whatever else was changed last
 _LISTS = r"(?i)\b(?:what|whats|which|show|list|any|anything|something|is there|did)\b"
 _ALL_ABOUT = (
     r"(?i)(?:(?:please|pls|can you|co),? ){0,2}(?:how many|count|list|show(?: me)?)(?: all)?"
-    r"(?: of)?(?: the| my| your| our)? (?:notes?|memories|things|entries)"
+    r"(?: of)?(?: the| my| your| our)? (?:notes?|memories|things|entries|everything|all)"
     r"(?: (?:are there|do (?:i|you) have))? (?:about|on|for|of|with|mentioning|tagged) (?:the )?"
     r"(.{2,60}?)(?: (?:do (?:i|you|we) have|are there|have you got))?[.?! ]{0,3}$"
 )
@@ -202,6 +202,7 @@ def hear(said: str, messages: Sequence[ModelMessage], start: int, surface: Surfa
 
     It was said in the message at `start`.
     """
+    last, said = re.match(LAST_NOTE, said), re.sub(LAST_NOTE, "no, ", said)
     page = page_wanted(said)
     turns = [page] if page else []
     with suppress(EmbedderUnavailable):
@@ -224,10 +225,11 @@ def hear(said: str, messages: Sequence[ModelMessage], start: int, surface: Surfa
         turns = [turn._replace(want="greet") if turn.want in STATEMENTS else turn for turn in turns]
     called = {one.tool_call_id: read(one.args) for one in parts if isinstance(one, ToolCallPart)}
     heard = Conversation(said, turns, None, surface, called)
+    passed = ("recall_memory",) if last and last["last"] else ()  # no note that was only told
     for part in before:
         if isinstance(part, UserPromptPart):
             heard = heard._replace(saved=())
-        if isinstance(part, ToolReturnPart):
+        if isinstance(part, ToolReturnPart) and part.tool_name not in passed:
             note = _spoken_of(part, heard)
             saved = (note,) if note and part.tool_name == "save_memory" else ()
             heard = heard._replace(note=note, saved=heard.saved + saved)

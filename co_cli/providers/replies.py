@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic_ai.messages import ToolReturnPart
 
+from co_cli.learning.amend import change, holds
 from co_cli.learning.answers import REASON, answers, held, shares
 from co_cli.learning.turns import KEPT, PRIVATE, Turn
 from co_cli.learning.voice import second_person
@@ -45,6 +46,7 @@ _PLAIN = {
     "quiet": "I will not ask, and “remember …” works as before. Say “ask me again” to be asked.",
     "again": "I will ask about what you tell me.",
     "what": "What should I remember? Say it after “remember”.",
+    "wrong": "What is right? Say “no, ” and what it should say.",
     "show": "`co knowledge show` and its number shows a note.",
 }
 _GREETINGS = {
@@ -167,7 +169,9 @@ def _recalled(part: ToolReturnPart, heard: Conversation) -> str:
         which = [str(note) for note in (*sure, *perhaps) if note.ref]
         return _bullets(WHICH, which) if which else _NOT_THERE
     if heard.wants == {"amend"}:
-        return _WHICH if heard.turns[0].sure else ""
+        what = changes["what"] if (changes := change(heard.said)) else ""
+        there = not what or any(holds(note_of(row).text, what) for row in rows_of(part, "results"))
+        return (_WHICH if there else f"No note says {what}.") if heard.turns[0].sure else ""
     if "earlier" in heard.wants:
         best = next(iter((*sure, *perhaps)), None)
         held = _earlier(part, best.ref, heard) if best else []
