@@ -1605,3 +1605,14 @@ def test_a_note_that_only_looks_newer_hides_none_that_answers(asked: str) -> Non
                  "staging db lives at db-stg.internal:5433"):  # fmt: skip
         Notebook(NOTES).remember(text)
     assert "We run Postgres 16" in Person().says(asked).partition("\n")[0]
+
+
+@pytest.mark.parametrize("said", ["exam got moved to the 16th", "my dentist has moved to Elm Road"])
+def test_what_moved_is_not_written_into_a_note_of_something_else(said: str) -> None:
+    """Red when the note just told takes the new value though it is not what moved."""
+    Notebook(NOTES).remember("We run Postgres 16 on prod")
+    anna = Person()
+    anna.says("which postgres do we run?")
+    anna.says(said)
+    assert "We run Postgres 16 on prod" in bodies()
+    assert not any(one.text.startswith("We run") for one in anna.asked)

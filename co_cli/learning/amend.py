@@ -20,6 +20,7 @@ SWITCHED = (  # and to what
     r"(?i)\b(?:switched|moved|migrated|changed|relocated|gone) (?:over )?to ([^,.;!?]{1,40}?)"
     r"(?: now| instead| today| recently| (?:last|this) \w{3,9})?[.!]?$"
 )
+_PASSED_OVER = STOP | {"ve", "got", "just", "been"}
 CHANGES = (  # what is to be changed, and to what
     r"(?i)(?:please |pls |can you |could you ){0,2}(?:update|change|move|set|switch|reschedule"
     r"|rename) (?:the |my |our )?(?P<what>.{1,60}?) to (?P<value>.{1,60}?)[.!?]?$"
@@ -185,9 +186,15 @@ def _beside(held: list[str], told: list[str], start: int, first: int, last: int)
 
 
 def names_another(said: str, value: str, text: str) -> bool:
-    """Whether what was switched from is named, and the text does not speak of it."""
-    named = set(re.findall(r"(?<=\w )[A-Z][\w.-]+", said.replace(value, "")))
-    return bool(named) and not any(name.lower() in text.lower() for name in named)
+    """Whether what was switched, or from what, is named, and the text does not speak of it."""
+    switched = re.search(SWITCHED, said)
+    before = said[: switched.start()].lower() if switched else ""
+    subject = [word for word in re.findall(r"\w{2,40}", before) if word not in _PASSED_OVER]
+    source = re.findall(r"(?<=\w )[A-Z][\w.-]+", said.replace(value, ""))
+    there = text.lower()
+    return any(
+        named and not any(name.lower() in there for name in named) for named in (subject, source)
+    )
 
 
 def _fits(old: str, value: str, said: str) -> float:
