@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -140,7 +141,7 @@ def test_claude_codes_hook_stands_beside_the_hooks_that_are_there() -> None:
     assert co("mcp", "install", "claude-code", "--yes").code == 0
     told = json.loads(settings.read_text())
     [ours, other] = told["hooks"]["SessionStart"]
-    assert ours["hooks"][0]["command"] == f"{COMMAND} context --for claude-code"
+    assert ours["hooks"][0]["command"] == f"{shlex.quote(COMMAND)} context --for claude-code"
     assert (other, told["model"]) == (mine, "opus")
     assert "Nothing to do" in co("mcp", "install", "claude-code").out
     assert co("mcp", "install", "claude-code", "--remove", "--yes").code == 0
