@@ -15,10 +15,10 @@ from co_cli.knowledge.search.words import BASE, MONTHS
 
 Relation = Literal["same", "contradicts", "different"]
 _LIKELY = 0.5  # the judge's score that makes two words two values of one thing
+_SURE = 1.5  # and that which it takes where more than one word differs
 _NEAR = 0.3  # the cosine below which two sentences are not read for whether they state one fact
 _ONE_FACT = 0.3  # the score from which on they do (training/README.md has what that costs)
 _DENIED = 0.9  # what it takes more where just one of them says "not"
-_SURE = 1.5  # and that which it takes where more than one word differs
 _ENDING = re.compile(r"(?<=\w{3})(?:ments?|ations?|ings?|ed|en|es|ly|s|e|y)$")
 _DENIAL = re.compile(r"(?:n't|\b(?:not|no|never|none|nobody|nothing|cannot|without))\b")
 _DIRECTED = re.compile(r"\b(?:over|than|before|after|from|to|rather|above|below|not)\b")
@@ -69,13 +69,15 @@ def states_same(one: str, other: str) -> bool:
 
     Figures must be the same figures, and what is set before something else must stay before it.
     """
+    if max(len(one), len(other)) > LONG:
+        return False
     words, others = _weighty(one, "no"), _weighty(other, "no")
     if words == others:
         return bool(words)
     kept = [w for w in words if w in others] == [w for w in others if w in words]
     directed = all(_RANKED.search(_plain(text)) for text in (one, other))
     figures = [{w for w in some if _kind(w) == "number"} for some in (words, others)]
-    if figures[0] != figures[1] or (directed and not kept) or max(len(one), len(other)) > LONG:
+    if figures[0] != figures[1] or (directed and not kept):
         return False
     least = _ONE_FACT + _DENIED * (_denies(one) != _denies(other))
     try:
