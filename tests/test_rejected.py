@@ -91,6 +91,17 @@ def test_in_its_own_words_a_fact_is_known_everywhere(book: Notebook) -> None:
     assert not elsewhere("I like vim more than emacs")  # no word of it is kept outside the book
 
 
+@pytest.mark.parametrize("back", [["undo"], ["restore", "i:user-likes-tea"]])
+def test_a_rejection_that_is_taken_back_holds_no_longer(back: list[str]) -> None:
+    """Red when a rejection outlives its undo."""
+    book = Notebook(".co-cli/knowledge")
+    say_no(book, "User likes tea")
+    assert rejections(book)("I like tea")
+    done = co("knowledge", *back)
+    assert done.code == 0, done
+    assert [*map(rejections(book), ("User likes tea", "I like tea"))] == [False, False]
+
+
 def test_what_was_archived_otherwise_silences_nothing(book: Notebook) -> None:
     """Red when any archived draft counts: one that went to another notebook was wanted."""
     [draft] = put(book, [Draft("User prefers vim over emacs")], actor="chat").added

@@ -14,6 +14,7 @@ from co_cli import paths
 from co_cli.errors import CoError
 from co_cli.knowledge import Notebook
 from co_cli.knowledge.format.note import Note
+from co_cli.knowledge.inbox import waiting
 from co_cli.knowledge.pages import INBOX
 from co_cli.knowledge.relation import states_same
 from co_cli.knowledge.similarity import key
@@ -24,8 +25,11 @@ _FILE = "rejected.jsonl"
 
 
 def rejections(*books: Notebook) -> Callable[[str], bool]:
-    """What tells whether the person rejected a text before, as far as these notebooks know it."""
-    known = frozenset(_load())
+    """What tells whether the person rejected a text before, as far as these notebooks know it.
+
+    What waits again, because the person took a rejection back, is not rejected.
+    """
+    known = {*_load()} - {_digest(draft.body) for book in books for draft in waiting(book)}
     gone = [note for book in books for _, note in book.archived()]
     drafts = [note.body for note in gone if note.file.startswith(f"{INBOX}/")]
     texts = [text for text in drafts if _digest(text) in known]
