@@ -44,6 +44,7 @@ PALETTE = dict(
 _PIECE = re.compile(
     r"\x1b\[([0-9;?]*)[ -/]*([@-~])|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.|.", re.S
 )
+_DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")  # the picture is the same on every day
 
 
 class Style(NamedTuple):
@@ -151,7 +152,7 @@ def play() -> Screen:
                 process.kill()
                 os.close(master)
     screen = Screen()
-    screen.feed(shown)
+    screen.feed(_DATE.sub("2026-02-09", shown))
     return screen
 
 
