@@ -153,7 +153,9 @@ def clusters(folder: Path) -> Iterator[Cluster]:
 
 
 def load(path: Path) -> dict[str, Tensor]:
-    """Weights from safetensors or from our own npz, whose matrices may be whole numbers."""
+    """Weights from safetensors, ONNX, or our own npz, whose matrices may be whole numbers."""
+    if path.suffix == ".onnx":
+        return _from_onnx(path)
     if path.suffix == ".safetensors":
         from safetensors.torch import load_file
 
@@ -170,6 +172,21 @@ def load(path: Path) -> dict[str, Tensor]:
             elif not name.endswith(".scale"):
                 found[name] = torch.from_numpy(file[name].astype(np.float32))
     return found
+
+
+def _from_onnx(path: Path) -> dict[str, Tensor]:
+    """The weights of an exported model; a matrix without a name has that of where it is used."""
+    import onnx
+
+    graph = onnx.load(path).graph
+    arrays = {one.name: onnx.numpy_helper.to_array(one) for one in graph.initializer}
+    found = {name: array for name, array in arrays.items() if not name.startswith("onnx::")}
+    for node in graph.node:
+        if node.op_type == "MatMul" and node.input[1] in arrays:
+            name = ".".join(part for part in node.name.split("/")[:-1] if part)
+            found[f"{name}.weight"] = arrays[node.input[1]].T
+    named = {name: array for name, array in found.items() if array.ndim and "pooler" not in name}
+    return {name: torch.from_numpy(array.copy()) for name, array in named.items()}
 
 
 def quantised(weights: dict[str, Tensor]) -> dict[str, np.ndarray]:

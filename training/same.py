@@ -1,10 +1,11 @@
-"""Teach upper layers of the careful encoder to tell whether two sentences state the same fact.
+"""Teach the careful encoder to tell whether two sentences state the same fact.
 
-    python training/same.py TRAINED_FOLDER
+    python training/same.py TRAINED_FOLDER TEACHER
 
-Two sentences are read as one, with a mark between them, and a head gives one score. The layers
-below and all vectors of texts stay as they are. The upper layers and the head are written to
-`same.npz`.
+Two sentences are read as one, with a mark between them, and a head gives one score. A larger model,
+the teacher, learns it first; then all layers of the careful encoder learn it from the labels and
+from what the teacher says, also of pairs that nobody labelled. The words' vectors stay as they are.
+A tenth of the facts is left out, to measure. The layers and the head are written to `same.npz`.
 """
 
 from __future__ import annotations
@@ -20,51 +21,90 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from model import SIZE, Bert, Texts, load, quantised
+from model import SIZE, Bert, Texts, clusters, load, quantised
 from torch import Tensor, nn
 from torch.nn import functional
 
-from co_cli.knowledge.meaning.turns import UPPER
-
 HERE = Path(__file__).resolve().parent
 DATA = HERE.parent / "tests" / "data"
-EPOCHS, RATE, SIZE_OF_STEP, SEEDS = 4, 3e-4, 64, 5
 SURE = 0.97  # what a label is held to
+LONG = 200  # characters of a note that is paired
+
+
+Fact = dict[str, list[str]]  # sentences that state it, and some that state another
 
 
 class Pair(NamedTuple):
-    """Two sentences, and whether they state the same fact."""
+    """Two sentences, and how likely they state the same fact; below 0 where nobody said."""
 
     one: str
     other: str
-    same: bool
+    same: float
 
 
-def groups() -> list[list[Pair]]:
-    """The pairs of each fact: its paraphrases among each other, and with what is near but other."""
+class Recipe(NamedTuple):
+    """How a model is trained."""
+
+    epochs: int
+    rate: float
+    step: int
+    seeds: int
+
+
+TEACHER = Recipe(epochs=4, rate=1.5e-4, step=256, seeds=1)
+PUPIL = Recipe(epochs=8, rate=2.5e-4, step=192, seeds=2)
+
+
+def facts(path: Path) -> list[Fact]:
+    """The facts of a file."""
+    rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    return [{"told": [row["fact"], *row["same"]], "other": row["other"]} for row in rows]
+
+
+def labelled(some: Sequence[Fact]) -> list[Pair]:
+    """The pairs of these facts that are labelled."""
     found = []
-    for line in (HERE / "same.jsonl").read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        told = [row["fact"], *row["same"]]
-        pairs = [Pair(one, other, True) for one, other in combinations(told, 2)]
-        found.append([*pairs, *(Pair(*both, False) for both in product(told, row["other"]))])
+    for fact in some:
+        found += [Pair(*both, SURE) for both in combinations(fact["told"], 2)]
+        found += [Pair(*both, 1 - SURE) for both in product(fact["told"], fact["other"])]
     return found
 
 
-def replacements() -> list[Pair]:
-    """What replaces a note or is about its matter does not say the same."""
-    rows = map(json.loads, (HERE / "replacements.jsonl").read_text(encoding="utf-8").splitlines())
-    return [Pair(row["old"], row["new"], False) for row in rows if row["label"] != "other matter"]
+def different() -> list[Pair]:
+    """What replaces a note or stands beside it does not say the same."""
+    path = HERE / "replacements.jsonl"
+    rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    pairs = [(row["old"], row["new"]) for row in rows if row["label"] != "other matter"]
+    for cluster in clusters(HERE / "pairs"):
+        pairs += combinations([note for note in cluster.plain if len(note) < LONG], 2)
+    return [Pair(*both, 1 - SURE) for both in pairs]
+
+
+def unlabelled(
+    texts: Texts, bert: Bert, some: Sequence[Fact], near: int = 4
+) -> list[Pair]:
+    """Pairs that only the teacher judges: what is near a sentence and belongs to another fact."""
+    told = [(text, at) for at, fact in enumerate(some) for text in (*fact["told"], *fact["other"])]
+    vectors = texts.encode(bert, [text for text, _ in told])
+    found = set()
+    for at in range(0, len(told), 2048):
+        nearest = (vectors[at : at + 2048] @ vectors.T).topk(near + 12).indices.tolist()
+        for row, others in enumerate(nearest, at):
+            apart = [other for other in others if told[other][1] != told[row][1]][:near]
+            found |= {(min(row, other), max(row, other)) for other in apart}
+    pairs = [Pair(told[one][0], told[other][0], -1.0) for one, other in sorted(found)]
+    inside = [Pair(*both, -1.0) for fact in some for both in combinations(fact["other"], 2)]
+    return [pair for pair in (*pairs, *inside) if pair.one != pair.other]
 
 
 class Same(nn.Module):
-    """The careful encoder, its upper layers free, and one score of two sentences read as one."""
+    """An encoder whose layers are free, and one score of two sentences read as one."""
 
     def __init__(self, weights: dict[str, Tensor], texts: Texts) -> None:
         super().__init__()
         self.texts = texts
         self.bert = Bert(weights)
-        self.upper = self.bert.only(UPPER)
+        self.free = self.bert.only(range(self.bert.layers))
         self.same = nn.Linear(SIZE, 1)
         nn.init.zeros_(self.same.weight)
 
@@ -78,87 +118,106 @@ class Same(nn.Module):
         return self.same(functional.dropout(read, 0.1, self.training))[:, 0].float()
 
     @torch.no_grad()
-    def scores(self, some: Sequence[Pair]) -> np.ndarray:
+    def scores(self, some: Sequence[Pair], size: int = 1024) -> np.ndarray:
         """The lower score of the two orders of each pair."""
         turned = [Pair(pair.other, pair.one, pair.same) for pair in some]
-        return torch.minimum(self(some), self(turned)).cpu().numpy()
-
-
-def drawn(
-    facts: Sequence[Sequence[Pair]], also: Sequence[Pair], chance: random.Random
-) -> list[Pair]:
-    """The pairs of one pass, either way round, and some of sentences with nothing in common."""
-    pairs = [pair for fact in facts for pair in fact]
-    told = [pair.one for pair in pairs]
-    apart = [Pair(*chance.sample(told, 2), False) for _ in facts]
-    pairs += [*chance.sample(also, min(len(also), len(facts) * 2)), *apart]
-    chance.shuffle(pairs)
-    return [p if chance.random() < 0.5 else Pair(p.other, p.one, p.same) for p in pairs]
+        parts = [
+            torch.minimum(self(some[at : at + size]), self(turned[at : at + size]))
+            for at in range(0, len(some), size)
+        ]
+        return torch.cat(parts).cpu().numpy()
 
 
 def train(
-    texts: Texts, weights: dict[str, Tensor], facts: Sequence[Sequence[Pair]], seed: int
+    model: Same, recipe: Recipe, pairs: Sequence[Pair], others: Sequence[Pair], seed: int
 ) -> Same:
-    """A model that was taught these facts."""
+    """Teach a model these pairs, in each pass with as many of the others as a fourth of them."""
     torch.manual_seed(seed)
-    chance = random.Random(seed)
-    model = Same(weights, texts).to(texts.device).train()
-    layers = [one for one in model.bert.parameters() if one.requires_grad]
+    chance, device = random.Random(seed), model.texts.device
+    model.to(device).train()
+    free = [one for one in model.bert.parameters() if one.requires_grad]
     optimizer = torch.optim.AdamW(
-        [{"params": layers, "lr": RATE}, {"params": model.same.parameters(), "lr": 10 * RATE}],
+        [
+            {"params": free, "lr": recipe.rate},
+            {"params": model.same.parameters(), "lr": 10 * recipe.rate},
+        ],
         weight_decay=0.01,
     )
-    also = replacements()
-    steps = EPOCHS * (len(drawn(facts, also, random.Random(0))) // SIZE_OF_STEP)
+    passed = (len(pairs) + len(pairs) // 4) // recipe.step
+    steps = recipe.epochs * passed
     scheduler = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda at: min(1.0, (at + 1) / 50) * max(0.0, 1 - at / steps)
+        optimizer, lambda at: min(1.0, (at + 1) / 100) * max(0.0, 1 - at / steps)
     )
-    for _ in range(EPOCHS):
-        order = drawn(facts, also, chance)
-        for at in range(0, len(order) // SIZE_OF_STEP * SIZE_OF_STEP, SIZE_OF_STEP):
-            part = order[at : at + SIZE_OF_STEP]
-            wanted = [SURE if pair.same else 1 - SURE for pair in part]
-            with torch.autocast(texts.device.type, torch.bfloat16):
+    for _ in range(recipe.epochs):
+        order = [*pairs, *chance.sample(others, len(pairs) // 4)]
+        chance.shuffle(order)
+        for at in range(passed):
+            part = order[at * recipe.step : (at + 1) * recipe.step]
+            part = [p if chance.random() < 0.5 else Pair(p.other, p.one, p.same) for p in part]
+            with torch.autocast(device.type, torch.bfloat16):
                 told = model(part)
-            loss = functional.binary_cross_entropy_with_logits(
-                told, torch.tensor(wanted, device=texts.device)
-            )
+            wanted = torch.tensor([pair.same for pair in part], device=device)
+            loss = functional.binary_cross_entropy_with_logits(told, wanted)
             optimizer.zero_grad()
             loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             scheduler.step()
     return model.eval()
 
 
+def taught(teacher: Same, pairs: Sequence[Pair]) -> list[Pair]:
+    """Pairs with what the teacher says of them; where they have a label, the mean of both."""
+    said = torch.sigmoid(torch.from_numpy(teacher.scores(pairs))).tolist()
+    return [
+        pair._replace(same=one if pair.same < 0 else (one + pair.same) / 2)
+        for pair, one in zip(pairs, said, strict=True)
+    ]
+
+
 def told(label: str, model: Same, some: Sequence[Pair]) -> str:
     """How many paraphrases are known where so many other pairs are mistaken for one."""
-    scores = np.concatenate([model.scores(some[at : at + 512]) for at in range(0, len(some), 512)])
-    same = np.array([pair.same for pair in some])
+    scores, same = model.scores(some), np.array([pair.same > 0.5 for pair in some])
     yes, no = scores[same], np.sort(scores[~same])[::-1]
     bounds = {share: no[int(len(no) * share)] for share in (0.01, 0.02, 0.05)}
     shares = [f"{(yes > b).mean():.3f} at {share} (over {b:.2f})" for share, b in bounds.items()]
-    return f"{label:24} {'   '.join(shares)}   AUC {(yes[:, None] > no).mean():.3f}"
+    return f"{label:28} {'   '.join(shares)}   AUC {(yes[:, None] > no).mean():.4f}"
 
 
 def main() -> None:
-    """Try on facts left out, then train some seeds on all, average, quantise, write the weights."""
+    """Train the teacher, then some pupils; average and quantise them, write the weights."""
     folder, begun = Path(sys.argv[1]), time.time()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     texts, weights = Texts(folder / "vocab.txt", device), load(folder / "careful.npz")
     weights = {name: value for name, value in weights.items() if not name.startswith("judge.")}
-    rows = map(json.loads, (DATA / "rejections_open.jsonl").read_text("utf-8").splitlines())
-    check = [Pair(row["rejected"], row["offered"], row["kind"] == "same") for row in rows]
-    facts = groups()
-    tried = train(texts, weights, [fact for at, fact in enumerate(facts) if at % 10], 1)
-    print(told("a tenth left out", tried, [pair for fact in facts[::10] for pair in fact]))
-    print(told("the tests' open pairs", tried, check), flush=True)
-    models = [train(texts, weights, facts, seed) for seed in range(1, SEEDS + 1)]
-    states = [model.state_dict() for model in models]
-    model = models[0]
+    every = facts(HERE / "same.jsonl")
+    kept, left = [one for at, one in enumerate(every) if at % 10], labelled(every[::10])
+    fresh = labelled(facts(DATA / "rewordings_open.jsonl"))  # never trained on
+    pairs, others = labelled(kept), different()
+    chance = random.Random(0)
+    sentences = [text for fact in kept for text in fact["told"]]
+    others += [Pair(*chance.sample(sentences, 2), 1 - SURE) for _ in range(len(others) // 2)]
+
+    def say(label: str, model: Same) -> None:
+        print(told(f"{label}, facts left out", model, left))
+        print(told(f"{label}, fresh rewordings", model, fresh))
+        print(f"after {time.time() - begun:.0f} s", flush=True)
+
+    teacher = train(Same(load(Path(sys.argv[2])), texts), TEACHER, pairs, others, 1)
+    say("teacher", teacher)
+    more = unlabelled(texts, Bert(weights).to(device).eval(), kept)
+    print(f"{len(pairs)} labelled pairs, {len(more)} that the teacher judges alone")
+    lessons = taught(teacher, [*pairs, *more])
+    pupils = []
+    for seed in range(1, PUPIL.seeds + 1):
+        pupils.append(train(Same(weights, texts), PUPIL, lessons, others, seed))
+        say(f"pupil {seed}", pupils[-1])
+    states = [pupil.state_dict() for pupil in pupils]
+    model = pupils[0]
     model.load_state_dict({k: torch.stack([one[k] for one in states]).mean(0) for k in states[0]})
-    print(told("averaged, open pairs", model, check))
+    say("averaged", model)
     small = quantised(
-        {name: value for name, value in model.bert.state().items() if name in model.upper}
+        {name: value for name, value in model.bert.state().items() if name in model.free}
     )
     head = {f"same.{name}": value.cpu().numpy() for name, value in model.same.state_dict().items()}
     np.savez(folder / "same.npz", **small, **head)
