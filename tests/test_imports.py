@@ -62,6 +62,7 @@ CORE_ORDER = [
     "policy",
     "search.hits",
     "replacement",
+    "values",
     "relation",
     "safety",
     "search.vectors",

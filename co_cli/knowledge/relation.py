@@ -12,6 +12,7 @@ from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.meaning.encoders import built_in
 from co_cli.knowledge.replacement import KINDS, LONG, hint, judge, likeness, may_replace
 from co_cli.knowledge.search.words import BASE, MONTHS
+from co_cli.knowledge.values import differ
 
 Relation = Literal["same", "contradicts", "different"]
 _LIKELY = 0.5  # the judge's score that makes two words two values of one thing
@@ -67,7 +68,7 @@ def relation(old: str, new: str) -> Relation:
 def states_same(one: str, other: str) -> bool:
     """Whether two sentences state one fact: in the same words of weight, or as Co's encoder reads.
 
-    Figures must be the same figures, and what is set before something else must stay before it.
+    Values must not differ, and what is set before something else must stay before it.
     """
     if max(len(one), len(other)) > LONG:
         return False
@@ -76,8 +77,7 @@ def states_same(one: str, other: str) -> bool:
         return bool(words)
     kept = [w for w in words if w in others] == [w for w in others if w in words]
     directed = all(_RANKED.search(_plain(text)) for text in (one, other))
-    figures = [{w for w in some if _kind(w) == "number"} for some in (words, others)]
-    if figures[0] != figures[1] or (directed and not kept):
+    if differ(one, other) or (directed and not kept):
         return False
     least = _ONE_FACT + _DENIED * (_denies(one) != _denies(other))
     try:
