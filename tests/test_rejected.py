@@ -19,6 +19,7 @@ from co_cli.learning import rejected as module
 from co_cli.learning.rejected import forget_rejections, rejections, remember_rejection
 
 DATA = Path(__file__).parent / "data"
+TRAINING = Path(__file__).parent.parent / "training"
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ def stored() -> Path:
 def test_a_rejected_fact_is_known_in_other_words_and_no_other_fact_is(
     name: str, floor: float
 ) -> None:
-    """Measured: 34 of 44 and 24 of 28 paraphrases, and none of 92 other pairs."""
+    """Red when the encoder, the values or the order of words are passed over."""
     rows = [
         json.loads(line) for line in (DATA / f"rejections_{name}.jsonl").read_text().splitlines()
     ]
@@ -51,6 +52,29 @@ def test_a_rejected_fact_is_known_in_other_words_and_no_other_fact_is(
             found[row["kind"] == "same"].append((old, new, states_same(old, new)))
     assert [(old, new) for old, new, silenced in found[False] if silenced] == []
     assert sum(silenced for *_, silenced in found[True]) >= floor * len(found[True])
+
+
+@pytest.mark.parametrize("name", ["open", "held"])
+def test_a_fact_is_known_in_the_words_of_another_day(name: str) -> None:
+    """Of each fact one rewording and one near miss, in turn; `training/README.md` has all."""
+    lines = (DATA / f"rewordings_{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    facts = [json.loads(line) for line in lines]
+    known = [states_same(one["fact"], one["same"][at % 4]) for at, one in enumerate(facts)]
+    mistaken = [states_same(one["fact"], one["other"][at % 4]) for at, one in enumerate(facts)]
+    assert sum(known) >= 0.8 * len(facts)
+    assert sum(mistaken) <= 0.02 * len(facts)
+
+
+def test_no_sentence_that_is_measured_with_was_trained_with() -> None:
+    rows = map(json.loads, (TRAINING / "same.jsonl").read_text(encoding="utf-8").splitlines())
+    trained = {text for row in rows for text in (row["fact"], *row["same"], *row["other"])}
+    measured = set[str]()
+    for path in (*DATA.glob("rewordings_*.jsonl"), DATA / "rejections_held.jsonl"):
+        for row in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
+            texts = (one if isinstance(one, list) else [one] for one in row.values())
+            measured |= {text for some in texts for text in some if " " in text}
+    assert len(measured) > 1000
+    assert measured & trained == set()
 
 
 @pytest.mark.parametrize(
@@ -64,7 +88,8 @@ def test_a_rejected_fact_is_known_in_other_words_and_no_other_fact_is(
         ("Use tabs in python and spaces in go", "Use tabs in go and spaces in python"),
         ("Do not use tabs, use spaces", "Use tabs, do not use spaces"),
         ("We never deploy without tests", "We deploy tests"),
-        ("User knows rust", "User rust"),
+        ("User knows rust", "User knows no rust"),
+        ("Always squash commits", "Never squash commits"),
         ("User likes C++", "User likes C"),
         ("The ratio is 1.5", "The ratio is 15"),
         ("The price is <5", "The price is >5"),

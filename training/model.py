@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -107,6 +108,7 @@ class Texts:
         self.pieces = WordPiece(vocabulary.read_text(encoding="utf-8").split("\n")[:-1])
         self.device = device
 
+    @cache  # noqa: B019 - one object of a script
     def tokens(self, text: str) -> list[int]:
         cut = self.pieces
         numbers = [number for word in words(text) for number in cut.word(word)]

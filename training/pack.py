@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -81,10 +82,10 @@ def careful(path: Path) -> Arrays:
     return found | source.heads("judge")
 
 
-def upper(path: Path, *heads: str) -> Arrays:
-    """Upper layers that were trained for something else, and their heads."""
+def trained(path: Path, layers: Iterable[int], *heads: str) -> Arrays:
+    """Layers that were trained for something else, and their heads."""
     source, found = Source(path), Arrays()
-    for number in UPPER:
+    for number in layers:
         found |= source.layer(number)
     return found | source.heads(*heads)
 
@@ -111,8 +112,8 @@ def main() -> None:
 
     for file, arrays in {
         "careful.bin": careful(source / "careful.npz"),
-        "turns.bin": upper(source / "turns.npz", "turn", "span"),
-        "same.bin": upper(source / "same.npz", "same"),
+        "turns.bin": trained(source / "turns.npz", UPPER, "turn", "span"),
+        "same.bin": trained(source / "same.npz", range(LAYERS), "same"),
     }.items():
         places, data = {}, bytearray()
         for name, array in arrays.items():

@@ -52,7 +52,7 @@ class Recipe(NamedTuple):
 
 
 TEACHER = Recipe(epochs=4, rate=1.5e-4, step=256, seeds=1)
-PUPIL = Recipe(epochs=8, rate=2.5e-4, step=192, seeds=2)
+PUPIL = Recipe(epochs=6, rate=3.5e-4, step=384, seeds=3)
 
 
 def facts(path: Path) -> list[Fact]:
@@ -80,9 +80,7 @@ def different() -> list[Pair]:
     return [Pair(*both, 1 - SURE) for both in pairs]
 
 
-def unlabelled(
-    texts: Texts, bert: Bert, some: Sequence[Fact], near: int = 4
-) -> list[Pair]:
+def unlabelled(texts: Texts, bert: Bert, some: Sequence[Fact], near: int = 2) -> list[Pair]:
     """Pairs that only the teacher judges: what is near a sentence and belongs to another fact."""
     told = [(text, at) for at, fact in enumerate(some) for text in (*fact["told"], *fact["other"])]
     vectors = texts.encode(bert, [text for text, _ in told])
@@ -131,7 +129,7 @@ class Same(nn.Module):
 def train(
     model: Same, recipe: Recipe, pairs: Sequence[Pair], others: Sequence[Pair], seed: int
 ) -> Same:
-    """Teach a model these pairs, in each pass with as many of the others as a fourth of them."""
+    """Teach a model these pairs, in each pass with some of the others, a fourth at most."""
     torch.manual_seed(seed)
     chance, device = random.Random(seed), model.texts.device
     model.to(device).train()
@@ -143,13 +141,14 @@ def train(
         ],
         weight_decay=0.01,
     )
-    passed = (len(pairs) + len(pairs) // 4) // recipe.step
+    beside = min(len(others), len(pairs) // 4)
+    passed = (len(pairs) + beside) // recipe.step
     steps = recipe.epochs * passed
     scheduler = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda at: min(1.0, (at + 1) / 100) * max(0.0, 1 - at / steps)
     )
     for _ in range(recipe.epochs):
-        order = [*pairs, *chance.sample(others, len(pairs) // 4)]
+        order = [*pairs, *chance.sample(others, beside)]
         chance.shuffle(order)
         for at in range(passed):
             part = order[at * recipe.step : (at + 1) * recipe.step]

@@ -18,12 +18,14 @@ Relation = Literal["same", "contradicts", "different"]
 _LIKELY = 0.5  # the judge's score that makes two words two values of one thing
 _SURE = 1.5  # and that which it takes where more than one word differs
 _NEAR = 0.3  # the cosine below which two sentences are not read for whether they state one fact
-_ONE_FACT = 0.3  # the score from which on they do (training/README.md has what that costs)
+_ONE_FACT = 0.0  # the score from which on they do (training/README.md has what that costs)
 _DENIED = 0.9  # what it takes more where just one of them says "not"
+_EMPHASIS = frozenset({"no", "alway", "must"})  # "always X" and "never X" differ in no other word
 _ENDING = re.compile(r"(?<=\w{3})(?:ments?|ations?|ings?|ed|en|es|ly|s|e|y)$")
 _DENIAL = re.compile(r"(?:n't|\b(?:not|no|never|none|nobody|nothing|cannot|without))\b")
 _DIRECTED = re.compile(r"\b(?:over|than|before|after|from|to|rather|above|below|not)\b")
 _RANKED = re.compile(r"\b(?:over|than|before|after|from|rather|above|below|prefer\w*\b.*\bto)\b")
+_RATHER = re.compile(r"\b(?:more|better|rather) than\b")
 _DAYS = "monday tuesday wednesday thursday friday saturday sunday weekday weekend".split()
 _NUMBER = re.compile(r".*\d|(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|"
                      r"hundred|thousand|million|half|once|twice)$")  # fmt: skip
@@ -75,13 +77,15 @@ def states_same(one: str, other: str) -> bool:
     words, others = _weighty(one, "no"), _weighty(other, "no")
     if words == others:
         return bool(words)
-    kept = [w for w in words if w in others] == [w for w in others if w in words]
-    directed = all(_RANKED.search(_plain(text)) for text in (one, other))
-    if differ(one, other) or (directed and not kept):
+    turned = {*words} == {*others} and all(_RANKED.search(_plain(text)) for text in (one, other))
+    denied = _denies(one) != _denies(other)
+    opposite = denied and {*words} ^ {*others} <= _EMPHASIS
+    if turned or opposite or differ(one, other):
         return False
-    least = _ONE_FACT + _DENIED * (_denies(one) != _denies(other))
     try:
-        return likeness(one, other) >= _NEAR and built_in().same(one, other) >= least
+        near = likeness(one, other)  # 0 where one of them has no vector
+        may_be = near >= _NEAR if near else not {*words}.isdisjoint(others)
+        return may_be and built_in().same(one, other, _ONE_FACT + _DENIED * denied)
     except EmbedderUnavailable:  # recall says so; here words alone tell
         return False
 
@@ -102,7 +106,8 @@ def _plain(text: str) -> str:
 
 def _weighty(text: str, denial: str = "") -> list[str]:
     """The words of weight, in their order, without their endings; a denial stands as given."""
-    bare = (word.strip(_MARKS) for word in _DENIAL.sub(f" {denial} ", _plain(text)).split())
+    plain = _RATHER.sub("over", _DENIAL.sub(f" {denial} ", _plain(text)))
+    bare = (word.strip(_MARKS) for word in plain.split())
     words = [word.removesuffix("'s") for word in bare if word and word not in _LIGHT]
     words = [word.removesuffix("s") if _kind(word) in ("day", "month") else word for word in words]
     return [w if _kind(w) else _ENDING.sub("", BASE.get(w, w)) for w in words]

@@ -1,7 +1,7 @@
 """The values in a sentence: its figures, days and months, and tools that rival each other.
 
-A figure is told in digits or in words, and a time or a length in one unit: "half past nine" is
-9.30, and two weeks are 14. "One" is seldom a figure, so it is none.
+A figure is told in digits or in words, a time as a figure: "half past nine" is 9.30, and 15:00 is
+3. "One" is seldom a figure, so it is none.
 """
 
 import re
@@ -33,20 +33,32 @@ _FIGURE = re.compile(r"(?:(?<![\w)])[-<>])?\d+(?:[.:,]\d+)*")
 def differ(one: str, other: str) -> bool:
     """Whether each of two sentences names a value that the other does not, both of one kind."""
     mine, yours = _values(one), _values(other)
-    return any(mine[k] - yours[k] and yours[k] - mine[k] for k in mine.keys() & yours.keys())
+    if any(mine[k] - yours[k] and yours[k] - mine[k] for k in mine.keys() & yours.keys()):
+        return True
+    mine_only, yours_only = figures(one) - _lengths(other), figures(other) - _lengths(one)
+    return bool(mine_only - figures(other) and yours_only - figures(one))
 
 
 def figures(text: str) -> set[str]:
     """The figures in a sentence, in digits."""
+    return {*map(_plain, _FIGURE.findall(_in_figures(text)))}
+
+
+def _lengths(text: str) -> set[str]:
+    """The lengths of time in a sentence, in the next smaller unit."""
+    found = _LENGTH.findall(_in_figures(text))
+    return {str(int(count) * _SMALLER[unit]) for count, unit in found}
+
+
+def _in_figures(text: str) -> str:
+    """A sentence in small letters, with its numbers and times in digits."""
     text = _IN_WORDS.sub(lambda found: _in_digits(found[0]), text.lower())
-    text = _PAST.sub(lambda found: f"{found[2]}.{'15' if found[1] == 'quarter' else '30'}", text)
-    text = _LENGTH.sub(lambda found: str(int(found[1]) * _SMALLER[found[2]]), text)
-    return {*map(_plain, _FIGURE.findall(text))}
+    return _PAST.sub(lambda found: f"{found[2]}.{'15' if found[1] == 'quarter' else '30'}", text)
 
 
 def _values(text: str) -> dict[str, set[str]]:
-    """The values in a sentence by their kind."""
-    found = {"figure": figures(text)}
+    """The days, months and tools in a sentence, by their kind."""
+    found = dict[str, set[str]]()
     for word in re.findall(r"\w+", text.lower()):
         singular = word.removesuffix("s")
         if day := _ABBREVIATED.get(word) or (singular if singular in _DAYS else ""):

@@ -162,18 +162,23 @@ class Meaning:
             found.append(yes - log(sum(map(exp, no))))
         return found
 
-    def same(self, one: str, other: str) -> float:
-        """How much likelier it is that two sentences state one fact than not, by logarithm.
+    def same(self, one: str, other: str, least: float) -> bool:
+        """Whether it is by so much likelier that two sentences state one fact than not.
 
-        They are read in either order; the lower score counts.
+        The logarithm of that must be reached in either order. Where neither looks like English,
+        nothing can be told; where one does, the other is taken for English too.
         """
-        both = self._joined(one, other), self._joined(other, one)
-        return min(self._sameness.head("same", mean)[0] for mean in self._sameness.read(*both))
+        if not self.tokens(one) and not self.tokens(other):
+            return False
+        orders = self._joined(one, other), self._joined(other, one)
+        read = (self._sameness.read(both)[0] for both in orders)
+        return all(self._sameness.head("same", mean)[0] >= least for mean in read)
 
     def _joined(self, one: str, other: str) -> list[int]:
         """Two texts as one, with a mark between them."""
-        cut, half = self.pieces, LONGEST // 2 - 1
-        return [cut.first, *cut.known(one, half), cut.last, *cut.known(other, half), cut.last]
+        marks, half = self.pieces, LONGEST // 2 - 1
+        first, then = marks.cut(one, half), marks.cut(other, half)
+        return [marks.first, *first, marks.last, *then, marks.last]
 
 
 def _rounded(vectors: Any) -> list[bytes]:

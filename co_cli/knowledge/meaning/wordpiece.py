@@ -50,6 +50,10 @@ class WordPiece:
             return list(chain.from_iterable(pieces))[:most]
         return []
 
+    def cut(self, text: str, most: int) -> list[int]:
+        """A text's first pieces, whatever language it is in."""
+        return [piece for word in islice(words(text), most) for piece in self.word(word)][:most]
+
     def _counted(self, word: str) -> tuple[tuple[int, ...], int]:
         """A word's pieces; its letters, those in whole words, words, small words and crumbs.
 
