@@ -700,7 +700,7 @@ def test_doctor_names_what_is_wrong_with_articles() -> None:
     assert found == {
         "asyncio-tasks.md": "has the same source as a:twin",
         "broken.md": found["broken.md"],
-        "conflict.md": "holds an unresolved merge conflict",
+        "conflict.md": "holds an unresolved merge conflict; keep either side",
         "missing.md": "its original is missing: attachments/gone.pdf",
         "outside.md": "`attachment` is not the name of a file: ../x.pdf",
         "twin.md": "has the same source as a:asyncio-tasks",

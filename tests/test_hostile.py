@@ -129,7 +129,12 @@ UNREADABLE = {
     "conflict markers and no header": Hostile(
         _text(f"{WORDS}\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other\n"),
         2,
-        "holds an unresolved merge conflict",
+        "holds an unresolved merge conflict; keep either side",
+    ),
+    "conflict markers around the header": Hostile(
+        _text(f"<<<<<<< HEAD\n{note(50, WORDS)}=======\n{note(51, WORDS)}>>>>>>> other\n"),
+        1,
+        "holds an unresolved merge conflict; keep either side",
     ),
     "nothing but white space": Hostile(_text("\ufeff \n\t\r\n"), 1, EMPTY),
     "empty header": Hostile(_header(""), 1, NO_HEADER),
@@ -144,8 +149,8 @@ UNREADABLE = {
     ),
     "conflict markers in the header": Hostile(
         _header(f"{HEAD}<<<<<<< HEAD\ntags: [a]\n=======\ntags: [b]\n>>>>>>> other\n"),
-        5,
-        YAML.format(5, "could not find expected ':'"),
+        4,
+        "holds an unresolved merge conflict; keep either side",
     ),
     "duplicate keys": Hostile(_header(f"{HEAD}id: 51\n"), 4, YAML.format(4, "'id' appears twice")),
     "header that is a list": Hostile(
@@ -499,13 +504,13 @@ def test_conflict_markers_in_the_text_are_named_and_kept() -> None:
             calm(do(verb))
     assert looks(path) == before
     lines = [line for line in co("knowledge", "doctor").out.splitlines() if NAME in line]
-    assert lines == [f"{Path.cwd() / path}:7: holds an unresolved merge conflict"]
+    assert lines == [f"{Path.cwd() / path}:7: holds an unresolved merge conflict; keep either side"]
 
 
 def test_conflict_markers_with_crlf_are_named() -> None:
     body = "a\n<<<<<<< HEAD\nZebras\n=======\nHorses\n>>>>>>> other"
     put(Hostile(_text(note(50, body).replace("\n", "\r\n"))))
-    assert "holds an unresolved merge conflict" in co("knowledge", "doctor").out
+    assert "holds an unresolved merge conflict; keep either side" in co("knowledge", "doctor").out
 
 
 def test_many_conflict_markers_are_looked_at_once() -> None:

@@ -503,7 +503,7 @@ def test_doctor_names_each_trouble_and_changes_nothing(book: Notebook) -> None:
         journal.write("not json\n")
     assert [(Path(p.path).name, p.line, p.reason) for p in diagnose(book)] == [
         ("011-utf16.md", 1, "is UTF-16, not UTF-8"),
-        ("009-conflict.md", 8, "holds an unresolved merge conflict"),
+        ("009-conflict.md", 8, "holds an unresolved merge conflict; keep either side"),
         ("009-conflict.md", 0, "`expires` is not a date: soon"),
         ("journal.jsonl", 3, "a line cannot be read and is passed over"),
     ]

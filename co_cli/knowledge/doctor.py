@@ -7,7 +7,7 @@ from typing import Any
 
 from co_cli.errors import CoError
 from co_cli.knowledge.article import canonical
-from co_cli.knowledge.format.note import Note, has_conflict
+from co_cli.knowledge.format.note import CONFLICT, Note, has_conflict
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.pages import ATTACHMENTS, Problem
 from co_cli.knowledge.store import JOURNAL, Entry, disk
@@ -37,7 +37,7 @@ def _odd(book: Notebook, notes: list[Note]) -> Iterator[Problem]:
             later = "it gets one of its own when Co next changes it, and you may delete that line"
             yield Problem(note.path, f"{said}; {later}")
         if line := has_conflict(note.raw.decode()):
-            yield Problem(note.path, "holds an unresolved merge conflict", line)
+            yield Problem(note.path, CONFLICT, line)
         expires = note.meta.get("expires")
         if expires and not re.match(r"\d{4}-\d{2}-\d{2}", str(expires)):
             yield Problem(note.path, f"`expires` is not a date: {expires}")
@@ -51,7 +51,7 @@ def _odd_articles(book: Notebook, articles: list[Note], closely: bool) -> Iterat
         # What a page shows of a conflict is in its code; what git leaves is not only there.
         text = re.sub(_CODE, lambda code: "\n" * code[0].count("\n"), note.raw.decode())
         if line := has_conflict(text):
-            yield Problem(note.path, "holds an unresolved merge conflict", line)
+            yield Problem(note.path, CONFLICT, line)
         place = canonical(str(note.meta["source"]))
         if place and (others := [ref for ref in sources[place] if ref != book.ref(note)]):
             yield Problem(note.path, f"has the same source as {', '.join(others)}")

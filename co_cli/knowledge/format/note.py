@@ -19,6 +19,7 @@ from co_cli.knowledge.format.frontmatter import (
 from co_cli.knowledge.safety.escape import escape
 
 MAX_TITLE = 200  # characters
+CONFLICT = "holds an unresolved merge conflict; keep either side"
 ATTACHED = r"[^/\0.][^/\0]*"  # the name of a file in attachments/
 
 _OUTSIDE = ("extracted", "http", "https", "mcp", "web-fetched")  # sources that are not a person
@@ -154,12 +155,17 @@ def parse(path: str, raw: bytes, modified: int = 0) -> Note:
     Whether the number in its name is its own, only who sees all files can tell.
     """
     text, kind = decode(raw), _kind(path)
-    meta, body = parse_frontmatter(text)
+    try:
+        meta, body = parse_frontmatter(text)
+    except FormatError as error:
+        if line := has_conflict(text):  # what git put between the lines is no YAML
+            raise FormatError(CONFLICT, line=line) from error
+        raise
     if meta and kind == "article":
         filled = _filled(path, meta, body, modified)
         meta = validated(text, meta | filled, validate_article_frontmatter)
         if filled and (line := has_conflict(text)):
-            raise FormatError("holds an unresolved merge conflict", line=line)
+            raise FormatError(CONFLICT, line=line)
         note = Note(path, raw, {**meta, "id": 0, "created": meta["fetched"]}, body.strip())
         note.filled = filled
         return note
@@ -171,9 +177,9 @@ def parse(path: str, raw: bytes, modified: int = 0) -> Note:
     if find_header(text) is not None:
         raise FormatError("there is no header between --- lines", line=1)
     body = text.removeprefix("\ufeff").strip()
-    _refuse_broken(body)
     if line := has_conflict(text):
-        raise FormatError("holds an unresolved merge conflict", line=line)
+        raise FormatError(CONFLICT, line=line)
+    _refuse_broken(body)
     created = moment_of(modified) or moment_of(0)
     meta = {"id": number_of(path) if kind == "memory" else 0, "created": created}
     if kind == "article":
