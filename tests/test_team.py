@@ -189,3 +189,62 @@ def test_a_copied_file_gets_a_number_and_a_uid_of_its_own(tmp_path: Path) -> Non
     kept, copy = book.notes()
     assert (kept.name, kept.uid, copy.id) == (first.name, first.uid, 2)
     assert copy.uid != first.uid
+
+
+def test_of_several_copies_that_move_one_keeps_the_uid_that_links_hold(tmp_path: Path) -> None:
+    """Red when every copy that moves gets a uid of its own."""
+    _write(tmp_path, "003-a.md", 3, "Anna drinks tea", "uid: aaa")
+    original = _write(tmp_path, "003-b.md", 3, "Ben drinks milk", "uid: bbb")
+    shutil.copy(original, original.with_name("003-b-copy.md"))
+    _write(tmp_path, "004-c.md", 4, "Milk is white", "uid: ccc", "related: [bbb]")
+    book = _book(tmp_path)
+    assert [new.name for _, new in renumber(book).moved] == ["005-b.md", "006-b-copy.md"]
+    assert book.find("bbb").name == "005-b.md"
+    assert len({note.uid for note in book.notes()}) == 4
+
+
+FLOW = '---\n{{id: 3, created: "2026-02-1{}T14:30:00Z"}}\n---\n\nTea {}\n'
+
+
+def _doctor() -> list[str]:
+    lines = co("knowledge", "doctor", "--fix").out.splitlines()
+    return [line.rpartition("/")[2] for line in lines]
+
+
+def test_what_cannot_be_changed_keeps_its_number_and_two_of_them_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Red when `_age` goes by the date alone, or what `--fix` cannot mend is sent there again."""
+    monkeypatch.chdir(tmp_path)
+    _write(tmp_path, "003-a.md", 3, "Anna drinks tea")
+    write(tmp_path, f"{KNOWLEDGE}/memories/003-b.md", FLOW.format(9, 1))
+    assert _doctor() == [
+        "✓ Memory 3 is now 4: 004-a.md", "✓ No problems: 2 memories, every file readable.",
+    ]  # fmt: skip
+    write(tmp_path, f"{KNOWLEDGE}/memories/003-c.md", FLOW.format(8, 2))
+    write(tmp_path, f"{KNOWLEDGE}/memories/003-d.md", FLOW.format(7, 3))
+    why = "the header is written in a way Co cannot change line by line"
+    assert _doctor()[:3] == [
+        f"003-{name}.md: has the same number (3) as 2 other files; all are kept. "
+        f"Give it another `id` by hand: {why}"
+        for name in "bcd"
+    ]
+
+
+def test_the_last_number_is_named_and_stops_no_other_mending(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Red when `--fix` ends with the error of the first memory that gets no number."""
+    monkeypatch.chdir(tmp_path)
+    for name in "abc":
+        _write(tmp_path, f"003-{name}.md", 3, f"{name} drinks tea", f"uid: {name * 3}")
+    far = _write(tmp_path, "far.md", 999_999_998, "Far away", "uid: far")
+    fixed = _doctor()
+    assert fixed[0] == "✓ Memory 3 is now 999999999: 999999999-b.md"
+    last = "the last number there is (999999999), so no memory can be saved"
+    assert f"999999999-b.md: has {last}; give it a lower `id` by hand" in fixed
+    co("knowledge", "undo")
+    far.write_text(far.read_text().replace("999999998", "999999999"))
+    told = _doctor()
+    assert f"far.md: has {last}; give it a lower `id` by hand" in told
+    assert sum("has the same number (3) as 2 other files" in line for line in told) == 3

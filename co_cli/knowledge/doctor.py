@@ -5,11 +5,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from co_cli.errors import CoError
+from co_cli.errors import CoError, FormatError
 from co_cli.knowledge.article import canonical
+from co_cli.knowledge.format.frontmatter import MAX_ID
 from co_cli.knowledge.format.note import CONFLICT, Note, has_conflict
+from co_cli.knowledge.format.rewrite import rewrite
 from co_cli.knowledge.notebook import Notebook
-from co_cli.knowledge.pages import ATTACHMENTS, Problem
+from co_cli.knowledge.pages import ATTACHMENTS, Look, Problem
 from co_cli.knowledge.store import JOURNAL, Entry, disk
 
 _CODE = r"(?ms)^ *(```|~~~).*?^ *\1"
@@ -21,17 +23,20 @@ def diagnose(book: Notebook, *, closely: bool = False) -> list[Problem]:
     With `closely`, articles' originals, which may be large, are read and compared too.
     """
     look, (articles, broken) = book.look(), book.pages.articles()
-    odd = [*_odd(book, look.notes), *_odd_articles(book, articles, closely)]
+    odd = [*_odd(book, look.notes), *_last_number(book, look)]
+    odd += _odd_articles(book, articles, closely)
     return [*look.problems, *broken, *book.pages.drafts()[1], *odd, *_journal(book)]
 
 
 def _odd(book: Notebook, notes: list[Note]) -> Iterator[Problem]:
     """What is odd about notes that can be read."""
     count, copies = Counter(note.id for note in notes), book.copies(notes, notes)
+    left = Counter(note.id for note in notes if count[note.id] > 1 and why_left(note))
     for note in notes:
         if note.id and (others := count[note.id] - 1):
-            said = f"has the same number ({note.id}) as {others} other file(s); both are kept."
-            yield Problem(note.path, f"{said} To give each its own: co knowledge doctor --fix")
+            many = f"{others} other files" if others > 1 else "another file"
+            said = f"has the same number ({note.id}) as {many}; all are kept."
+            yield Problem(note.path, f"{said} {_how_to_renumber(note, left[note.id])}")
         if note.path in copies:
             said = f"has a `uid` that belongs to another file ({note.uid})"
             later = "it gets one of its own when Co next changes it, and you may delete that line"
@@ -41,6 +46,36 @@ def _odd(book: Notebook, notes: list[Note]) -> Iterator[Problem]:
         expires = note.meta.get("expires")
         if expires and not re.match(r"\d{4}-\d{2}-\d{2}", str(expires)):
             yield Problem(note.path, f"`expires` is not a date: {expires}")
+
+
+def _last_number(book: Notebook, look: Look) -> Iterator[Problem]:
+    """That no memory can be saved any more, because no number is left for it."""
+    last = f"the last number there is ({MAX_ID}), so no memory can be saved"
+    for note in look.notes:
+        if note.id == MAX_ID:
+            yield Problem(note.path, f"has {last}; give it a lower `id` by hand")
+    if look.tail.high >= MAX_ID:
+        gone = "without `archive/`, numbers are counted from the memories that are there"
+        yield Problem(book.store.locate(JOURNAL), f"gave out {last}; {gone}")
+
+
+def why_left(note: Note) -> str:
+    """Why a memory cannot be given another number; empty when it can."""
+    if has_conflict(note.raw.decode()):
+        return CONFLICT
+    try:
+        rewrite(note.raw, {"id": MAX_ID, "uid": note.meta.get("uid") or "new"})
+    except FormatError as error:
+        return str(error)
+    return ""
+
+
+def _how_to_renumber(note: Note, left: int) -> str:
+    """What gives a memory its own number, where so many of those that share it are left alone."""
+    why, fix = why_left(note) if left > 1 else "", "co knowledge doctor --fix"
+    if why == CONFLICT:
+        return f"Once the conflict in it is resolved: {fix}"
+    return f"Give it another `id` by hand: {why}" if why else f"To give each its own: {fix}"
 
 
 def _odd_articles(book: Notebook, articles: list[Note], closely: bool) -> Iterator[Problem]:

@@ -4,12 +4,13 @@ Which one keeps the number is told by the files alone, so that every clone decid
 """
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from contextlib import suppress
 from typing import NamedTuple
 
-from co_cli.errors import FormatError
-from co_cli.knowledge.format.note import Note, file_name, has_conflict, number_of
+from co_cli.errors import CoError
+from co_cli.knowledge.doctor import why_left
+from co_cli.knowledge.format.note import Note, file_name, number_of
 from co_cli.knowledge.format.rewrite import rewrite
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.pages import MEMORIES, Problem
@@ -29,8 +30,9 @@ class Renumbered(NamedTuple):
 def renumber(book: Notebook) -> Renumbered:
     """Give memories with the number of another one the next free ones, in one change.
 
-    The first one saved keeps it, for all that links to a number means it. What holds a conflict is
-    left as it is, and so are texts: which memory they mean, only a person can tell.
+    The first one saved keeps it, for all that links to a number means it, unless another holds a
+    conflict or cannot be changed, and so keeps its own. Texts are left as they are: which memory
+    they mean, only a person can tell.
     """
 
     def commit(planned: tuple[Planner, Renumbered]) -> Renumbered:
@@ -42,13 +44,14 @@ def renumber(book: Notebook) -> Renumbered:
     return book.agree(lambda: _renumbered(book.planner("cli")), commit)
 
 
-def _age(note: Note) -> tuple[bool, bool, str, str, bool, str]:
+def _age(note: Note) -> tuple[bool, bool, str, str, bool, int, str]:
     """What orders notes the same everywhere; one without a uid is linked to by its number.
 
-    Of a file and its copy, the one that Co named comes first.
+    What cannot be changed comes first, for it keeps its number in any case. Of a file and its copy,
+    the one that Co named comes first, or the one whose name is shorter.
     """
     uid, given = str(note.meta.get("uid") or ""), note.name != file_name(note.id, note.body)
-    return not has_conflict(note.raw.decode()), bool(uid), note.created, uid, given, note.name
+    return not why_left(note), bool(uid), note.created, uid, given, len(note.name), note.name
 
 
 def _renumbered(planner: Planner) -> tuple[Planner, Renumbered]:
@@ -56,14 +59,15 @@ def _renumbered(planner: Planner) -> tuple[Planner, Renumbered]:
     for note in planner.look.notes:
         sharing[note.id].extend([] if note.plain else [note])
     groups = [sorted(notes, key=_age) for notes in sharing.values() if len(notes) > 1]
-    later = sorted((note for notes in groups for note in notes[1:]), key=_age)
+    later = sorted((one for notes in groups for one in notes[1:] if not why_left(one)), key=_age)
+    moving = set(later)
+    held = {note.meta.get("uid") for note in planner.look.notes if note not in moving}
     moved = list[tuple[Note, Note]]()
-    uids = Counter(str(note.meta.get("uid") or "") for note in planner.look.notes)
     for note in later:
-        with suppress(FormatError):  # it stays as it is, and `doctor` names it
-            if not has_conflict(note.raw.decode()):
-                copied = uids[str(note.meta.get("uid") or "")] > 1 or not note.meta.get("uid")
-                moved.append((note, _moved(planner, note, copied)))
+        uid = note.meta.get("uid")
+        with suppress(CoError):  # no number is left, and `doctor` says so
+            moved.append((note, _moved(planner, note, copied=not uid or uid in held)))
+            held.add(uid)  # of several copies that move, one keeps what links hold
     now = {old.path: new for old, new in moved}
     shared = {str(old.id) for old, _ in moved}
     left = [now.get(note.path, note) for note in planner.look.notes] if moved else []
@@ -71,7 +75,7 @@ def _renumbered(planner: Planner) -> tuple[Planner, Renumbered]:
     return planner, Renumbered(moved, named)
 
 
-def _moved(planner: Planner, note: Note, copied: bool) -> Note:
+def _moved(planner: Planner, note: Note, *, copied: bool) -> Note:
     """The note under the next number, which its file's name begins with if it began with one.
 
     One that has no uid, or another's, gets its own, the same in every clone.
@@ -91,5 +95,5 @@ def _naming(note: Note, shared: set[str]) -> list[Problem]:
     """The shared numbers that a note's text or links name."""
     links = [str(one) for name in ("related", "supersedes") for one in note.meta.get(name) or ()]
     named = dict.fromkeys([*_NAMED.findall(note.body), *links])
-    said = "it names memory {}, a number that two had; see which is meant"
+    said = "it names memory {}, a number that several had; see which is meant"
     return [Problem(note.path, said.format(number)) for number in named if number in shared]
