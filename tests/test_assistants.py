@@ -208,7 +208,7 @@ def test_import_puts_facts_into_the_inbox_and_never_into_memories(work: Path) ->
     assert [draft.body for draft in waiting(book)] == ["Is allergic to peanuts.", "Lives in Porto."]
     assert book.notes() == []
     again = co("import", str(export), "--yes")
-    assert again.out.endswith("Nothing new to import. 2 were known, or rejected before.\n")
+    assert again.out.endswith("Nothing new to import. Known, or rejected before: 2.\n")
 
 
 def test_what_the_person_said_of_themselves_becomes_a_draft(work: Path) -> None:

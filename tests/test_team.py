@@ -248,3 +248,20 @@ def test_the_last_number_is_named_and_stops_no_other_mending(
     told = _doctor()
     assert f"far.md: has {last}; give it a lower `id` by hand" in told
     assert sum("has the same number (3) as 2 other files" in line for line in told) == 3
+
+
+def test_a_text_that_names_a_shared_number_is_told_of_and_is_no_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Red when `--fix` leaves with 1 although all that it can mend is mended."""
+    monkeypatch.chdir(tmp_path)
+    for name in "abc":
+        _write(tmp_path, f"003-{name}.md", 3, f"{name} drinks tea", f"uid: {name * 3}")
+    _write(tmp_path, "004-d.md", 4, "See memory 3", "uid: ddd")
+    told = json.loads(co("knowledge", "doctor", "--fix", "--json").out)
+    assert (told["healthy"], told["problems"]) == (True, [])
+    said = "it names memory 3, a number that several had; see which is meant"
+    assert [row["reason"] for row in told["named"]] == [said]
+    co("knowledge", "undo")
+    fixed = co("knowledge", "doctor", "--fix")
+    assert (fixed.code, said in fixed.err) == (0, True)

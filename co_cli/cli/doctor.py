@@ -12,6 +12,7 @@ from co_cli.knowledge.context import read_context
 from co_cli.knowledge.meaning.encoders import broken_weights
 from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.renumber import renumber
+from co_cli.knowledge.safety.escape import escape
 from co_cli.results import counted, plural, undo_hint
 
 
@@ -26,8 +27,7 @@ def doctor_command(fix: bool, as_json: bool) -> None:
     workspace = open_here(lenient=True)
     books = workspace.shelf
     fixed = [_fix(book, as_json) for book in books] if fix else []
-    problems = [problem for _, named in fixed for problem in named]
-    problems += [problem for book in books for problem in doctor.diagnose(book, closely=True)]
+    problems = [problem for book in books for problem in doctor.diagnose(book, closely=True)]
     problems += [problem for book in books.folders for problem in book.checked()[1]]
     problems += [Problem(paths.folders_file(), why)] if (why := folders.trouble()) else []
     own = os.path.join(paths.user_knowledge(), "context.md")
@@ -51,6 +51,7 @@ def doctor_command(fix: bool, as_json: bool) -> None:
             for path, report in indexes
         ]
         more = {"renumbered": [row for moved, _ in fixed for row in moved]} if fix else {}
+        more |= {"named": [row._asdict() for _, named in fixed for row in named]} if fix else {}
         found = {"healthy": sound and not rows, "problems": rows, "indexes": told}
         to_json(found | _json(plain) | more)
     elif problems:
@@ -80,6 +81,8 @@ def _fix(book: Notebook, quiet: bool) -> tuple[list[dict[str, str]], list[Proble
         say_line(f"✓ Memory {book.ref(old)} is now {book.ref(new)}: {new.name}")
     if moved and not quiet:
         notice(f"Links are kept. Undo: {undo_hint(book)}")
+        for problem in named:  # said now or never: later, nothing tells that the number was shared
+            notice(escape(str(problem), keep=""))
     return [{"from": a.path, "path": b.path, "ref": book.ref(b)} for a, b in moved], named
 
 

@@ -128,7 +128,7 @@ def _from_assistant(
         return
     many = [f"{plural(report['added'], 'draft')} put into the inbox"] if report["added"] else []
     many += [f"{plural(report['articles'], 'conversation')} kept"] if report["articles"] else []
-    known = f" {report['known']} were known, or rejected before." if report["known"] else ""
+    known = f" Known, or rejected before: {report['known']}." if report["known"] else ""
     if not many:
         say(f"Nothing new to import.{known}")
         return
