@@ -265,3 +265,48 @@ def test_a_text_that_names_a_shared_number_is_told_of_and_is_no_problem(
     co("knowledge", "undo")
     fixed = co("knowledge", "doctor", "--fix")
     assert (fixed.code, said in fixed.err) == (0, True)
+
+
+def _commit_all(project: Path, message: str) -> None:
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", message)
+
+
+def test_two_who_renumbered_differently_get_out_as_the_page_says(tmp_path: Path) -> None:
+    """docs/team.md. Red when taking back one's own renumbering no longer lets git merge."""
+    anna, ben = tmp_path / "anna", tmp_path / "ben"
+    git(anna, "init", "-q")
+    commit(anna, ".gitignore", "archive/\n*.db*\n")
+    git(tmp_path, "clone", "-q", str(anna), str(ben))
+    for project, name in ((anna, "Anna"), (ben, "Ben")):
+        for text in ("drinks tea in the morning", "ships releases on Fridays"):
+            _book(project).remember(f"{name} {text}")
+        _commit_all(project, f"Notes of {name}")
+    for text in (
+        "A slip of the tongue",
+        "Seen in passing, and wrong",
+    ):  # numbers 3 and 4 are used up
+        _book(ben).forget(_book(ben).remember(text).note.id)
+    git(ben, "fetch", "-q", str(anna), "main:anna")
+    git(anna, "pull", "-q", "--no-edit", str(ben), "main")
+    git(ben, "merge", "-q", "--no-edit", "anna")
+    assert [[new.id for _, new in renumber(_book(one)).moved] for one in (anna, ben)] == [
+        [3, 4], [5, 6],
+    ]  # fmt: skip
+    for project in (anna, ben):
+        _commit_all(project, "Renumber notes")
+    theirs = ["-q", "--no-edit", str(anna), "main"]
+    git(ben, "pull", *theirs)
+    assert len(_book(ben).look().problems) == 4  # both names of both notes, with markers in them
+
+    git(ben, "merge", "--abort")
+    git(ben, "revert", "--no-edit", "HEAD")
+    git(ben, "pull", *theirs)
+    assert not git(ben, "status", "--porcelain")
+    kept = [
+        {path.name: path.read_bytes() for path in (one / KNOWLEDGE / "memories").iterdir()}
+        for one in (anna, ben)
+    ]
+    assert kept[0] == kept[1]
+    assert [note.id for note in _book(ben).notes()] == [1, 2, 3, 4]
+    assert renumber(_book(ben)).moved == []
