@@ -191,6 +191,19 @@ def test_what_is_older_than_counting_is_not_taken_for_unused(tmp_path: Path) -> 
     assert decayed(book) == [3, 4]
 
 
+def test_what_was_used_decays_after_the_unknown_and_the_latest_used_last(tmp_path: Path) -> None:
+    """Red when a memory that was recalled decays before one that nobody is known to have used."""
+    book = filled(tmp_path, 8, max_count=8, percentage=0.25, order="unused")
+    one, two, three, four = book.notes()[:4]
+    use.used([one, two], "2026-03-01T08:00:00+00:00")
+    assert decayed(book) == [3, 4]
+    use.used([four], "2026-03-02T08:00:00+00:00")
+    assert decayed(book) == [1, 3]
+    use.used([three], "2026-03-03T08:00:00+00:00")
+    use.used([one], "2026-03-04T08:00:00+00:00")
+    assert decayed(book) == [2, 4]
+
+
 # Categories
 
 

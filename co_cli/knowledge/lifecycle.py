@@ -95,7 +95,8 @@ def pick_decay(
     """The oldest notes that may decay, or those of a category, by their numbers.
 
     Numbers only grow, while a clock that jumps can make a new note look old. Where the policy
-    prefers the unused, they come first, but only among the oldest, twice as many as decay.
+    prefers the unused, those come first, then what nobody counted, then what was used longest ago,
+    but only among the oldest, twice as many as decay.
     """
     able = [
         note
@@ -113,7 +114,7 @@ def pick_decay(
     count = max(least, share) if policy.percentage else 0
     if policy.order == "unused":
         able, use = able[: 2 * count], last_used()
-        able = sorted(able, key=lambda note: use.of(note) != "never")[:count]
+        able = sorted(able, key=use.rank)[:count]
         able.sort(key=lambda note: (note.id, note.name))
     sizes = accumulate(len(note.raw) for note in able)
     picked = [note for note, size in zip(able[:count], sizes, strict=False) if size <= MAX_SUMMARY]
