@@ -290,7 +290,7 @@ def aside_text(*books: Notebook) -> list[str]:
 
 def decayed_text(book: Notebook, saved: Saved) -> str:
     """What decay moved, where to, and how to take it back."""
-    numbers = numbers_text([note.id for note in saved.decayed])
+    numbers = numbers_text([note.id for note in saved.decayed], book.prefix)
     where = f"into memory {book.ref(saved.summary)}" if saved.summary else "to the archive"
     many = plural(len(saved.decayed), "old memory")
     return f"Moved {many} ({numbers}) {where}. Undo: {undo_hint(book)}"
@@ -311,12 +311,12 @@ def half_undone_text(entry: Entry, in_user: bool) -> str:
     return f"\nThe other half of the move still stands. To undo it: {how}."
 
 
-def numbers_text(numbers: Iterable[int]) -> str:
-    """Numbers with runs folded: 1-3, 7."""
+def numbers_text(numbers: Iterable[int], prefix: str = "") -> str:
+    """Numbers with runs folded: 1-3, 7; a person's own have a prefix: g1-g3, g7."""
     placed = enumerate(sorted(set(numbers)))  # number less place is the same all through a run
     runs = [list(run) for _, run in groupby(placed, lambda pair: pair[1] - pair[0])]
     ends = [(run[0][1], run[-1][1]) for run in runs]
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in ends)
+    return ", ".join(f"{prefix}{a}" + (f"-{prefix}{b}" if a != b else "") for a, b in ends)
 
 
 def recall_text(query: str, found: Recall[tuple[Notebook, Hit]]) -> str:

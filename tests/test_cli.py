@@ -335,6 +335,15 @@ def test_the_save_that_crosses_the_limit_decays_the_oldest() -> None:
     assert [name[:3] for name in names()] == ["001", "002", "003", "004", "005", "006"]
 
 
+def test_what_decays_in_your_own_notebook_is_called_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Red when the numbers lack their g and name memories of the project."""
+    monkeypatch.setenv("CO_CLI_MEMORY_MAX_COUNT", "4")
+    for text in FIVE[:4]:
+        ok("learn", "-g", text)
+    told = ok("learn", "-g", FIVE[4]).splitlines()[-1]
+    assert told == "Moved 2 old memories (g1-g2) into memory g6. Undo: co knowledge undo -g"
+
+
 @pytest.mark.usefixtures("five")
 def test_the_cut_strategy_only_archives(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CO_CLI_MEMORY_DECAY_STRATEGY", "cut")

@@ -74,7 +74,10 @@ def test_a_project_sees_its_notes_those_of_its_languages_and_global_ones(
         assert shown in every
         assert hidden in every
         assert "1 memory of yours for" in co("knowledge", "list").err
-        assert "2 of 200" in co("status").out
+        status = co("status").out
+        assert "3 of 200" in status  # all take room
+        assert "(1 for other languages)" in status
+        assert "1 of 200 (project), 3 of 200 (user)" in co("knowledge", "list").err
         ref = "g2" if hidden == PYTHON else "g3"
         with pytest.raises(NotFound), deps.notebooks() as shelf:
             deps.find(shelf, ref)

@@ -303,12 +303,12 @@ def _moves(book: Notebook, saved: Saved) -> str:
     """What this save would set in motion by crossing the limit, and how to take that back."""
     if not saved.decayed:
         return ""
-    numbers = [book.prefix + one for one in numbers_text(n.id for n in saved.decayed).split(", ")]
+    numbers = numbers_text((note.id for note in saved.decayed), book.prefix)
     joined = book.policy.strategy == "summarize"
     undo = "/undo -g" if book.scope == "user" else "/undo"
     return (
         f"This save crosses the limit of {book.policy.max_count} memories: "
-        f"{plural(len(saved.decayed), 'old memory')} ({', '.join(numbers)}) will be "
+        f"{plural(len(saved.decayed), 'old memory')} ({numbers}) will be "
         f"{'joined into one' if joined else 'moved to the archive'}. {undo} takes that back."
     )
 

@@ -101,9 +101,10 @@ def _listed(found: _Found, kind: str, count: bool, use: Use | None) -> dict[str,
 
 
 def _notice_totals(read: list[tuple[Notebook, list[Note], int]], kind: str) -> None:
-    if kind == "memory":
+    if kind == "memory":  # also those of other languages, which take room as well
         totals = [
-            f"{len(notes)} of {book.policy.max_count} ({book.scope})" for book, notes, _ in read
+            f"{len(book.look().notes)} of {book.policy.max_count} ({book.scope})"
+            for book, *_ in read
         ]
     else:
         totals = [f"{len(notes)} ({book.scope})" for book, notes, _ in read]

@@ -109,10 +109,11 @@ def _book_line(book: dict[str, Any]) -> str:
     extras += (
         [f"{plural(drafts, 'draft')} to review: co inbox"] if (drafts := book["drafts"]) else []
     )
-    if book["count"] + others > book["limit"]:
+    count = book["count"] + others  # those of other languages take room as well
+    if count > book["limit"]:
         extras.append("over the limit: co knowledge decay, or raise memory_max_count")
     more = f" ({', '.join(extras)})" if extras else ""
-    return f"{book['count']} of {book['limit']} in {book['path']}{more}"
+    return f"{count} of {book['limit']} in {book['path']}{more}"
 
 
 def _folder_line(folder: dict[str, Any]) -> str:
