@@ -15,7 +15,6 @@ from co_cli.knowledge.verify import checks, freshness
 
 if TYPE_CHECKING:  # what only read something never loads what writes
     from co_cli.knowledge.plan import Saved
-    from co_cli.knowledge.store import Entry
 
 SAME_MATTER = "same subject?"
 _OF_A_DRAFT = ("quote", "origin", "expires", "check")  # in its header
@@ -264,8 +263,18 @@ def moved_text(book: Notebook, old: str, saved: Saved, undo: str) -> str:
     where = "in this project" if book.scope == "project" else "everywhere"
     where = f"where {saved.note.language} is used" if saved.note.language else where
     name = old if saved.ref == old else f"{old}, now {saved.ref},"
-    back = "" if saved.ref == old else f"\nTo take it back: `{undo}` and `{undo} -g`"
-    return f"✓ Memory {name} is told {where}: {saved.note.summary}{back}"
+    lines = [f"✓ Memory {name} is told {where}: {saved.note.summary}"]
+    if saved.ref != old:
+        # What was there before is another change's, and no undo may take it away.
+        sides = {
+            "": book.scope == "user" or saved.change,
+            " -g": book.scope != "user" or saved.change,
+        }
+        halves = " and ".join(f"`{undo}{side}`" for side, changed in sides.items() if changed)
+        lines.append(f"To take it back: {halves}")
+        if book.scope == "user" and checks(saved.note):
+            lines.append("Its check is about the files of this project, so nothing tests it there.")
+    return "\n".join(lines)
 
 
 def closeness(book: Notebook, score: float) -> str:
@@ -301,14 +310,10 @@ def undo_hint(book: Notebook) -> str:
     return "co knowledge undo -g" if book.scope == "user" else "co knowledge undo"
 
 
-def half_undone_text(entry: Entry, in_user: bool) -> str:
-    """How to undo the other half of a move, where a change was one half; else nothing."""
-    moved = any(None in (file["before"], file["after"]) for file in entry.files)
-    if not moved or entry.op not in ("promote", "demote"):
-        return ""
-    there = "" if in_user else " -g"
-    how = f"`co knowledge undo CHANGE{there}`, with its number from `co knowledge log{there}`"
-    return f"\nThe other half of the move still stands. To undo it: {how}."
+def half_undone_text(other: Notebook, change: int, undo: str) -> str:
+    """How to undo the other half of a move, the change in that notebook; nothing for none."""
+    how = f"`{undo}{' -g' if other.scope == 'user' else ''} {change}`"
+    return f"\nThe other half of the move still stands. To undo it: {how}." if change else ""
 
 
 def numbers_text(numbers: Iterable[int], prefix: str = "") -> str:

@@ -233,13 +233,55 @@ def test_promote_and_demote_by_name() -> None:
 @pytest.mark.usefixtures("projects")
 def test_undoing_one_half_of_a_move_says_that_the_other_stands() -> None:
     co("knowledge", "promote", "1")
-    half = co("knowledge", "undo").out
-    assert "still stands. To undo it: `co knowledge undo CHANGE -g`" in half
-    assert "`co knowledge log -g`" in half
-    assert "still stands. To undo it: `co knowledge undo CHANGE`," in notes.undo(
-        CoDeps().shelf(), "-g"
-    )
+    assert "stands. To undo it: `co knowledge undo -g 4`." in co("knowledge", "undo").out
+    assert "stands" not in notes.undo(CoDeps().shelf(), "-g")
     assert "stands" not in co("knowledge", "undo").out
+    co("knowledge", "demote", "g1")
+    assert "stands. To undo it: `/undo 5`." in notes.undo(CoDeps().shelf(), "-g")
+    assert "stands" not in co("knowledge", "undo", "5").out
+
+
+@pytest.mark.usefixtures("projects")
+def test_when_both_halves_of_a_move_are_undone_none_stands() -> None:
+    """Red when the second undo says that the other half still stands."""
+    co("knowledge", "demote", "g1")
+    assert "stands. To undo it: `co knowledge undo -g 4`." in co("knowledge", "undo").out
+    assert "stands" not in co("knowledge", "undo", "-g").out
+
+
+@pytest.mark.usefixtures("projects")
+def test_a_second_promote_offers_no_undo_of_what_it_did_not_do() -> None:
+    """Red when `undo -g` is offered although the move wrote nothing there."""
+    assert "`co knowledge undo` and `co knowledge undo -g`" in co("knowledge", "promote", "1").out
+    co("knowledge", "restore", "1")
+    assert co("knowledge", "promote", "g2", "--scope", "global").code == 0
+    again = co("knowledge", "promote", "1").out
+    assert again.endswith("To take it back: `co knowledge undo`\n")
+    co("knowledge", "demote", "g4")
+    co("knowledge", "restore", "g4")
+    again = co("knowledge", "demote", "g4").out
+    assert again.endswith("To take it back: `co knowledge undo -g`\n")
+
+
+@pytest.mark.usefixtures("projects")
+def test_what_has_moved_is_named_where_it_is() -> None:
+    """Red when a person is told to restore it, which makes a second one."""
+    co("knowledge", "promote", "1")
+    again = co("knowledge", "promote", "1")
+    assert (again.code, again.err) == (1, "co: memory 1 is g4 now\n    co knowledge show g4\n")
+    chat: Any = SimpleNamespace(deps=CoDeps())
+    with pytest.raises(NotFound, match="memory 1 is g4 now"):
+        notes.promote(chat, "1")
+    assert "It moved into your own notebook" in co("knowledge", "show", "1").err
+
+
+@pytest.mark.usefixtures("projects")
+def test_promoting_says_that_a_check_is_tested_no_more() -> None:
+    co("learn", "--check", "main.py", "The program starts in main.py")
+    told = co("knowledge", "promote", "2").out.splitlines()
+    assert told[-1] == "Its check is about the files of this project, so nothing tests it there."
+    assert "check" not in co("knowledge", "demote", "g4").out
+    assert json.loads(co("knowledge", "verify", "--json").out)
 
 
 @pytest.mark.usefixtures("projects")

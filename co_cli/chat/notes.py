@@ -18,7 +18,7 @@ from co_cli.errors import Ambiguous, CoError, EmbedderUnavailable, FormatError, 
 from co_cli.kept import kept_text
 from co_cli.knowledge import Note, Notebook, Shelf
 from co_cli.knowledge.format.note import now, timestamp
-from co_cli.knowledge.moving import move
+from co_cli.knowledge.moving import find_to_move, move, other_half
 from co_cli.knowledge.pages import ARTICLES
 from co_cli.knowledge.use import used
 from co_cli.learning.turns import tags_for
@@ -197,7 +197,9 @@ def undo(shelf: Shelf, argument: str) -> str:
     book = shelf.user if "-g" in words else shelf.project
     entry = book.undo(*numbers, actor="chat")
     names = ", ".join(os.path.basename(file["path"]) for file in entry.files)
-    return f"Undone: {entry.op} of {names}{half_undone_text(entry, '-g' in words)}"
+    other = shelf.other(book)
+    half = half_undone_text(other, other_half(book, other, entry), "/undo")
+    return f"Undone: {entry.op} of {names}{half}"
 
 
 async def remember(chat: Chat, argument: str) -> str:
@@ -243,7 +245,8 @@ def promote(chat: Chat, what: str | Note, *, up: bool = True) -> str:
         what, _, name = what.partition(" ")
         language = languages.named(name, shelf.languages)
     source, ref = placed(shelf, what)
-    note, target = source.find(ref), shelf.user if up else shelf.project
+    target = shelf.user if up else shelf.project
+    note = find_to_move(source, target, ref)
     if source.scope == "project" and not deps.tellable(source, [note]):
         raise CoError("nobody here agreed to this note yet", hint="`co trust` shows it and asks.")
     fresh = not up and trust.untouched(deps.folder())

@@ -14,7 +14,7 @@ from co_cli.cli.options import (  # fmt: skip
 )
 from co_cli.cli.output import tell
 from co_cli.errors import CoError
-from co_cli.knowledge.moving import move
+from co_cli.knowledge.moving import find_to_move, move
 from co_cli.results import moved_text, note_json
 
 
@@ -39,7 +39,9 @@ def demote_command(ref: str, as_json: bool) -> None:
 def _move(ref: str, as_json: bool, up: bool, scope: str | None = None, name: str = "") -> None:
     workspace = open_here()
     language, target = chosen_language(workspace, scope, name), workspace.book(up)
-    source, note = act_on(workspace.shelf, ref, False, lambda book, one: book.find(one))
+    source, note = act_on(
+        workspace.shelf, ref, False, lambda book, one: find_to_move(book, target, one)
+    )
     if source.scope == "project" and workspace.untrusted([note]):
         raise CoError("nobody here agreed to this folder's notes yet", hint="co trust")
     with claiming(workspace.project, target):

@@ -5,6 +5,7 @@ import click
 from co_cli.cli.log import entry_json, files_text
 from co_cli.cli.options import as_json, completing, in_user, open_here
 from co_cli.cli.output import tell
+from co_cli.knowledge.moving import other_half
 from co_cli.knowledge.safety.escape import escape
 from co_cli.results import half_undone_text
 
@@ -16,9 +17,12 @@ from co_cli.results import half_undone_text
 @as_json
 def undo_command(number: int | None, in_user: bool, as_json: bool) -> None:
     """Undo the last change, or the one with this number (see `log`)."""
-    entry = open_here().book(in_user).undo(number or 0)
+    workspace = open_here()
+    book, other = workspace.book(in_user), workspace.book(not in_user)
+    entry = book.undo(number or 0)
     text = f"✓ Undid change {entry.n} ({entry.op}): {files_text(entry)}"
-    tell(as_json, entry_json(entry), escape(text, keep="") + half_undone_text(entry, in_user))
+    half = half_undone_text(other, other_half(book, other, entry), "co knowledge undo")
+    tell(as_json, entry_json(entry), escape(text, keep="") + half)
 
 
 def _changes() -> list[tuple[str, str]]:

@@ -1,12 +1,67 @@
-"""A memory moves into another notebook, or to another language, and takes its history along."""
+"""A memory moves into another notebook, or to another language; uid, date and links come along."""
 
-from co_cli.errors import CoError
+from collections.abc import Iterable
+
+from co_cli.errors import CoError, NotFound
 from co_cli.knowledge.format.note import Note, file_name, scoped
 from co_cli.knowledge.format.rewrite import rewrite
 from co_cli.knowledge.notebook import Notebook
-from co_cli.knowledge.pages import MEMORIES
+from co_cli.knowledge.pages import MEMORIES, Ref, named
 from co_cli.knowledge.plan import Plan, Planner, Saved, new_uid
-from co_cli.knowledge.store import Edit
+from co_cli.knowledge.store import Edit, Entry
+
+_OPS = ("promote", "demote")
+
+
+def find_to_move(source: Notebook, target: Notebook, ref: Ref) -> Note:
+    """The note that is to move; NotFound, which names it there, for one that has moved before."""
+    try:
+        return source.find(ref)
+    except NotFound:
+        gone = [note for entry, note in source.pages.archived() if entry.op in _OPS]
+        for note in named(ref, gone):
+            if (there := _twin(note, target.look().notes)) and source.root != target.root:
+                moved = f"memory {source.ref(note)} is {target.ref(there)} now"
+                raise NotFound(moved, hint=f"co knowledge show {target.ref(there)}") from None
+        raise
+
+
+def other_half(book: Notebook, other: Notebook, undone: Entry) -> int:
+    """The change in the other notebook that still stands when one half of a move is undone, or 0.
+
+    One half leaves the memory in both notebooks, or in neither.
+    """
+    if undone.op not in _OPS or len(undone.files) != 1:
+        return 0
+    [file] = undone.files
+    there = other.look().notes
+    if file["after"] is None:  # it is back here
+        note = book.pages.note(file["path"])
+        twin = _twin(note, there) if note else None
+        return max((e.n for e in other.store.entries() if twin and _made(e, twin)), default=0)
+    gone = (note for _, note in book.pages.archived() if note.file == file["path"])
+    note = next(gone, None)
+    if file["before"] is not None or not note or _twin(note, there):
+        return 0
+    left = [(entry.n, one) for entry, one in other.pages.archived() if entry.op == undone.op]
+    return next((n for n, one in left if _twin(note, [one])), 0)
+
+
+def _made(entry: Entry, note: Note) -> bool:
+    """Whether this change was the half of a move that brought a note."""
+    made = [file["path"] for file in entry.files if file["before"] is None]
+    return entry.op in _OPS and entry.state == "done" and note.file in made
+
+
+def _twin(note: Note, notes: Iterable[Note]) -> Note | None:
+    """The one among these that is this note in another notebook."""
+    uid = note.meta.get("uid")
+    for one in notes:
+        theirs = one.meta.get("uid")
+        said = (one.body, one.created) == (note.body, note.created)
+        if uid == theirs if uid and theirs else said:
+            return one
+    return None
 
 
 def move(source: Notebook, target: Notebook, note: Note, language: str, *, actor: str) -> Saved:

@@ -205,9 +205,11 @@ class Pages:
         broken = [path for path, file in files if asked in (file[:-3], str(number_of(file) or ""))]
         if broken:
             hint = f"{escape(broken[0], keep='')} cannot be read: co knowledge doctor"
-        elif named(ref, [note for _, note in self.archived()]):
+        elif gone := [entry.op for entry, note in self.archived() if named(ref, [note])]:
             back = f"co knowledge restore {quote(prefix + name)}"
             hint = f"It was archived; `{back}` brings it back."
+            moved = {"promote": "your own notebook", "demote": "a project"}.get(gone[0])
+            hint = f"It moved into {moved}; `{back}` would make a second one." if moved else hint
         elif kind != "memory":
             shows = "co inbox" if kind == "draft" else "co knowledge list --kind article"
             hint = f"`{shows}` shows what there is."
