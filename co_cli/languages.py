@@ -10,13 +10,13 @@ from shlex import quote
 
 from co_cli.errors import CoError, nearest
 
-_SIGNS = {  # how names end; with a dot, the whole name of a file that only such projects have
+_SIGNS = {  # how names end, or the whole name of a file that only such projects have
     "c": "c h", "clojure": "clj cljs", "cpp": "cc cpp cxx hh hpp", "csharp": "cs", "dart": "dart",
     "css": "css less scss", "elixir": "ex exs mix.exs", "elm": "elm", "erlang": "erl hrl",
     "fsharp": "fs fsx", "go": "go go.mod", "haskell": "hs", "html": "htm html",
     "java": "java pom.xml build.gradle", "javascript": "cjs js jsx mjs package.json",
     "julia": "jl", "kotlin": "kt kts", "lua": "lua", "nix": "nix", "ocaml": "ml mli",
-    "perl": "pl pm", "php": "php composer.json", "r": "r rmd", "ruby": "rb gemfile.lock",
+    "perl": "pl pm", "php": "php composer.json", "r": "r rmd", "ruby": "rb gemfile gemfile.lock",
     "python": "ipynb py pyi pyproject.toml requirements.txt", "rust": "rs cargo.toml",
     "scala": "sbt scala", "shell": "bash sh zsh", "sql": "sql", "swift": "swift",
     "terraform": "tf", "typescript": "cts mts ts tsx tsconfig.json", "zig": "zig",
@@ -27,27 +27,30 @@ _OTHERS = frozenset(  # folders of other people's code, or of what was made from
     "__pycache__ bower_components build dist env external node_modules out site-packages target "
     "third_party third-party vendor venv".split()
 )
-_FOLDERS, _NAMES = 30, 200  # how many are looked into, and how many names of each
+_WHOLE = ("gemfile",)  # the only whole name without a dot: a file called `go` tells nothing
+_FOLDERS, _NAMES = 200, 200  # how many are looked into, and how many names of each
+_ALL_NAMES = 6000  # of all folders together
 _SHARE = 10  # one in so many source files makes a language one that is used
 
 
 def used_in(folder: str) -> frozenset[str]:
     """The languages of a project: those that a manifest tells, or a tenth of its source files."""
     told, count = set[str](), Counter[str]()
-    waiting = deque([folder])
+    waiting, left = deque([folder]), _ALL_NAMES
     for _ in range(_FOLDERS):
-        if not waiting:
+        if not (waiting and left):
             break
         try:
             with os.scandir(waiting.popleft()) as found:
-                entries = [one for one in islice(found, _NAMES) if one.name[0] != "."]
+                entries = [*islice(found, min(_NAMES, left))]
         except OSError:
             continue
-        for entry in entries:
+        left -= len(entries)
+        for entry in (one for one in entries if one.name[0] != "."):
             name = entry.name.lower()
             if entry.is_dir(follow_symlinks=False):
                 waiting.extend(() if name in _OTHERS else [entry.path])
-            elif "." in name and name in _BY_SIGN:
+            elif ("." in name or name in _WHOLE) and name in _BY_SIGN:
                 told.add(_BY_SIGN[name])
             elif "." in name and (language := _BY_SIGN.get(name.rpartition(".")[2])):
                 count[language] += 1

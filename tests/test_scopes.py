@@ -142,6 +142,17 @@ def test_languages_are_told_by_manifests_and_a_share_of_the_files(tmp_path: Path
     assert Workspace(tmp_path).languages == {"python", "rust"}
 
 
+def test_a_language_is_found_behind_many_folders_and_by_a_manifest_alone(tmp_path: Path) -> None:
+    """Red when 30 folders are looked into, or a Gemfile tells nothing."""
+    for number in range(40):
+        (tmp_path / f"mono/docs-{number}").mkdir(parents=True)
+    write(tmp_path, "mono/services/billing/Cargo.toml", "")
+    write(tmp_path, "rails/Gemfile", "")
+    write(tmp_path, "rails/go", "")
+    assert languages.used_in(str(tmp_path / "mono")) == {"rust"}
+    assert languages.used_in(str(tmp_path / "rails")) == {"ruby"}
+
+
 def test_a_language_is_named_as_people_name_it() -> None:
     used = frozenset({"python"})
     assert [languages.named(text, used) for text in ("", "Py", "C++", "golang")] == [
