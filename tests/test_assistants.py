@@ -14,6 +14,7 @@ from co_cli.errors import CoError
 from co_cli.knowledge import Notebook
 from co_cli.knowledge.importers import exports
 from co_cli.knowledge.importers.assistants import assistant_of, places, read_files
+from co_cli.knowledge.importers.instructions import facts
 from co_cli.knowledge.inbox import waiting
 
 PAGE = Path(__file__).parent.parent / "docs/import.md"
@@ -60,7 +61,11 @@ def write(folder: Path, *names: str) -> Path:
                 ("The user lives in Lisbon.", ("gemini-added-memories",)),
             ],
         ),
-        (("memories/MEMORY.md",), True, [("Run the migrations before the tests.", ())]),
+        (
+            ("memories/MEMORY.md",),
+            True,
+            [("billing service: Run the migrations before the tests.", ())],
+        ),
         (("rules/api.mdc",), True, [("Style of the API: Answer errors as problem+json.", ())]),
     ],
 )
@@ -290,3 +295,122 @@ def test_import_without_a_path_names_the_places(work: Path) -> None:
     assert "GEMINI.md of this project" in told.out
     assert "Nothing was opened yet" in told.out
     assert json.loads(co("import", "--json").out)["places"][0]["opened"] is False
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "## Never do the following:\n- force push to main\n- commit secrets\n",
+            [
+                "Never do the following: force push to main",
+                "Never do the following: commit secrets",
+            ],
+        ),
+        ("## Don't\n- mock the database\n", ["Don't: mock the database"]),
+        ("## Don’t\n### Tests\n\n- mock the database\n", ["Don’t: mock the database"]),
+        ("## Don't\n- Don't mock the database\n", ["Don't mock the database"]),
+        ("Never:\n- force push\n- use any\n", ["Never: force push", "Never: use any"]),
+        (
+            "The worker is slow. When deploying to prod:\n\n- stop the worker\n\n- drain the queue",
+            [
+                "The worker is slow.",
+                "When deploying to prod: stop the worker",
+                "When deploying to prod: drain the queue",
+            ],
+        ),
+        ("**Do not**\n* rebase main\n", ["Do not: rebase main"]),
+        ("The following are forbidden.\n\n- eval\n", ["The following are forbidden: eval"]),
+        ("## Git\nWe squash.\n\n- Sign commits\n", ["We squash.", "Sign commits"]),
+        ("Never:\n- push\n\nWe squash.\n\n- Sign\n", ["Never: push", "We squash.", "Sign"]),
+    ],
+)  # fmt: skip
+def test_what_leads_into_an_item_stays_with_it(text: str, expected: list[str]) -> None:
+    """Red when a prohibition is read as its opposite, or a condition gets lost."""
+    assert [fact for fact, _ in facts(text)] == expected
+
+
+def test_what_says_nothing_of_its_own_is_no_fact() -> None:
+    text = (
+        "# CLAUDE.md\n\nThis file provides guidance to Claude Code (claude.ai/code) when working "
+        "with code in this repository.\n\n## Commands\n```bash\nmake test\n```\n"
+        "## Plans\n- [ ] write the docs\n- [x] buy milk\n"
+        "## Before a release\n- [ ] run the tests\n"
+        "## Don't\n- use any\n\nIMPORTANT: always run make lint\n"
+    )
+    left = list[str]()
+    assert [*facts(text, left=left)] == [
+        ("Commands:\n\n```bash\nmake test\n```", ()),
+        ("Before a release: run the tests", ()),
+        ("Don't: use any", ()),
+        ("IMPORTANT: always run make lint", ()),
+    ]
+    assert left == ["write the docs", "buy milk"]
+
+
+def test_what_codex_writes_for_itself_is_no_fact() -> None:
+    text = (
+        "v1\n\n# Task Group: billing\nscope: migrations in billing\napplies_to: cwd=/src\n"
+        "## Task 1: flaky tests\n### keywords\n- billing, alembic, flaky\n"
+        "## User preferences\n- Wants short answers.\n"
+    )
+    assert [*facts(text, codex=True)] == [("billing: Wants short answers.", ("user-preferences",))]
+
+
+def test_the_kind_of_a_topic_may_stand_below_its_metadata(tmp_path: Path) -> None:
+    (tmp_path / "deploys.md").write_text(
+        "---\nname: deploys\nmetadata:\n  type: feedback\n---\nWe deploy on Tuesdays.\n"
+    )
+    drafts, _ = read_files(str(tmp_path / "deploys.md"))
+    assert [(draft.text, draft.tags) for draft in drafts] == [
+        ("We deploy on Tuesdays.", ("feedback",))
+    ]
+
+
+def test_rules_in_folders_of_their_own_are_read(tmp_path: Path) -> None:
+    rules = tmp_path / ".cursor/rules"
+    for name in ("frontend/react.mdc", "api-style/RULE.md"):
+        (rules / name).parent.mkdir(parents=True)
+        (rules / name).write_text(f"- Read {name}\n")
+    drafts, _ = read_files(str(tmp_path / ".cursor"))
+    assert [draft.text for draft in drafts] == ["Read api-style/RULE.md", "Read frontend/react.mdc"]
+    assert assistant_of(str(rules / "api-style")) == "Cursor"
+
+
+def test_what_an_assistant_kept_is_known_by_its_folder_and_its_header(tmp_path: Path) -> None:
+    """Red when such a file becomes a memory that nobody accepted."""
+    write(tmp_path, "memory/MEMORY.md", "memory/deploys.md")
+    (tmp_path / "memory").rename(tmp_path / "claude-memory")
+    copy = tmp_path / "claude-memory"
+    assert [assistant_of(str(path)) for path in (copy, copy / "deploys.md")] == ["Claude Code"] * 2
+    (copy / "MEMORY.md").unlink()
+    assert assistant_of(str(copy)) == "Claude Code"
+    assert [draft.tags for draft in read_files(str(copy))[0]] == [("project",)]
+
+
+def test_the_folder_of_an_assistant_leads_to_what_it_kept(tmp_path: Path) -> None:
+    """Red when its logs and half-made files are imported, as memories even."""
+    write(tmp_path / ".codex", "memories/MEMORY.md")
+    (tmp_path / ".codex/memories/raw_memories.md").write_text("Raw.\n")
+    (tmp_path / ".codex/AGENTS.md").write_text("Answer in English.\n")
+    (tmp_path / ".claude/rules").mkdir(parents=True)
+    (tmp_path / ".claude/plans.md").write_text("A plan.\n")
+    (tmp_path / ".claude/rules/style.md").write_text("Use tabs.\n")
+    found = {
+        name: [draft.text for draft in read_files(str(tmp_path / name))[0]]
+        for name in (".codex", ".claude")
+    }
+    assert found == {
+        ".codex": ["Answer in English.", "billing service: Run the migrations before the tests."],
+        ".claude": ["Use tabs."],
+    }
+
+
+def test_the_folder_of_claude_code_in_a_project_is_a_known_place(tmp_path: Path) -> None:
+    (tmp_path / ".claude/rules").mkdir(parents=True)
+    (tmp_path / ".claude/CLAUDE.md").write_text("Use tabs.\n")
+    found = places(str(tmp_path), str(tmp_path / "home"), {})
+    assert [place.name for place in found] == [
+        ".claude/CLAUDE.md of this project",
+        "Claude Code's rules of this project",
+    ]

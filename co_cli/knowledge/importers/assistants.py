@@ -6,13 +6,15 @@ Where they are is known by name only; nothing is opened until the person says so
 import os
 import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from co_cli.errors import CoError, FormatError
 from co_cli.knowledge.format.frontmatter import find_header, parse_frontmatter
 from co_cli.knowledge.importers import wiki
 from co_cli.knowledge.importers.batch import ImportBatch, Source
+from co_cli.knowledge.importers.instructions import facts, tag
 from co_cli.knowledge.inbox import Draft
+from co_cli.knowledge.pages import Problem
 
 _FILES = {  # the names that tell whose a file is
     "claude.md": "Claude Code",
@@ -20,14 +22,23 @@ _FILES = {  # the names that tell whose a file is
     "agents.md": "AGENTS.md",
     "gemini.md": "Gemini CLI",
     ".cursorrules": "Cursor",
+    "memory.md": "Claude Code",
+    "memory_summary.md": "Codex",
+    "raw_memories.md": "Codex",
+}
+_HOMES = {  # folders of assistants, and what of each is read if it is named as a whole
+    ".claude": ("Claude Code", ("CLAUDE.md", "rules")),
+    ".codex": ("Codex", ("AGENTS.md", "memories")),
+    ".gemini": ("Gemini CLI", ("GEMINI.md",)),
+    ".cursor": ("Cursor", ("rules",)),
 }
 _MEMORY, _INDEX = "memory", "MEMORY.md"  # Claude Code's folder of one project, and what lists it
+_KINDS = ("user", "feedback", "project", "reference")  # of what Claude Code keeps in one file
 _CODEX = ("MEMORY.md", "memory_summary.md")  # the rest repeats what these say
+_RULE = "RULE.md"  # one of Cursor's, in a folder of its own
+_MOST_FILES = 2000
 IMPORTED = (("source", "import"),)
 FROM_OUTSIDE = (*IMPORTED, ("trust", "external"))
-_COMMENT = re.compile(r"<!--(?:[^-]|-(?!->)){0,20000}-->")
-_ONLY_LINK = re.compile(r"(?:[-*+] )?\[[^\]\n]{1,200}\]\([\w./-]{1,200}\.md\)(?:.{0,400})")
-_ONLY_IMPORT = re.compile(r"@[\w./~-]{1,300}")
 
 
 class Place(NamedTuple):
@@ -47,68 +58,134 @@ def places(project: str, home: str, environ: Mapping[str, str]) -> list[Place]:
         Place("Claude Code's memory of this project",
               os.path.join(claude, "projects", here, _MEMORY), False),
         Place("Your instructions for Claude Code", os.path.join(claude, "CLAUDE.md"), True),
+        Place("Your rules for Claude Code", os.path.join(claude, "rules"), True),
         Place("Codex's memories", os.path.join(codex, "memories"), True),
         Place("Your instructions for Codex", os.path.join(codex, "AGENTS.md"), True),
         Place("Gemini CLI's memory of you", os.path.join(home, ".gemini", "GEMINI.md"), True),
     ]  # fmt: skip
-    for name in ("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", ".cursorrules"):
+    for name in (
+        "AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", "GEMINI.md",
+        ".cursorrules",
+    ):  # fmt: skip
         found.append(Place(f"{name} of this project", os.path.join(project, name), False))
-    rules = os.path.join(project, ".cursor", "rules")
-    found.append(Place("Cursor's rules of this project", rules, False))
-    return [place for place in found if os.path.lexists(place.path)]
+    for whose, name in (("Claude Code", ".claude"), ("Cursor", ".cursor")):
+        rules = os.path.join(project, name, "rules")
+        found.append(Place(f"{whose}'s rules of this project", rules, False))
+    there = {
+        os.path.realpath(one.path): one for one in reversed(found) if os.path.lexists(one.path)
+    }
+    return [*reversed(there.values())]
+
+
+def place_of(path: str, project: str, home: str, environ: Mapping[str, str]) -> Place | None:
+    """The known place that a path is or lies in; the folders of assistants at home are known."""
+    real = os.path.join(os.path.realpath(path), "")
+    folders = [
+        Place("", environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude"), True),
+        Place("", environ.get("CODEX_HOME") or os.path.join(home, ".codex"), True),
+        Place("", os.path.join(home, ".gemini"), True),
+    ]
+    for place in [*places(project, home, environ), *folders]:
+        if real.startswith(os.path.join(os.path.realpath(place.path), "")):
+            return place
+    return None
 
 
 def assistant_of(path: str) -> str:
-    """Whose file or folder this is, by its name and the names in it; nothing if it is no one's."""
-    name = os.path.basename(os.path.abspath(path))
-    if not os.path.isdir(path):
-        return "Cursor" if name.endswith(".mdc") else _FILES.get(name.lower(), "")
-    inside = set(os.listdir(path))
-    if name == ".cursor" and "rules" in inside:
-        return "Cursor"
-    if name == "memories" and inside & {*_CODEX, "raw_memories.md"}:
+    """Whose file or folder this is, by its name and what is in it; nothing if it is no one's."""
+    full = os.path.abspath(path)
+    name = os.path.basename(full)
+    inside = set(os.listdir(path)) if os.path.isdir(path) else set[str]()
+    if inside & {"memory_summary.md", "raw_memories.md"} or (
+        name == "memories" and _INDEX in inside
+    ):
         return "Codex"
-    if name == _MEMORY and _INDEX in inside:
+    if _RULE in inside or any(one.endswith(".mdc") for one in (name, *inside)):
+        return "Cursor"
+    if not os.path.isdir(path) and name != _INDEX.lower() and name.lower() in _FILES:
+        return _FILES[name.lower()]
+    near = [_HOMES[part][0] for part in full.split(os.sep) if part in _HOMES]
+    if near and (os.path.isdir(path) or name.endswith(".md")):
+        return near[-1]
+    topics = [os.path.join(full, one) for one in sorted(inside) if one.endswith(".md")] or [full]
+    if _INDEX in inside or all(map(_is_topic, topics)):
         return "Claude Code"
-    return "Cursor" if any(one.endswith(".mdc") for one in inside) else ""
+    return ""
+
+
+def _is_topic(path: str) -> bool:
+    """Whether a file is one of Claude Code's on one subject, which names its kind in its header."""
+    found: list[dict[str, str]] = []
+    if path.endswith(".md"):
+        ImportBatch().read(path, lambda source, _: found.append(_parts(source.text)[0]))
+    return any(one.get("type") in _KINDS and {"name", "description"} & {*one} for one in found)
 
 
 def read_files(path: str) -> tuple[list[Draft], ImportBatch]:
     """The drafts in an assistant's file or folder; the batch tells what could not be read."""
     whose, batch, drafts = assistant_of(path), ImportBatch(), list[Draft]()
-    if os.path.basename(os.path.abspath(path)) == ".cursor":
-        path = os.path.join(path, "rules")
-    names = [path]
-    if os.path.isdir(path):
-        wanted = _CODEX if whose == "Codex" else sorted(os.listdir(path))
-        ending = ".mdc" if whose == "Cursor" else ".md"
-        names = [os.path.join(path, name) for name in wanted if name.endswith(ending)]
-        names = [name for name in names if os.path.lexists(name)]
-    topics = whose == "Claude Code" and os.path.isdir(path)
 
     def read(source: Source, _: ImportBatch) -> None:
         header, body = _parts(source.text)
-        name = os.path.basename(source.path)
-        origin = f"{whose}: {name}" if whose != name else name
-        if topics and name != _INDEX:
+        name, left = os.path.basename(source.path), list[str]()
+        near = source.path.removeprefix(os.path.join(path, "")) if name == _RULE else name
+        origin = f"{whose}: {near}" if whose not in ("", name) else name
+        index = name == _INDEX or whose == "Codex"
+        if _holds_topics(source.path, header):
             found = [_topic(header, body)]
         else:
-            found = [*facts(body, index=topics or whose == "Codex")]
+            found = [*facts(body, index=index, codex=whose == "Codex", left=left)]
             if found and header.get("description"):
                 found[0] = (f"{header['description']}: {found[0][0]}", found[0][1])
         for text, tags in found:
             if text:
                 drafts.append(Draft(text, tags, "", origin, source.changed, IMPORTED))
+        if left:
+            reason = f"a list of tasks is not kept: {left[0][:60]} ({len(left)} in all)"
+            batch.problems.append(Problem(source.path, reason))
 
-    for name in names:
+    for name in _names(path, whose):
         batch.read(name, read, real=os.path.realpath(name) if name == path else "")
     if not drafts and not batch.problems:
         raise CoError(f"{path} holds no fact that Co can read", hint="Nothing was imported.")
     return drafts, batch
 
 
+def _names(path: str, whose: str) -> list[str]:
+    """The files to read, in a fixed order."""
+    if not os.path.isdir(path):
+        return [path]
+    _, parts = _HOMES.get(os.path.basename(os.path.abspath(path)), ("", ()))
+    if parts:
+        below = [os.path.join(path, part) for part in parts]
+        return [name for one in below if os.path.lexists(one) for name in _names(one, whose)]
+    main = [os.path.join(path, name) for name in _CODEX] if whose == "Codex" else []
+    if main := [name for name in main if os.path.lexists(name)]:
+        return main
+    endings = (".mdc", f"{os.sep}{_RULE}") if whose == "Cursor" else (".md",)
+    return [name for name in _below(path) if name.endswith(endings)][:_MOST_FILES]
+
+
+def _below(folder: str) -> Iterator[str]:
+    """The files in a folder and below it; no links to folders, nothing hidden."""
+    for top, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (os.path.join(top, name) for name in sorted(names))
+
+
+def _holds_topics(path: str, header: dict[str, str]) -> bool:
+    """Whether a file is on one subject as a whole: by its header, or by the folder it lies in."""
+    folder, name = os.path.split(os.path.abspath(path))
+    if name.lower() in _FILES or name.endswith((".mdc", _RULE)):
+        return False
+    memory = f"{os.sep}.claude{os.sep}" in folder and os.path.basename(folder) == _MEMORY
+    beside = os.path.lexists(os.path.join(folder, _INDEX))
+    return memory or beside or header.get("type") in _KINDS
+
+
 def _parts(text: str) -> tuple[dict[str, str], str]:
     """A file's header, as far as it is plain, and its text; rules have patterns no YAML allows."""
+    header: dict[str, Any]
     try:
         header, body = parse_frontmatter(text)
     except FormatError:
@@ -116,8 +193,10 @@ def _parts(text: str) -> tuple[dict[str, str], str]:
         lines = text[where[0] : where[1]] if where else ""
         header = dict(re.findall(r"(?m)^(\w{1,40}):[ \t]*(\S.*)$", lines))
         body = text[where[2] :] if where else text
+    if isinstance(inner := header.get("metadata"), dict):
+        header = inner | header
     plain = {name: value.strip() for name, value in header.items() if isinstance(value, str)}
-    return plain, _COMMENT.sub("", body.replace("\r\n", "\n")).strip()
+    return plain, body.replace("\r\n", "\n").strip()
 
 
 def _topic(header: dict[str, str], body: str) -> tuple[str, tuple[str, ...]]:
@@ -125,36 +204,4 @@ def _topic(header: dict[str, str], body: str) -> tuple[str, tuple[str, ...]]:
     about = header.get("description", "")
     known = not about or wiki.words(about) == wiki.words(body)[: len(wiki.words(about))]
     text = body if known else f"{about}\n\n{body}" if "\n" in body else f"{about}: {body}"
-    return text.strip(), _tags(header.get("type", ""))
-
-
-def facts(body: str, *, index: bool = False) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Each item of a list, and the text under each heading; `index` leaves mere links out."""
-    bullets, rest = wiki.split_bullets(body)
-    for text, above in [*_sections(rest), *bullets]:
-        fact = text.strip()
-        if _ONLY_IMPORT.fullmatch(fact) or not re.search(r"\w", fact):
-            continue
-        if index and (_ONLY_LINK.fullmatch(fact) or "rollout_summaries/" in fact):
-            continue
-        yield fact, _tags(above)
-
-
-def _sections(text: str) -> Iterator[tuple[str, str]]:
-    """The text under each heading, with the heading."""
-    lines = text.split("\n")
-    held, above = list[str](), ""
-    for line, coded in zip(lines, wiki.code(lines), strict=True):
-        heading = "" if coded else wiki.heading(line)
-        if heading:
-            yield "\n".join(held), above
-            held, above = [], heading
-        else:
-            held.append(line)
-    yield "\n".join(held), above
-
-
-def _tags(heading: str) -> tuple[str, ...]:
-    """A heading as a tag, where it is short enough to be one."""
-    said = wiki.words(heading)
-    return ("-".join(said),) if 0 < len(said) <= 3 else ()
+    return text.strip(), tag(header.get("type", ""))

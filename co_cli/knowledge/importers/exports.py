@@ -19,8 +19,9 @@ from typing import IO, Any, NamedTuple
 from co_cli.errors import CoError, FormatError
 from co_cli.knowledge.format.json_reader import read_json
 from co_cli.knowledge.format.note import decode, timestamp
-from co_cli.knowledge.importers.assistants import FROM_OUTSIDE, IMPORTED, facts
+from co_cli.knowledge.importers.assistants import FROM_OUTSIDE, IMPORTED
 from co_cli.knowledge.importers.batch import iso_moment
+from co_cli.knowledge.importers.instructions import facts
 from co_cli.knowledge.inbox import Draft
 
 _MOST = 64 << 20  # characters of one conversation, bytes of one file that is read whole

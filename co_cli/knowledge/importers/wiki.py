@@ -159,11 +159,11 @@ def split_bullets(body: str) -> tuple[list[tuple[str, str]], str]:
             above = above if coded else heading(line) or above
             rest.append(line)
     said = any(line.strip() and not heading(line) for line in rest)
-    found = [(_set_out(lines), above) for lines, above in bullets]
+    found = [(set_out(lines), above) for lines, above in bullets]
     return [item for item in found if item[0]], "\n".join(rest).strip() if said else ""
 
 
-def _set_out(lines: list[str]) -> str:
+def set_out(lines: list[str]) -> str:
     """An item's text with its further lines as far to the left as they go."""
     return "\n".join([lines[0].strip(), dedent("\n".join(lines[1:]))]).strip()
 
