@@ -133,6 +133,10 @@ def test_a_zip_file_of_claudes_is_read_without_unpacking(tmp_path: Path) -> None
         ("conversations.json", '{"conversations": []}'),
         ("conversations.json", "[" * 100_000),
         ("conversations.json", '[{"mapping": {}}, 7]'),
+        ("conversations.json", '[{"mapping": null}]'),
+        ("conversations.json", '[{"mapping": [1, 2]}]'),
+        ("conversations.json", '[{"mapping": {"a": 1}}]'),
+        ("conversations.json", '[{"chat_messages": "x"}]'),
         ("conversations.json", '[{"mapping": {}} {"mapping": {}}]'),
         ("conversations.json", '[{"mapping": {}, "n": ' + "9" * 5000 + "}]"),
         ("memories.json", '[{"conversations_memory": 5}]'),
@@ -414,3 +418,78 @@ def test_the_folder_of_claude_code_in_a_project_is_a_known_place(tmp_path: Path)
         ".claude/CLAUDE.md of this project",
         "Claude Code's rules of this project",
     ]
+
+
+def chatgpt(content: dict[str, Any], role: str = "system") -> str:
+    """A conversation with one message that holds this."""
+    message = {"author": {"role": role}, "recipient": "all", "content": content}
+    talk = NO_CHATS | {"mapping": {"a": {"message": message}}, "current_node": "a"}
+    return json.dumps([talk])
+
+
+def test_a_memory_of_chatgpts_may_have_several_lines(tmp_path: Path) -> None:
+    rows = (
+        "1. [2026-01-01]. User prefers metric units.\nThey also like tables.\n\n2. [2026-01-02]. B"
+    )
+    content = {"content_type": "model_editable_context", "model_set_context": rows}
+    (tmp_path / "conversations.json").write_text(chatgpt(content))
+    export = exports.read_export(str(tmp_path / "conversations.json"))
+    assert export is not None
+    assert [(draft.text, draft.created[:10]) for draft in export.drafts] == [
+        ("User prefers metric units.\nThey also like tables.", "2026-01-01"),
+        ("B", "2026-01-02"),
+    ]
+
+
+def test_instructions_for_chatgpt_may_hold_backticks(tmp_path: Path) -> None:
+    told = "How to answer:\n```\nUse `pnpm`, and fence code:\n```sh\npnpm i\n```\n```"
+    content = {"content_type": "user_editable_context", "user_instructions": told}
+    (tmp_path / "conversations.json").write_text(chatgpt(content))
+    export = exports.read_export(str(tmp_path / "conversations.json"))
+    assert export is not None
+    assert [draft.text for draft in export.drafts] == [
+        "Use `pnpm`, and fence code:\n```sh\npnpm i\n```"
+    ]
+
+
+@pytest.mark.parametrize("memory", [{"conversations_memory": None}, {}])
+def test_claude_may_remember_projects_alone(tmp_path: Path, memory: dict[str, Any]) -> None:
+    """Red when one empty memory has the conversations beside it refused."""
+    memory = {**memory, "project_memories": {"p": "The project uses Rust."}}
+    (tmp_path / "users.json").write_text("[]")
+    (tmp_path / "memories.json").write_text(json.dumps([memory]))
+    talk = {"uuid": "1", "name": "Hi", "chat_messages": [{"sender": "human", "text": "Hello"}]}
+    (tmp_path / "conversations.json").write_text(json.dumps([talk]))
+    export = exports.read_export(str(tmp_path))
+    assert export is not None
+    assert [draft.text for draft in export.drafts] == ["The project uses Rust."]
+    assert len(export.chats) == 1
+
+
+def test_memories_of_mem0_may_lie_in_any_file(tmp_path: Path) -> None:
+    (tmp_path / "memories.json").write_text(sample("mem0.json"))
+    export = exports.read_export(str(tmp_path / "memories.json"))
+    assert export is not None
+    assert (export.whose, [draft.text for draft in export.drafts]) == (
+        "mem0",
+        ["Prefers dark mode"],
+    )
+
+
+def test_a_zip_file_may_hold_all_in_one_folder(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
+        archive.writestr("ChatGPT-export/conversations.json", sample("conversations.json"))
+        archive.writestr("__MACOSX/ChatGPT-export/._conversations.json", "x")
+    export = exports.read_export(str(tmp_path / "export.zip"))
+    assert export is not None
+    assert len(export.drafts) == 2
+
+
+def test_half_a_zip_file_is_told_as_such(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
+        archive.writestr("conversations.json", sample("conversations.json"))
+    whole = (tmp_path / "export.zip").read_bytes()
+    (tmp_path / "export.zip").write_bytes(whole[: len(whole) // 2])
+    told = co("import", str(tmp_path / "export.zip"))
+    assert (told.code, "is no whole zip file" in told.err) == (1, True)
+    assert "download it again" in told.err

@@ -10,7 +10,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from json import JSONDecodeError, JSONDecoder
@@ -27,9 +27,10 @@ from co_cli.knowledge.inbox import Draft
 _MOST = 64 << 20  # characters of one conversation, bytes of one file that is read whole
 _MOST_CHATS = 100_000
 _CHUNK = 1 << 20
-_MEMORY = re.compile(r"\d{1,5}\. \[(\d{4}-\d\d-\d\d)\]\. (\S.*)")
+_MEMORY = re.compile(r"(?m)^\s*\d{1,5}\. \[(\d{4}-\d\d-\d\d)\]\. ")  # how each row begins
 _GRAPH = re.compile(rb'"type"\s*:\s*"(?:entity|relation)"')
 _CONVERSATIONS = re.compile(r"conversations(?:-\d{1,5})?\.json")
+_CLAUDES = {"conversations_memory", "project_memories", "account_uuid"}
 _MEMORIES = re.compile(r"memories(?:/[\w-]{1,100})?\.json")
 
 
@@ -47,11 +48,15 @@ _Files = dict[str, _Opener]
 
 
 class Export(NamedTuple):
-    """What an export holds: whose it is, facts about the person, and conversations."""
+    """What an export holds: whose it is, facts about the person, and its newest conversations.
+
+    `count` is how many conversations there are in all.
+    """
 
     whose: str
     drafts: list[Draft]
     chats: list[Chat]
+    count: int = 0
 
 
 def read_export(path: str, most: int = 200) -> Export | None:
@@ -80,11 +85,20 @@ def _opened(path: str) -> Iterator[_Files]:
         below = os.path.join(path, "memories")
         inside += [f"memories/{name}" for name in os.listdir(below)] if os.path.isdir(below) else []
         yield {name: partial(_open, os.path.join(path, name)) for name in inside}
-    elif zipfile.is_zipfile(path):
+    elif zipfile.is_zipfile(path) or _begins_as_zip(path):  # half of one is told as such
         with zipfile.ZipFile(path) as archive:
-            yield {name: partial(archive.open, name) for name in archive.namelist()}
+            names = archive.namelist()
+            tops = {name.partition("/")[0] for name in names if not name.startswith("__MACOSX/")}
+            top = f"{tops.pop()}/" if len(tops) == 1 else ""  # all lies in one folder
+            yield {name.removeprefix(top): partial(archive.open, name) for name in names}
     else:
         yield {os.path.basename(path): partial(_open, path)}
+
+
+def _begins_as_zip(path: str) -> bool:
+    with suppress(OSError), _open(path) as file:
+        return file.read(4) == b"PK\3\4"
+    return False
 
 
 def _open(path: str) -> IO[bytes]:
@@ -94,7 +108,7 @@ def _open(path: str) -> IO[bytes]:
 def _read(files: _Files, most: int) -> Export | None:
     chats = [files[name] for name in sorted(files) if _CONVERSATIONS.fullmatch(name)]
     memories = [files[name] for name in sorted(files) if _MEMORIES.fullmatch(name)]
-    if chats or (memories and ("users.json" in files or len(files) == 1)):
+    if chats or (memories and "users.json" in files):
         return _conversations(chats, memories, most)
     (name, opened), *more = files.items() if files else [("", None)]
     if opened is None or more or not name.endswith((".json", ".jsonl", ".ndjson")):
@@ -106,36 +120,48 @@ def _read(files: _Files, most: int) -> Export | None:
         data += file.read(_MOST)
     if len(data) > _MOST:
         raise FormatError(f"is larger than {_MOST >> 20} MB")
-    return _memories(decode(data).removeprefix("\ufeff").strip())
+    text = decode(data).removeprefix("\ufeff").strip()
+    if memories and (found := _claude_memories(read_json(text))) is not None:
+        return Export("Claude", found, [])
+    return _memories(text)
 
 
 # ChatGPT and Claude
 
 
 def _conversations(opened: list[_Opener], memories: list[_Opener], most: int) -> Export:
-    whose, chats, told = "Claude", list[Chat](), dict[str, Draft]()
+    whose, chats, told, count = "Claude", list[Chat](), dict[str, Draft](), 0
     newest: dict[str, tuple[str, list[Draft]]] = {}  # what is written anew each time, by its kind
     for one in opened:
         with one() as file:
             for talk in _elements(file):
-                if "mapping" in talk:
+                if _holds(dict, talk.get("mapping")):
                     whose = "ChatGPT"
                     chat = _chatgpt(talk, told, newest)
-                elif "chat_messages" in talk:
+                elif _holds(list, talk.get("chat_messages")):
                     chat = _claude(talk)
                 else:
                     raise FormatError("holds a conversation of a shape that Co does not know")
                 chats.append(chat)
+                count += 1
                 if len(chats) >= 2 * most:
                     chats = _newest(chats, most)
     for one in memories:
         with one() as file:
             known = read_json(decode(file.read(_MOST)))
-        for entry in known if isinstance(known, list) else [known]:
-            told |= {draft.text: draft for draft in _claude_memory(entry)}
+        found = _claude_memories(known)
+        if found is None:
+            raise FormatError("holds memories of a shape that Co does not know")
+        told |= {draft.text: draft for draft in found}
     for _, drafts in newest.values():
         told |= {draft.text: draft for draft in drafts}
-    return Export(whose, list(told.values()), _newest(chats, most))
+    return Export(whose, list(told.values()), _newest(chats, most), count)
+
+
+def _holds(kind: type, messages: Any) -> bool:
+    """Whether messages are in a list, or in an object by their names, and each is an object."""
+    found = messages.values() if isinstance(messages, dict) else messages
+    return isinstance(messages, kind) and all(isinstance(one, dict) for one in found)
 
 
 def _newest(chats: list[Chat], most: int) -> list[Chat]:
@@ -191,12 +217,13 @@ def _chatgpt(
         text = _text(content.get("parts"))
         by_co = role in ("assistant", "system")
         if kind == "model_editable_context" and by_co:
-            rows = _MEMORY.findall(str(content.get("model_set_context") or ""))
-            drafts = [_draft("ChatGPT's memory", row, day) for day, row in rows]
+            _, *rows = _MEMORY.split(str(content.get("model_set_context") or ""))
+            dated = zip(rows[::2], rows[1::2], strict=True)  # a day, and all that stands beside it
+            drafts = [_draft("ChatGPT's memory", row, day) for day, row in dated if row.strip()]
             _keep_newest(newest, "memory", created, drafts)
         elif kind == "user_editable_context" and role in ("user", "system"):
             for name in ("user_profile", "user_instructions"):
-                own = "\n".join(re.findall(r"```\n?([^`]*)```", str(content.get(name) or "")))
+                own = str(content.get(name) or "").partition("```")[2].rpartition("```")[0]
                 drafts = [_draft("ChatGPT's instructions", one, created) for one, _ in facts(own)]
                 _keep_newest(newest, name, created, drafts)
         elif message.get("recipient") == "bio" and by_co:
@@ -211,10 +238,10 @@ def _chatgpt(
 
 def _line(talk: dict[str, Any]) -> list[dict[str, Any]]:
     """The messages from the first to the one that was shown last."""
-    nodes, line = _dict(talk["mapping"]), list[dict[str, Any]]()
+    nodes, line = talk["mapping"], list[dict[str, Any]]()
     at = talk.get("current_node")
     while isinstance(at, str) and at in nodes and len(line) <= len(nodes):
-        node = _dict(nodes[at])
+        node = nodes[at]
         line.append(_dict(node.get("message")))
         at = node.get("parent")
     return line[::-1]
@@ -229,8 +256,7 @@ def _keep_newest(
 
 def _claude(talk: dict[str, Any]) -> Chat:
     turns = []
-    told = talk["chat_messages"]
-    for message in map(_dict, told if isinstance(told, list) else ()):
+    for message in talk["chat_messages"]:
         blocks = message.get("content")
         found = [_dict(one) for one in blocks] if isinstance(blocks, list) else []
         texts = [one.get("text") for one in found if one.get("type") == "text"]
@@ -240,14 +266,21 @@ def _claude(talk: dict[str, Any]) -> Chat:
     return Chat(name, title, iso_moment(talk.get("created_at")), turns)
 
 
-def _claude_memory(entry: Any) -> Iterator[Draft]:
-    if not (isinstance(entry, dict) and isinstance(entry.get("conversations_memory"), str)):
-        raise FormatError("holds memories of a shape that Co does not know")
-    for text, tags in facts(_heads(entry["conversations_memory"])):
-        yield _draft("Claude's memory", text, "", tags=tags)
-    for text in _dict(entry.get("project_memories")).values():
-        for fact, tags in facts(_heads(text)):
-            yield _draft("Claude's memory of a project", fact, "", tags=tags)
+def _claude_memories(known: Any) -> list[Draft] | None:
+    """What Claude remembers in general and of each project; None if this is none of its lists."""
+    drafts = list[Draft]()
+    for entry in known if isinstance(known, list) else [known]:
+        if not isinstance(entry, dict) or not entry.keys() & _CLAUDES:
+            return None
+        general, projects = entry.get("conversations_memory"), entry.get("project_memories")
+        if not isinstance(general, str | None) or not isinstance(projects, dict | None):
+            raise FormatError("holds memories of a shape that Co does not know")
+        for text, tags in facts(_heads(general)):
+            drafts.append(_draft("Claude's memory", text, "", tags=tags))
+        for text in (projects or {}).values():
+            for fact, tags in facts(_heads(text)):
+                drafts.append(_draft("Claude's memory of a project", fact, "", tags=tags))
+    return drafts
 
 
 def _heads(text: Any) -> str:
