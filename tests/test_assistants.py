@@ -16,6 +16,7 @@ from co_cli.knowledge.importers import exports
 from co_cli.knowledge.importers.assistants import assistant_of, places, read_files
 from co_cli.knowledge.importers.instructions import facts
 from co_cli.knowledge.inbox import waiting
+from co_cli.learning import skim
 
 PAGE = Path(__file__).parent.parent / "docs/import.md"
 NO_CHATS: dict[str, Any] = {"title": "T", "create_time": 1.0, "mapping": {}, "current_node": None}
@@ -493,3 +494,53 @@ def test_half_a_zip_file_is_told_as_such(tmp_path: Path) -> None:
     told = co("import", str(tmp_path / "export.zip"))
     assert (told.code, "is no whole zip file" in told.err) == (1, True)
     assert "download it again" in told.err
+
+
+def claude(*chats: list[str]) -> str:
+    """An export of conversations in which a person says this."""
+    talks = [
+        {
+            "uuid": str(at),
+            "name": f"Chat {at}",
+            "created_at": "2026-01-01T00:00:00Z",
+            "chat_messages": [{"sender": "human", "text": text} for text in said],
+        }
+        for at, said in enumerate(chats)
+    ]
+    return json.dumps(talks)
+
+
+WORK = (
+    "The service reads messages from the queue. How would one split module {0} into two parts? "
+    "Please write a function that returns run {0} of equal items, and one that counts them."
+)
+
+
+def test_what_cannot_be_about_the_person_is_passed_over(work: Path) -> None:
+    """Red when every sentence of a long export is read by the encoder, which takes minutes."""
+    chats = [[f"{WORK.format(n)} {WORK.format(-n)}" for n in range(60)] for _ in range(50)]
+    chats[7][50] = f"{WORK.format(0)} I'm allergic to shellfish."
+    (work / "conversations.json").write_text(claude(*chats))
+    told = co("import", "conversations.json", "--yes", limit=20)
+    assert "1 draft put into the inbox" in told.out
+    [draft] = waiting(Notebook(paths.user_knowledge()))
+    assert draft.body == "User is allergic to shellfish"
+    assert draft.meta["quote"].endswith("I'm allergic to shellfish.")
+
+
+def test_a_wish_to_keep_something_out_counts_in_an_import_too() -> None:
+    said = ["I'm allergic to shellfish.", "Don't remember that."]
+    assert skim.told(said, ()) == ([], 0)
+
+
+def test_what_is_not_read_of_an_export_is_told(work: Path) -> None:
+    """Red when an import says nothing of conversations that are too many or too long."""
+    long = [f"I live in street {n}." for n in range(skim.TURNS + 2)]
+    (work / "conversations.json").write_text(claude(long, *[["Hello"]] * 200))
+    told = co("import", "conversations.json", "--dry-run")
+    assert "not read  1 conversation: only the newest 200 are read" in told.out
+    assert "not read  the end of 1 conversation: of each, about 40 turns are read" in told.out
+    assert (
+        len(json.loads(co("import", "conversations.json", "--dry-run", "--json").out)["unread"])
+        == 2
+    )

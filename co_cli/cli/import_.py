@@ -28,13 +28,13 @@ from co_cli.knowledge.importers.collect import collect, plan_import
 from co_cli.knowledge.inbox import Draft, put
 from co_cli.knowledge.plan import ImportItem, ImportPlan
 from co_cli.knowledge.safety.escape import difference
-from co_cli.learning.drafting import facts
 from co_cli.learning.rejected import rejections
+from co_cli.learning.skim import TURNS, told
 from co_cli.results import counted, marks, plural, undo_hint
 from co_cli.workspace import Workspace
 
 _SHOWN = 10  # facts that a preview shows
-_CHATS, _TURNS = 200, 40  # conversations of an export that are read for facts, turns of each
+_CHATS = 200  # conversations of an export that are read for facts
 _KEPT = 5000  # of its newest conversations as articles
 _READ = 200  # passages that an import without a terminal reads closely; the rest is owed
 
@@ -102,14 +102,17 @@ def _from_assistant(
 ) -> None:
     """Show how much an assistant kept, and put it into the inbox if the person agrees."""
     book, quiet = workspace.book(place.own), flags["as_json"]
-    drafts, problems = _read(workspace, place, export)
+    drafts, problems, unread = _read(workspace, place, export)
     chats = export.chats if export and flags["conversations"] else []
     report: dict[str, Any] = {"done": False, "found": len(drafts), "conversations": len(chats)}
+    report["unread"] = unread
     if not quiet:
         for draft in drafts[:_SHOWN]:
             say_line(f"  {draft.text.partition(chr(10))[0][:100]}")
         more = f" and {plural(len(chats), 'conversation')}" if chats else ""
         say(f"{plural(len(drafts), 'fact')}{more} to import; none becomes a memory unseen.")
+        for remark in unread:
+            say(f"not read  {remark}")
     wanted = bool(drafts or chats) and not flags["dry_run"]
     if wanted and confirm("Put them into the inbox?", flags["yes"], quiet=quiet):
         with claiming(workspace.project, book):
@@ -139,31 +142,42 @@ def _from_assistant(
 
 def _read(
     workspace: Workspace, place: Place, export: exports.Export | None
-) -> tuple[list[Draft], list[Problem]]:
-    """The drafts of an export, or of a place; what others may have written is marked."""
+) -> tuple[list[Draft], list[Problem], list[str]]:
+    """The drafts of an export, or of a place; what others may have written is marked.
+
+    With them comes what was refused, and what was not read at all.
+    """
     if export is not None:
-        return [*export.drafts, *_said(export)], []
+        said, unread = _said(export)
+        return [*export.drafts, *said], [], unread
     drafts, batch = assistants.read_files(place.path)
     if _is_foreign(workspace, place.path):
         drafts = [one._replace(fields=FROM_OUTSIDE) for one in drafts]
-    return drafts, batch.problems
+    return drafts, batch.problems, []
 
 
-def _said(export: exports.Export) -> list[Draft]:
+def _said(export: exports.Export) -> tuple[list[Draft], list[str]]:
     """What the person told of themselves in their latest conversations, as far as that is sure."""
     settled = [(draft.quote, draft.text) for draft in export.drafts]
-    drafts = []
+    drafts, cut = list[Draft](), 0
     with progress("Reading conversations") as step:
         for done, chat in enumerate(export.chats[:_CHATS], 1):
-            own = [text for who, text in chat.turns if who == "person"][:_TURNS]
-            told = facts(own, settled=settled)
-            for fact in (one for one in told if one.mine or "preference" in one.tags):
+            own = [text for who, text in chat.turns if who == "person"]
+            found, unread = told(own, settled)
+            cut += bool(unread)
+            for fact in found:
                 origin = f"{export.whose}: {chat.title[:100]}"
                 kept = Draft(fact.text, fact.tags, fact.quote, origin, chat.created, IMPORTED)
                 drafts.append(kept)
             if step:
                 step(done, min(len(export.chats), _CHATS))
-    return drafts
+    remarks = []
+    if (older := export.total - _CHATS) > 0:
+        remarks.append(f"{plural(older, 'conversation')}: only the newest {_CHATS} are read")
+    if cut:
+        many = plural(cut, "conversation")
+        remarks.append(f"the end of {many}: of each, about {TURNS} turns are read")
+    return drafts, remarks
 
 
 def _is_foreign(workspace: Workspace, path: str) -> bool:

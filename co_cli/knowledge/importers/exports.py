@@ -50,13 +50,13 @@ _Files = dict[str, _Opener]
 class Export(NamedTuple):
     """What an export holds: whose it is, facts about the person, and its newest conversations.
 
-    `count` is how many conversations there are in all.
+    `total` is how many conversations there are.
     """
 
     whose: str
     drafts: list[Draft]
     chats: list[Chat]
-    count: int = 0
+    total: int = 0
 
 
 def read_export(path: str, most: int = 200) -> Export | None:
