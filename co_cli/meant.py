@@ -68,7 +68,9 @@ def picked(said: str, choices: Mapping[str, str]) -> list[str] | None:
     text = said.casefold().strip(" .!,#")
     if re.fullmatch(_NONE, text):
         return []
-    if re.fullmatch({1: "|".join(YES), 2: f"both.{{0,12}}|{_ALL}"}.get(len(choices), _ALL), text):
+    if re.fullmatch(
+        {1: "|".join((*YES, _ALL)), 2: f"both.{{0,12}}|{_ALL}"}.get(len(choices), _ALL), text
+    ):
         return [*choices]
     row = [*choices]
     names = {name.lstrip("g"): name for name in row} | {name.casefold(): name for name in row}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli import co, in_time
+from cli import Terminal, co, in_time
 
 from co_cli import paths
 from co_cli.errors import CoError
@@ -544,3 +544,47 @@ def test_what_is_not_read_of_an_export_is_told(work: Path) -> None:
         len(json.loads(co("import", "conversations.json", "--dry-run", "--json").out)["unread"])
         == 2
     )
+
+
+def test_a_conversation_that_is_not_kept_is_named(work: Path) -> None:
+    secret = "The key is AKIA" + "QYLPMN5HHHFPZAM2."
+    (work / "conversations.json").write_text(claude(["Hello"], [secret]))
+    told = co("import", "conversations.json", "--yes", "--conversations")
+    assert "1 conversation kept" in told.out
+    assert re.search(r"skipped  conversation:1: .*AWS", told.out)
+
+
+def test_a_place_of_the_persons_fills_their_own_inbox(work: Path) -> None:
+    """Red when a path that the list of places knows as theirs leads to the project's inbox."""
+    write(Path.home() / ".gemini", "GEMINI.md")
+    write(Path.home() / ".codex", "memories/MEMORY.md")
+    for path in (".gemini/GEMINI.md", ".codex"):
+        co("import", str(Path.home() / path), "--yes")
+    drafts = waiting(Notebook(paths.user_knowledge()))
+    assert [draft.external for draft in drafts] == [False] * 4
+    assert waiting(Notebook(work / ".co-cli/knowledge")) == []
+
+
+@pytest.mark.parametrize("given", ["AGENTS.md", "../linked/AGENTS.md"])
+def test_a_link_out_of_a_cloned_project_is_not_followed(work: Path, given: str) -> None:
+    """Red when a clone can have the person's private instructions read into its own inbox."""
+    write(Path.home() / ".gemini", "GEMINI.md")
+    (work / "AGENTS.md").symlink_to(Path.home() / ".gemini/GEMINI.md")
+    (work.parent / "linked").symlink_to(work)
+    told = co("import", given, "--yes")
+    assert (told.code, "is a link out of this project" in told.err) == (1, True)
+    assert waiting(Notebook(work / ".co-cli/knowledge")) == []
+
+
+def test_a_place_that_nobody_can_tell_is_asked_for_again(work: Path) -> None:
+    """Red when an answer that names no place is taken for none, without a word."""
+    write(work, "GEMINI.md")
+    with Terminal("import", at_once=True) as screen:
+        screen.expect("Which ones?")
+        screen.type("1-3\r")
+        screen.expect("'1-3' does not say which.")
+        screen.expect("Which ones?", 2)
+        screen.type("all\r")
+        screen.expect("Put them into the inbox?")
+        screen.type("n\r")
+        screen.end()

@@ -18,7 +18,7 @@ from co_cli.cli.output import (
     say,
     say_line,
     to_json,
-    typed,
+    which,
 )
 from co_cli.errors import CoError
 from co_cli.knowledge import Notebook, Problem
@@ -64,7 +64,9 @@ def import_command(path: Path | None, split: bool, in_user: bool, **flags: bool)
     name = str(path)
     export = exports.read_export(name, most=_KEPT if flags["conversations"] else _CHATS)
     if export is not None or assistants.assistant_of(name):
-        own = in_user or (export is not None and export.whose != "MCP memory")
+        own = in_user or (
+            _is_own(workspace, name) if export is None else export.whose != "MCP memory"
+        )
         _from_assistant(workspace, Place("", name, own), export, flags)
     else:
         _from_notes(workspace, workspace.book(in_user), path, split, flags)
@@ -86,15 +88,14 @@ def _from_places(workspace: Workspace, flags: dict[str, bool]) -> None:
     if not on_terminal():
         say("To import one: co import PATH")
         return
-    wanted = typed("Which ones? Numbers, all, or Enter for none").lower()
-    chosen = set(wanted.replace(",", " ").split())
-    for number, place in enumerate(found, 1):
-        if wanted == "all" or str(number) in chosen:
-            say_line(f"{place.name}:")
-            try:
-                _from_assistant(workspace, place, None, flags)
-            except CoError as error:
-                notice(f"  {error.sentence()}")
+    choices = {str(number): place.name for number, place in enumerate(found, 1)}
+    for chosen in which("Which ones? Numbers, all, or Enter for none", choices):
+        place = found[int(chosen) - 1]
+        say_line(f"{place.name}:")
+        try:
+            _from_assistant(workspace, place, None, flags)
+        except CoError as error:
+            notice(f"  {error.sentence()}")
 
 
 def _from_assistant(
@@ -117,8 +118,8 @@ def _from_assistant(
     if wanted and confirm("Put them into the inbox?", flags["yes"], quiet=quiet):
         with claiming(workspace.project, book):
             done = put(book, drafts, actor="import", refused=rejections(book))
-            report["articles"] = _keep(book, chats)
-        problems += done.refused
+            report["articles"], refused = _keep(book, chats)
+        problems += [*done.refused, *refused]
         report |= {"done": True, "added": len(done.added), "known": done.known}
     if quiet:
         to_json(report | {"skipped": [problem._asdict() for problem in problems]})
@@ -150,8 +151,9 @@ def _read(
     if export is not None:
         said, unread = _said(export)
         return [*export.drafts, *said], [], unread
+    foreign = _is_foreign(workspace, place.path)
     drafts, batch = assistants.read_files(place.path)
-    if _is_foreign(workspace, place.path):
+    if foreign:
         drafts = [one._replace(fields=FROM_OUTSIDE) for one in drafts]
     return drafts, batch.problems, []
 
@@ -180,36 +182,59 @@ def _said(export: exports.Export) -> tuple[list[Draft], list[str]]:
     return drafts, remarks
 
 
+def _is_own(workspace: Workspace, path: str) -> bool:
+    """Whether a path is where an assistant keeps what is about the person, in no project."""
+    place = assistants.place_of(path, workspace.project, paths.home_folder(), os.environ)
+    return place is not None and place.own
+
+
 def _is_foreign(workspace: Workspace, path: str) -> bool:
-    """Whether a file may hold what somebody else wrote: it is neither the person's nor trusted."""
-    real, trusted = os.path.realpath(path), workspace.trust
-    known = assistants.places(workspace.project, paths.home_folder(), os.environ)
-    inside = os.path.relpath(real, os.path.realpath(workspace.project))
-    if not inside.startswith(os.pardir):
-        usable = inside in trusted.usable if inside in trusted.present else trusted.known
-        return not usable
-    return real not in [os.path.realpath(place.path) for place in known]
+    """Whether a file may hold what somebody else wrote: it is neither the person's nor trusted.
+
+    A link out of a folder that is not trusted is an error: who made it may want what it leads to.
+    """
+    project, trusted = os.path.realpath(workspace.project), workspace.trust
+    real = os.path.realpath(path)
+    inside = next(filter(None, (_below(one, project) for one in (os.path.abspath(path), real))), "")
+    if not inside:
+        place = assistants.place_of(path, project, paths.home_folder(), os.environ)
+        return place is None
+    usable = inside in trusted.usable if inside in trusted.present else trusted.known
+    if not usable and not _below(real, project):
+        hint = f"Nothing was read. If you want that file: co import {real}"
+        raise CoError(f"{path} is a link out of this project, which you do not trust", hint=hint)
+    return not usable
 
 
-def _keep(book: Notebook, chats: list[exports.Chat]) -> int:
-    """Keep conversations as articles, as one change; how many are new."""
+def _below(path: str, project: str) -> str:
+    """A path as seen from the project, whichever links lead there; nothing if it is elsewhere."""
+    folder = path
+    while folder != os.path.dirname(folder):
+        folder = os.path.dirname(folder)
+        if os.path.realpath(folder) == project:
+            return os.path.relpath(path, folder)
+    return ""
+
+
+def _keep(book: Notebook, chats: list[exports.Chat]) -> tuple[int, list[Problem]]:
+    """Keep conversations as articles, as one change; how many are new, and what was refused."""
     said = {"person": "You", "co": "Assistant"}
     items = []
     for chat in chats:
         text = "\n\n".join(f"**{said[who]}:** {words}" for who, words in chat.turns)
         source = f"conversation:{chat.name or chat.title}"
-        told = {
+        about = {
             "source": source,
             "title": chat.title,
             "fetched": chat.created,
             **dict(FROM_OUTSIDE),
         }
         if text:
-            items.append(ImportItem(text, source, (), "", (*{**told, "source": source}.items(),)))
+            items.append(ImportItem(text, source, (), "", (*about.items(),)))
     plan = book.plan_import([], None, items)
     if plan.change is not None:
         book.store.commit(plan.change)
-    return len(plan.added)
+    return len(plan.added), plan.refused
 
 
 def _from_notes(
