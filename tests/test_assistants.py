@@ -315,6 +315,7 @@ def test_import_without_a_path_names_the_places(work: Path) -> None:
         ("## Don't\n- mock the database\n", ["Don't: mock the database"]),
         ("## Don’t\n### Tests\n\n- mock the database\n", ["Don’t: mock the database"]),
         ("## Don't\n- Don't mock the database\n", ["Don't mock the database"]),
+        ("## Don't\nNever:\n- mock the database\n", ["Never: mock the database"]),
         ("Never:\n- force push\n- use any\n", ["Never: force push", "Never: use any"]),
         (
             "The worker is slow. When deploying to prod:\n\n- stop the worker\n\n- drain the queue",

@@ -93,7 +93,8 @@ def _leads(part: _Part) -> list[str]:
     for at, (level, heading) in enumerate(part.above):
         last = at == len(part.above) - 1
         bare = _BARE.fullmatch(heading.replace("’", "'").strip(" *:"))
-        if bare and (_DENIES if part.item else _SAYS_ALL).match(part.text):
+        denies = _DENIES if part.item and not part.lead else _SAYS_ALL
+        if bare and denies.match(part.lead or part.text):
             continue
         if heading.startswith(_GROUP):
             found.append(heading.removeprefix(_GROUP))
