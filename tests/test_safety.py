@@ -313,10 +313,30 @@ def test_a_sentence_that_tells_a_short_password_is_refused(text: str) -> None:
     ["the password is in 1Password", "password rotates monthly", "The password is wrong",
      "the password is required", "passwords are hashed", "The password is shared, sadly",
      "the password is stored in the vault", "the password manager is Bitwarden",
-     "the password check is slow", "Das Passwort ist falsch", "password reset is broken"],
+     "the password check is slow", "Das Passwort ist falsch", "password reset is broken",
+     "the passphrase is six words long", "the password is hard coded somewhere else",
+     "Password: ask Karl from operations", "the password is wrong since Monday morning",
+     "the wifi password is printed below the router", "the password is different every month"],
 )  # fmt: skip
 def test_a_sentence_that_only_speaks_of_a_password_is_no_secret(text: str) -> None:
     assert find_secret(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["the vault passphrase is {}", "passphrase: {}", "Our wifi password is {}, please keep it"],
+)  # fmt: skip
+def test_a_sentence_that_tells_a_passphrase_of_words_is_refused(text: str) -> None:
+    value = "correct horse " + "battery staple"
+    assert find_secret(text.format(value)) == "assigned-secret"
+    assert without_secrets(text.format(value)) == text.format(LEFT_OUT)
+
+
+def test_a_number_for_tests_is_a_card_number_to_who_calls_it_theirs() -> None:
+    number = "4111 1111 " + "1111 1111"
+    assert find_secret(f"my credit card is {number}") == "card-number"
+    assert find_secret(f"our test card is {number}") is None
+    assert find_secret(f"Visa's number for trials is {number}") is None
 
 
 def labelled(half: str, label: str) -> list[str]:

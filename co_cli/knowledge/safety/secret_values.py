@@ -41,7 +41,20 @@ _SAID_OF_ONE = frozenset(
     " falsch leer gleich sicher schwach stark lang kurz richtig faible vide correcta incorrecta"
     " this that these those what also only still just never always local remote common".split()
 )
+# What a sentence about a password says beside these, so that four words are no passphrase.
+_SAID_BESIDE = _FUNCTION_WORDS | frozenset(
+    "word words letter letters digits numbers one two three four five six seven eight nine ten"
+    " twelve every each once twice again since until after before during while when where because"
+    " unless without within between among inside under over about into onto enough more most less"
+    " some any all both many few much very too quite rather almost already you they them she him"
+    " it we us me my nobody somebody everyone anyone everybody will would can cannot should could"
+    " may might need needs months weeks days hours minutes year years time times now today minimum"
+    " maximum like such as so if then long short random only still just never always this that"
+    " these those what here there somewhere elsewhere else same different plain text".split()
+)
 _TEST_CARDS = frozenset("4111111111111111 5555555555554444 378282246310005".split())
+_OWN = r"(?i)\b(?:my|our|his|her|their|meine|unsere|ma|notre|mi|nuestra)\b[^.\n]{0,40}$"
+_FOR_TESTS = r"(?i)test|sandbox|dummy|fake|example|sample|demo"
 _CARD_WORDS = r"(?i)card|visa|master|amex|american express|karte|carte|tarjeta|cv[cv]|exp"
 
 
@@ -113,6 +126,13 @@ def _told(match: Match) -> bool:
     return value not in _SAID_OF_ONE and not _is_remark(value)
 
 
+def _phrase(match: Match) -> bool:
+    """Four words or more in a password's place that make no sentence with it."""
+    words = re.split("[ -]", match.value.lower())
+    told = _SAID_BESIDE.intersection(words) or _is_remark(words[0])
+    return not (told or any(word.endswith(("ed", "ing", "ly")) for word in words))
+
+
 def _beside(match: Match) -> bool:
     """A password right after the word, with nothing between them."""
     if match.quoted:
@@ -181,8 +201,9 @@ def _seed(match: Match) -> bool:
 def _card(match: Match) -> bool:
     """Digits with a right check digit, grouped as on a card or where a card is spoken of."""
     value = re.sub("[ -]", "", match.value)
-    if value in _TEST_CARDS or len(set(value)) < 5 or value.startswith("40000"):
-        return False
+    known = value in _TEST_CARDS or len(set(value)) < 5 or value.startswith("40000")
+    if known and (re.search(_FOR_TESTS, match.around(60)) or not re.search(_OWN, match.before(60))):
+        return False  # everybody's, unless somebody calls it their own
     doubled = [int(c) * 2 - 9 * (c > "4") if n % 2 else int(c) for n, c in enumerate(value[::-1])]
     grouped = len(value) < len(match.value)
     return sum(doubled) % 10 == 0 and bool(grouped or re.search(_CARD_WORDS, match.around(60)))
@@ -207,6 +228,6 @@ def _encoded(match: Match) -> bool:
 
 JUDGES: dict[str, Callable[[Match], bool]] = {
     "any": _any, "sure": lambda _: True, "loose": _loose, "plain": _plain, "beside": _beside,
-    "told": _told, "named": _named, "strict": _strict, "random": _random, "codes": _codes,
-    "seed": _seed, "card": _card, "pin": _pin, "encoded": _encoded,
+    "told": _told, "phrase": _phrase, "named": _named, "strict": _strict, "random": _random,
+    "codes": _codes, "seed": _seed, "card": _card, "pin": _pin, "encoded": _encoded,
 }  # fmt: skip

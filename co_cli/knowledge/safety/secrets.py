@@ -178,6 +178,9 @@ assigned-secret: a password or key
         (?:=|[ \t]{0,2}:[ \t]{0,3})["']?(?P<value>[a-z]{8,40})["']?(?![^\r\n])/
     told - /(?:<PASSWORD_NAME>)\d{0,2}["'`*]{0,2}(?:<GAP>)?,?<IS>:?[ \t]{1,3}["'`*]{0,2}
         (?P<value>[a-z]{4,40})["'`*]{0,2}(?:(?=[.,;!] )|[.!]{0,2}[ \t]{0,3}(?![^\r\n]))/
+    phrase - /(?:<PASSWORD_NAME>)\d{0,2}(?:<GAP>)?(?:,?<IS>:?|[ \t]{0,2}:)[ \t]{1,3}
+        (?P<value>[a-z]{3,12}(?:[ -][a-z]{3,12}){3,7})
+        (?:(?=[.,;!] )|[.!]{0,2}[ \t]{0,3}(?![^\r\n]))/
     named secret|token|cred|key /(?:secret(?<!:secret)|token|credentials?
         |(?:api|access|auth|secret|private|signing|encryption|master|license)[ _-]?key(?:_base)?)
         <LINK><VALUE>/
