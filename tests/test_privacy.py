@@ -159,6 +159,41 @@ def test_drafts_of_a_conversation_that_goes_are_named_and_go_along_if_wanted(
     assert bool(held) == (not drafts)
 
 
+def test_archived_drafts_of_a_conversation_are_named_and_can_go_after_it() -> None:
+    """Red when the archive holds its words unsaid, or nothing but a purge by name removes them."""
+    trust.claim(Path.cwd(), "2026-02-09T14:30:00+00:00")
+    gone, book = _talk("the harbour secret"), Notebook(KNOWLEDGE)
+    texts = ("Boats lie in the harbour", "The harbour floods", "User drinks tea at the harbour")
+    said = [inbox.Draft(text, quote="the harbour secret", origin=gone) for text in texts]
+    kept, dropped, _ = inbox.put(book, said, actor="chat").added
+    inbox.accept(book, kept, actor="cli")
+    inbox.reject(book, dropped, actor="cli")
+    done = co("session", "delete", gone, "--yes")
+    assert "A draft from it is in the archive: i:boats-lie-in-the-harbour" in done.out
+    assert "A draft from it is in the archive: i:the-harbour-floods" in done.out
+    assert "A draft from it still waits: i:user-drinks-tea-at-the-harbour" in done.out
+    assert f"To delete them all: co session delete {gone} --drafts" in done.err
+    again = co("session", "delete", gone, "--drafts")
+    assert (again.code, again.out.splitlines()[-1]) == (0, "✓ Deleted 3 drafts")
+    held = [p for p in KNOWLEDGE.rglob("*.md") if b"harbour" in p.read_bytes()]
+    assert [p.name for p in held] == ["001-boats-lie-in-the-harbour.md"]
+    assert b"secret" not in held[0].read_bytes()
+    assert co("session", "delete", gone, "--drafts").code == 1
+    assert co("knowledge", "undo").code == 1  # nothing of it comes back
+
+
+def test_a_draft_that_another_conversation_gave_too_stays() -> None:
+    trust.claim(Path.cwd(), "2026-02-09T14:30:00+00:00")
+    gone, book = _talk("the harbour secret"), Notebook(KNOWLEDGE)
+    text = "Boats lie in the harbour"
+    [first] = inbox.put(book, [inbox.Draft(text, origin=gone)], actor="chat").added
+    inbox.reject(book, first, actor="cli")
+    inbox.put(book, [inbox.Draft(text, origin="other")], actor="chat")
+    done = co("session", "delete", gone, "--yes", "--drafts")
+    assert "stays, as another conversation gave the same" in done.err
+    assert [note.body for note in inbox.waiting(book)] == [text]
+
+
 def test_one_conversation_is_deleted_alone_after_a_yes() -> None:
     """Red when a word of it stays in the state folder, or another conversation goes."""
     gone, stays = _talk("the harbour secret"), _talk("we deploy on Tuesdays")
