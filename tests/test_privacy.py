@@ -194,6 +194,24 @@ def test_a_draft_that_another_conversation_gave_too_stays() -> None:
     assert [note.body for note in inbox.waiting(book)] == [text]
 
 
+@pytest.mark.parametrize("rejected", [True, False])
+def test_a_purged_draft_takes_the_conversations_in_which_it_was_said_along(rejected: bool) -> None:
+    """Red when what was typed stays because the draft says it of the person."""
+    trust.claim(Path.cwd(), "2026-02-09T14:30:00+00:00")
+    gone, same = _talk("I live in Lisbon, you know"), _talk("i live in lisbon.")
+    stays, book = _talk("we deploy on Tuesdays"), Notebook(KNOWLEDGE)
+    said = inbox.Draft("User lives in Lisbon", quote="I live in Lisbon", origin=gone)
+    [draft] = inbox.put(book, [said], actor="chat").added
+    ref = "i:user-lives-in-lisbon"
+    if rejected:
+        inbox.reject(book, draft, actor="cli")
+    else:
+        ref = inbox.accept(book, draft, actor="cli").ref
+    done = co("forget", ref, "--purge", "--yes")
+    assert [f"deleted too: {one}" in done.err for one in (gone, same, stays)] == [True, True, False]
+    assert [one.id for one in transcripts.recent(Path.cwd(), 9)] == [stays]
+
+
 def test_one_conversation_is_deleted_alone_after_a_yes() -> None:
     """Red when a word of it stays in the state folder, or another conversation goes."""
     gone, stays = _talk("the harbour secret"), _talk("we deploy on Tuesdays")

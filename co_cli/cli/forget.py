@@ -170,7 +170,15 @@ def _conversations(
         for file, name in ((file, os.path.basename(file)) for file in copies.names)
     }
     marks = copies.marks.union(*(found.marks for _, found in more))
-    certain, likely = mentions.about(marks, copies.texts, names)
+    held = [copies, *(found for _, found in more)]
+    notes = [note for found in held for own in found.own for note in own.notes]
+    drafts = [note.meta for note in notes if note.kind == "draft"]
+    quotes = {str(meta.get("quote") or "") for meta in drafts}
+    texts = copies.texts | {said for said in quotes if said.count(" ") > 1}  # fewer are anybody's
+    certain, likely = mentions.about(marks, texts, names)
+    origins = {f"{meta.get('origin')}.jsonl" for meta in drafts}
+    paths = {path for path, _ in transcripts.files() if os.path.basename(path) in origins}
+    certain, likely = [*paths.union(certain)], [path for path in likely if path not in paths]
     same = "These conversations hold the same words, and Co did not record where they came from:"
     sure = not likely or yes or not on_terminal()
     too = sure or _remove_too(same, transcripts.described(likely))
