@@ -25,6 +25,7 @@ from repos import bring
 import co_cli.cli.learn
 from co_cli.cli.knowledge import TABLE
 from co_cli.cli.recall import _cut
+from co_cli.knowledge import Notebook, inbox
 from co_cli.main import COMMANDS
 from co_cli.results import recall_text
 from co_cli.workspace import Workspace
@@ -1197,7 +1198,9 @@ def test_a_person_is_asked_before_decay() -> None:
 
 def test_restore_lists_what_can_be_brought_back() -> None:
     assert co("knowledge", "restore") == Result(
-        0, "", "The archive is empty: nothing has been forgotten, merged or decayed yet.\n"
+        0,
+        "",
+        "The archive is empty: nothing has been forgotten, rejected, merged or decayed yet.\n",
     )
     ok("learn", "We deploy on Tuesdays")
     ok("forget", "1")
@@ -1218,6 +1221,20 @@ def test_restore_lists_what_can_be_brought_back() -> None:
         "co: the archive holds no memory 99\n"
         "    `co knowledge restore` lists what can be brought back.\n"
     )
+
+
+def test_restore_lists_what_was_rejected_in_either_notebook() -> None:
+    """Red when the list is empty right after a rejection that names the command."""
+    mine = Notebook(home())
+    inbox.put(mine, [inbox.Draft("User drinks tea")], actor="chat")
+    ok("learn", "We deploy on Tuesdays")
+    ok("forget", "1")
+    assert "co knowledge restore gi:user-drinks-tea" in ok(
+        "inbox", "reject", "gi:user-drinks-tea", "-y"
+    )
+    rows = [line.split("\t") for line in ok("knowledge", "restore").splitlines()]
+    assert {row[0] for row in rows} == {"1", "gi:user-drinks-tea"}
+    assert [row["ref"] for row in loads("knowledge", "restore", "-g")] == ["gi:user-drinks-tea"]
 
 
 def test_undo_goes_back_step_by_step() -> None:

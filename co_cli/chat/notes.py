@@ -41,7 +41,7 @@ from co_cli.tools.articles import aside, keep_source, read_source
 if TYPE_CHECKING:
     from co_cli.chat.app import Chat
 
-_ARCHIVE = "The archive is empty: nothing has been forgotten, merged or decayed yet."
+_ARCHIVE = "The archive is empty: nothing has been forgotten, rejected, merged or decayed yet."
 
 
 def placed(shelf: Shelf, ref: str | Note, *, archived: bool = False) -> tuple[Notebook, str | Note]:

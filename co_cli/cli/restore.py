@@ -13,7 +13,7 @@ from co_cli.cli.output import notice, table, tell, to_json
 @in_user
 @as_json
 def restore_command(ref: str | None, in_user: bool, as_json: bool) -> None:
-    """Bring an archived memory or article back as it was. Without REF, list the archive."""
+    """Bring an archived memory, article or draft back as it was. Without REF, list the archive."""
     workspace = open_here()
     if ref is not None:
         _, saved = act_on(workspace.shelf, ref, in_user, lambda book, one: book.restore(one))
@@ -21,13 +21,14 @@ def restore_command(ref: str | None, in_user: bool, as_json: bool) -> None:
         told = f"✓ Restored {saved.note.kind} {saved.ref}: {saved.note.summary}"
         tell(as_json, value, told)
         return
-    book = workspace.book(in_user)
-    found = book.archived()
+    books = (workspace.book(in_user),) if in_user else workspace.shelf
+    found = [(book.ref(note), entry, note) for book in books for entry, note in book.archived()]
+    found.sort(key=lambda one: one[1].at, reverse=True)
     if as_json:
-        to_json([{"ref": book.ref(n), "op": e.op, "at": e.at, "content": n.body} for e, n in found])
+        to_json([{"ref": ref, "op": e.op, "at": e.at, "content": n.body} for ref, e, n in found])
     elif found:
-        rows = [(book.ref(n), e.at[:16].replace("T", " "), e.op, n.summary) for e, n in found]
+        rows = [(ref, e.at[:16].replace("T", " "), e.op, n.summary) for ref, e, n in found]
         table(("ref", "archived", "by", "note"), rows)
-        notice(f"\nTo bring one back: co knowledge restore {quote(book.ref(found[0][1]))}")
+        notice(f"\nTo bring one back: co knowledge restore {quote(found[0][0])}")
     else:
-        notice("The archive is empty: nothing has been forgotten, merged or decayed yet.")
+        notice("The archive is empty: nothing has been forgotten, rejected, merged or decayed yet.")

@@ -265,5 +265,5 @@ export async function showArchive(pane) {
       h("p.top", {}, h("span.ref", {}, row.ref), h("span", {}, `${row.op}, ${when(row.at)}`), badges(row)),
       h("p.draft", {}, row.summary),
       h("p.actions", {}, button("Restore", () => act("restore", { ref: row.ref }), { "aria-label": `Restore ${row.ref}: ${row.summary}` })))))
-      : h("p.empty", {}, "The archive is empty: nothing has been forgotten, merged or decayed yet."));
+      : h("p.empty", {}, "The archive is empty: nothing has been forgotten, rejected, merged or decayed yet."));
 }
