@@ -193,18 +193,37 @@ def test_a_session_keeps_what_is_known_unless_the_next_model_has_no_room_for_it(
 def test_status_tells_each_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     pin(1, "Lena owns billing")
     pin(2, "x" * 7000, day="2026-03-01")
+    pin(3, "y" * 7000, day="2026-03-01")
     place = str(NOTES.absolute())
     said = co("status").out
-    assert "Context   no context files, 2 pinned memories\n" in said
-    assert f"          Pinned: 1, 21 bytes, from {place}/001-note.md\n" in said
+    assert "Context   no context files, 3 pinned memories\n" in said
+    assert "          Pinned: 3, 2, 1 (13.7 KiB)\n" in said
     monkeypatch.setenv("CO_CLI_MODEL", "ollama:qwen3")
     said = co("status").out
-    assert "Context   no context files, 1 pinned memory, pinned but left out: [2]\n" in said
-    assert f"Pinned, left out: 2 (no room), 0 bytes, from {place}/002-note.md\n" in said
+    assert "Context   no context files, 1 pinned memory, pinned but left out: [3] [2]\n" in said
+    assert "          Pinned: 1 (21 bytes)\n" in said
+    assert "          Pinned but left out: 3, 2 (no room)\n" in said
+    left, loaded = {"bytes_loaded": 0, "left_out": "no room"}, {"bytes_loaded": 21, "left_out": ""}
     assert json.loads(co("status", "--json").out)["context"]["pinned"] == [
-        {"ref": "2", "path": f"{place}/002-note.md", "bytes_loaded": 0, "left_out": "no room"},
-        {"ref": "1", "path": f"{place}/001-note.md", "bytes_loaded": 21, "left_out": ""},
+        {"ref": "3", "path": f"{place}/003-note.md", **left, "outdated": ""},
+        {"ref": "2", "path": f"{place}/002-note.md", **left, "outdated": ""},
+        {"ref": "1", "path": f"{place}/001-note.md", **loaded, "outdated": ""},
     ]
+
+
+def test_a_pinned_note_whose_check_fails_is_marked_wherever_it_is_loaded() -> None:
+    """Red when a session begins with what a file of the project has belied, as if it held."""
+    pin(1, "The config lives in f.txt", "check: f.txt\n")
+    Path("f.txt").write_text("a")
+    assert "stale" not in co("context").out + co("status").out
+    Path("f.txt").unlink()
+    prompt, text = session(), "[1] The config lives in f.txt\n(stale: f.txt is not there)"
+    assert text in prompt.text
+    assert text in prompts.knowledge(os.getcwd())
+    line = "Pinned but outdated: 1 (stale: f.txt is not there)"
+    assert text in co("context").out
+    assert f"          {line}\n" in co("status").out
+    assert prompt.receipt.line() == "no context files, 1 pinned memory, pinned but outdated: [1]"
 
 
 def test_a_conversation_records_what_was_pinned_into_it() -> None:

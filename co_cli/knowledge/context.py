@@ -56,17 +56,17 @@ class ContextFile(NamedTuple):
 
 
 class Pinned(NamedTuple):
-    """A pinned memory: how many bytes of it are in the prompt, or why it was left out."""
+    """A pinned memory: how many bytes of it are in the prompt, or why it was left out.
+
+    `outdated` says why it may no longer hold.
+    """
 
     ref: str
     path: str
     bytes_loaded: int
     left_out: str = ""
+    outdated: str = ""
     marks: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        told = f", left out: {self.ref} ({self.left_out})" if self.left_out else f": {self.ref}"
-        return f"Pinned{told}, {_amount(self.bytes_loaded)}, from {self.path}"
 
 
 class Receipt(NamedTuple):
@@ -113,6 +113,8 @@ class Receipt(NamedTuple):
             words.append(f"{pinned} pinned memor{'y' if pinned == 1 else 'ies'}")
         if left := [one.ref for one in self.pinned if one.left_out]:
             words.append(f"pinned but left out: [{'] ['.join(left)}]")
+        if outdated := [one.ref for one in self.pinned if one.outdated]:
+            words.append(f"pinned but outdated: [{'] ['.join(outdated)}]")
         return ", ".join(words)
 
     def warnings(self) -> list[str]:
@@ -128,10 +130,23 @@ class Receipt(NamedTuple):
         return [escape(line, keep="") for line in lines]
 
     def details(self) -> list[str]:
-        """The receipt file by file."""
+        """The receipt file by file, and what is pinned."""
         lines = [*map(str, self.files), *(f"skipped: {skip}" for skip in self.skipped)]
-        lines += map(str, self.pinned)
+        if loaded := [one for one in self.pinned if not one.left_out]:
+            size = _amount(sum(one.bytes_loaded for one in loaded))
+            lines.append(f"Pinned: {', '.join(one.ref for one in loaded)} ({size})")
+        lines += self.pinned_aside()
         return [escape(line, keep="") for line in lines]
+
+    def pinned_aside(self) -> list[str]:
+        """What is pinned and was left out, or may no longer hold, with the reasons."""
+        refs: dict[str, list[str]] = {}
+        for one in self.pinned:
+            refs.setdefault(one.left_out, []).append(one.ref)
+        out = [f"{', '.join(some)} ({why})" for why, some in refs.items() if why]
+        old = [f"{one.ref} ({one.outdated})" for one in self.pinned if one.outdated]
+        lines = [("Pinned but left out", out), ("Pinned but outdated", old)]
+        return [f"{what}: {', '.join(those)}" for what, those in lines if those]
 
     def as_json(self) -> dict[str, Any]:
         return {

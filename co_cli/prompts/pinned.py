@@ -1,7 +1,7 @@
 """The pinned memories that a session starts with: which, in which order, and how many fit.
 
 Only the person's own words: nothing from outside or from who is not trusted, nothing expired, and
-nothing sensitive, which a model is told when it looks for it.
+nothing sensitive, which a model is told when it looks for it. One whose check fails says so.
 """
 
 from co_cli.deps import CoDeps
@@ -10,6 +10,7 @@ from co_cli.knowledge.context import Pinned, Receipt
 from co_cli.knowledge.format.note import marks
 from co_cli.knowledge.pages import MEMORIES
 from co_cli.knowledge.use import last_used
+from co_cli.knowledge.verify import freshness
 
 TITLE = "Pinned Memories"
 MOST_READ = 10_000  # memories of a notebook that are looked through
@@ -34,10 +35,11 @@ def load(context: Receipt, deps: CoDeps, room: int) -> Receipt:
         found = _pinned(book)
         agreed = deps.tellable(book, found)
         for note in found:
-            ref, text = book.ref(note), f"[{book.ref(note)}] {note.body}"
+            ref, old = book.ref(note), freshness(book, note).mark
+            text = f"[{ref}] {note.body}" + (f"\n({old})" if old else "")
             grown = context.adding(TITLE, "\n\n".join([*texts, text]))
             fits = len((grown.text or "").encode()) <= room
-            one = Pinned(ref, note.path, len(text.encode()), marks=tuple(marks(note)))
+            one = Pinned(ref, note.path, len(text.encode()), "", old, tuple(marks(note)))
             if why := _why_not(note, book.today(), note in agreed, fits):
                 one = Pinned(ref, note.path, 0, why)
             else:
