@@ -221,9 +221,24 @@ def test_a_pinned_note_whose_check_fails_is_marked_wherever_it_is_loaded() -> No
     assert text in prompt.text
     assert text in prompts.knowledge(os.getcwd())
     line = "Pinned but outdated: 1 (stale: f.txt is not there)"
-    assert text in co("context").out
+    assert (text in co("context").out, f"co: {line}\n" in co("context").err) == (True, True)
     assert f"          {line}\n" in co("status").out
     assert prompt.receipt.line() == "no context files, 1 pinned memory, pinned but outdated: [1]"
+
+
+def test_co_context_tells_what_is_wrong_and_what_it_leaves_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Red when a setting that cannot be used, or a note that does not fit, is passed over."""
+    pin(1, "Lena owns billing")
+    pin(2, "x" * 7000, day="2020-01-01")
+    monkeypatch.setenv("CO_CLI_CONTEXT_BUDGET", "1")
+    assert co("context").err == "co: Pinned but left out: 2 (no room)\n"
+    monkeypatch.setenv("CO_CLI_CONTEXT_BUDGET", "abc")
+    told = co("context")
+    assert (told.code, "Lena owns billing" in told.out) == (0, True)
+    assert told.err.startswith("co: CO_CLI_CONTEXT_BUDGET must be a whole number of KiB")
+    assert told.err.endswith("; the defaults are used\n")
 
 
 def test_a_conversation_records_what_was_pinned_into_it() -> None:

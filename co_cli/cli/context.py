@@ -3,7 +3,7 @@
 import click
 
 from co_cli import paths, prompts
-from co_cli.cli.output import say
+from co_cli.cli.output import say, warn
 
 _HINT = (
     "The person keeps a memory with Co. Where its tools are at hand, look into it with "
@@ -15,6 +15,8 @@ _HINT = (
 @click.option("--for", "client", type=click.Choice(["claude-code"]), help="Also say how to use it.")
 def context_command(client: str | None) -> None:
     """Print what every session here starts with: your context, and what is pinned."""
-    known = prompts.knowledge(paths.project_folder())
+    warnings = list[str]()
+    known = prompts.knowledge(paths.project_folder(), warnings)
+    warn(*warnings)
     if text := "\n\n".join(filter(None, [_HINT if client else "", known])):
         say(text)

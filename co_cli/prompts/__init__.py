@@ -138,11 +138,18 @@ def build(
     return SystemPrompt("\n\n".join(parts) + "\n", known, tuple(instructions), told, texts)
 
 
-def knowledge(project: paths.AnyPath) -> str:
-    """Only what is known and trusted, in its envelope, for another's prompt; empty without any."""
+def knowledge(project: paths.AnyPath, warnings: list[str] | None = None) -> str:
+    """Only what is known and trusted, in its envelope, for another's prompt; empty without any.
+
+    What a person should be told about it is added to the `warnings`.
+    """
     here = Workspace(project, lenient=True)
-    text = _known(here, here.trust, pinned.room(WINDOW, here.own.context_budget)).text
-    return wrap(f"{_DATA}\n\n{text}") if text else ""
+    known = _known(here, here.trust, pinned.room(WINDOW, here.own.context_budget))
+    if warnings is not None:
+        wrong = [f"{here.trouble}; the defaults are used"] if here.trouble else []
+        aside = (escape(line, keep="") for line in known.pinned_aside())
+        warnings += [*wrong, *known.warnings(), *aside]
+    return wrap(f"{_DATA}\n\n{known.text}") if known.text else ""
 
 
 class _Project(NamedTuple):
