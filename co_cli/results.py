@@ -324,13 +324,13 @@ def numbers_text(numbers: Iterable[int], prefix: str = "") -> str:
     return ", ".join(f"{prefix}{a}" + (f"-{prefix}{b}" if a != b else "") for a, b in ends)
 
 
-def recall_text(query: str, found: Recall[tuple[Notebook, Hit]]) -> str:
-    """Recall's answer for a model or a person."""
+def recall_text(query: str, found: Recall[tuple[Notebook, Hit]], *, counted: bool = True) -> str:
+    """Recall's answer for a model or a person; `counted` if they may know how many there are."""
     query = query[:200] + "…" * (len(query) > 200)
     if not found:
         beside = f" and {plural(found.articles, 'article')}" if found.articles else ""
-        searched = f"{plural(found.searched, 'memory')}{beside} searched"
-        return f"No memories found matching '{query}' ({searched})"
+        searched = f" ({plural(found.searched, 'memory')}{beside} searched)" if counted else ""
+        return f"No memories found matching '{query}'{searched}"
     lines = [f"Found {plural(len(found), 'memory')} matching '{query}':", ""]
     for book, hit in found:
         note = hit.note

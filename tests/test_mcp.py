@@ -136,6 +136,7 @@ def test_sensitive_and_foreign_notes_are_told_only_where_that_was_asked_for(tmp_
         async with connected(options, **said) as client:
             parts = [
                 text_of(await client.call_tool("recall_memory", {"query": "deploy password cat"})),
+                text_of(await client.call_tool("recall_memory", {"query": "zebra"})),
                 text_of(await client.call_tool("list_memories", {})),
                 text_of(await client.call_tool("read_note", {"ref": "1"})),
             ]
@@ -145,6 +146,7 @@ def test_sensitive_and_foreign_notes_are_told_only_where_that_was_asked_for(tmp_
         plain = await told(Options())
         assert "Tuesdays" in plain
         assert "the cat" not in plain
+        assert "searched" not in plain  # a count would tell that there is more
         assert "the cat" in await told(Options(sensitive=True))
         elsewhere = await told(Options(), list_roots_callback=working_in(tmp_path / "cloned"))
         assert "evil" not in elsewhere

@@ -227,7 +227,7 @@ async def recall_memory(ctx: Context, query: str, max_results: int = 5) -> dict[
         use.used([hit.note for _, hit in found if not hit.weak], timestamp(now()))
         _told(ctx.deps, [hit.note for _, hit in found])
         return {
-            "display": results.recall_text(query, found),
+            "display": results.recall_text(query, found, counted=ctx.deps.sensitive),
             "count": len(found),
             "results": [
                 results.hit_json(book, hit) | _background(ctx.deps, book, hit.note) | _doubt(hit)
