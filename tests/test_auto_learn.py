@@ -72,6 +72,16 @@ def test_the_switch_is_told_by_status_and_takes_plain_words() -> None:
     )
 
 
+def test_the_switch_says_so_where_the_variable_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Red when the answer is that it is on, and it is not."""
+    monkeypatch.setenv("CO_CLI_AUTO_LEARN", "off")
+    said = "Auto-learn is set to on, but stays off while CO_CLI_AUTO_LEARN says so.\n"
+    assert co("learn", "--auto").out == said
+    assert co("learn", "--auto=false").out.startswith("Auto-learn is off.")
+    monkeypatch.setenv("CO_CLI_AUTO_LEARN", "on")
+    assert "Auto-learn is set to off, but stays on" in co("learn", "--auto=no").out
+
+
 @pytest.mark.parametrize("why", ["off", "not kept", "rejected"])
 def test_nothing_is_drafted_unless_wanted_or_where_nothing_is_kept(why: str) -> None:
     """Red when the setting, an unkept conversation, or a rejection is not looked at."""

@@ -40,7 +40,10 @@ def _set_auto(context: click.Context, _: click.Parameter, said: str | None) -> N
     if said is None:
         return
     on = said in ("true", "on", "yes")
-    config.set_own("auto_learn", "on" if on else "off")
+    config.set_own("auto_learn", wanted := "on" if on else "off")
+    if (stays := config.load_settings().auto_learn) != wanted:
+        say(f"Auto-learn is set to {wanted}, but stays {stays} while CO_CLI_AUTO_LEARN says so.")
+        context.exit()
     say(
         "Auto-learn is on: when a chat ends, Co drafts a few memories from what you said.\n"
         "Nothing is kept before you accept it: co inbox. To stop: co learn --auto=false"
