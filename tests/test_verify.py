@@ -109,6 +109,8 @@ def test_learn_takes_checks_that_hold_and_refuses_others() -> None:
         ("gone.py", "gone.py is not there"),
         ("../x", "leads out of the project"),
         ("pyproject.toml: ghp_" + "a1B2" * 9, "secret"),
+        (" ", "a check is one line, and begins with a path"),
+        ("pyproject.toml:requires", "after a colon and a space: pyproject.toml: TEXT"),
     ):
         refused = co("learn", "Another fact", "--check", check)
         assert (refused.code, why in refused.err) == (1, True), refused

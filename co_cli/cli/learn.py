@@ -137,8 +137,10 @@ def _check_fields(book: Notebook, checks: tuple[str, ...]) -> dict[str, Any]:
     if checks and not project_of(book):
         raise CoError("a check is about a file of a project, and your own notebook is in none")
     for check in checks:
-        if why := why_not(project_of(book), check_text(check)):
+        if why := why_not(project_of(book), check_text(check) if check.strip() else ""):
             hint = "Nothing was saved. Correct --check, or leave it out."
+            if ": " not in check and (path := check.partition(":")[0]) != check:
+                hint += f" A text in the file comes after a colon and a space: {path}: TEXT"
             raise CoError(why.replace("no longer holds", "does not hold"), hint=hint)
     told = {"check": checks[0] if len(checks) == 1 else list(checks), "verified": book.today()}
     return told if checks else {}
