@@ -135,6 +135,14 @@ def test_sensitive_notes_stay_out_of_exports_unless_asked_for() -> None:
             assert book.recall("deploy", filters=Filters(sensitive=False))[0].note.id == 1
 
 
+def test_a_memory_is_sensitive_from_its_first_version_on() -> None:
+    """Red when a version without the mark stays behind."""
+    assert co("learn", "Our safe is behind the harbour picture", "--sensitive").code == 0
+    held = [p for p in KNOWLEDGE.rglob("*.md") if b"harbour" in p.read_bytes()]
+    assert [b"sensitive: true" in p.read_bytes() for p in held] == [True]
+    assert "1 sensitive note left out" in co("knowledge", "export").err
+
+
 def _talk(said: str) -> str:
     kept = Transcript(Path.cwd(), now)
     kept.write(said=said)

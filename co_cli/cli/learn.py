@@ -61,6 +61,7 @@ def _set_auto(context: click.Context, _: click.Parameter, said: str | None) -> N
 @in_scope("project", "language", "global")
 @in_language
 @click.option("--protect", is_flag=True, help="Protect it from being forgotten or decayed.")
+@click.option("--sensitive", is_flag=True, help="Keep it out of logs, exports and other agents.")
 @click.option("--expires", metavar="WHEN", help="A date (2026-12-31) or a time from now (30d, 2w).")
 @click.option("--check", "checked", multiple=True, metavar="PATH[: TEXT]",
               help="It holds while this file of the project is there, or holds TEXT; repeatable.",
@@ -97,6 +98,7 @@ def learn_command(
     if paths.SETTINGS in workspace.trust.present and paths.SETTINGS not in workspace.trust.usable:
         warn("this folder's settings are not used until you trust it: co trust")
     fields: dict[str, Any] = {"decay_protected": True} if protect else {}
+    fields |= {"sensitive": True} if flags["sensitive"] else {}
     fields |= scoped(language) if language else {}
     if expires is not None:
         fields["expires"] = parse_expiry(expires, date.fromisoformat(book.today()))
