@@ -221,7 +221,8 @@ def test_a_long_text_and_a_long_value_take_no_long_time() -> None:
     ("text", "tags"),
     [("I prefer pytest fixtures", ["preference", "testing"]),
      ("The branch office is in Turin", ["context"]), ("My bun recipe needs flour", ["context"]),
-     ("Our token budget is 4000 euros", ["context"]), ("I like mock exams", ["preference"])],
+     ("Our token budget is 4000 euros", ["context"]), ("I like mock exams", ["preference"]),
+     ("Je préfère le thé au café", ["preference"])],
 )  # fmt: skip
 def test_tags_name_what_a_text_is_about_and_not_a_word_of_it(text: str, tags: list[str]) -> None:
     """Red when an everyday word becomes a tag of a trade."""
@@ -234,14 +235,33 @@ def test_tags_that_are_asked_for_are_not_part_of_the_note() -> None:
     assert found.tags[-2:] == ("science", "deps")
 
 
+def test_what_somebody_close_prefers_is_no_preference_of_the_persons() -> None:
+    [found] = understand("My advisor is Prof. Okafor, she prefers short emails")
+    assert found.tags == ("context",)
+
+
+def test_who_says_yes_puts_nothing_right() -> None:
+    """Red when an agreement becomes a correction, which asks what it corrects."""
+    [found] = understand("yes we also freeze in December")
+    assert (found.text, found.tags) == ("We also freeze in December", ("pattern",))
+    assert [one.want for one in understand("yes, the port is 8443 now")] == ["correct"]
+
+
 def test_what_is_about_the_person_is_told_from_what_is_about_the_work() -> None:
-    own = ["my name is Tove", "I'm allergic to peanuts", "I hate Mondays"]
+    own = [
+        "my name is Tove",
+        "I'm allergic to peanuts",
+        "I hate Mondays",
+        "I want answers without preamble",
+        "please don't use bullet points when you write to me",
+        "My advisor is Prof. Okafor, she prefers short emails",
+    ]
     work = [
         "I prefer async/await over callbacks",
         "our staging runs on k3s",
         "the harbour crane needs oil",
     ]
-    assert [_kept(said, sure=False)[0].mine for said in (*own, *work)] == [True] * 3 + [False] * 3
+    assert [_kept(said, sure=False)[0].mine for said in (*own, *work)] == [True] * 6 + [False] * 3
 
 
 def test_several_statements_are_several_turns_each_once() -> None:

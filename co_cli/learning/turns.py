@@ -106,6 +106,18 @@ _HALF = r"(?i)\b(?:and|but|so|because|while|is|are),? {0,3}$"  # how a first hal
 _SOMEBODY = r"(?i)(?:s?he|they|her|his|their|we)\b"  # who begins a statement, never a lead to it
 _HOLDS = r"\b(?:is|are|was|were|has|have|had)\b"
 _I = r"(?i)\b(?:i|me|my|mine|ich|mir|mich|meine?[mnrs]?|je|j'|moi|mon|ma|mes|yo|soy|mis?)\b"
+_THEIR_OWN = (  # somebody close to the person, who is no matter of a project
+    r"(?i)my (?:\w+ )?(?:wife|husband|partner|fiancée?|mother|mom|mum|father|dad|parents|sister"
+    r"|brother|son|daughter|kids?|child|children|aunt|uncle|cousin|niece|nephew|grand\w+|friend"
+    r"|girlfriend|boyfriend|neighbou?r|advisor|adviser|supervisor|doctor|dentist|therapist"
+    r"|landlord)\b"
+)
+_TO_ME = (  # how the person wants to be answered
+    r"(?i)(?<!'s )\b(?:answers|replies|explanations)\b(?! (?:from|of|to)\b)"
+    r"|\b(?:write|talk|speak|reply|respond|explain \w+) to me\b|\b(?:answer|address) me\b"
+)
+_AGREES = r"(?i)(?:yes|yeah|yep|exactly|indeed|correct|ja|oui|sí)\b"
+_OBJECTS = r"(?i)\b(?:but|no|not|never|actually|instead|rather|wrong|meant?|now)\b|n't\b"
 _FORGETS = (  # what was told, or what is named, in German, French or Spanish
     r"(?i)(?:no,? |oh,? |sorry,? |ok,? ){0,2}(?:scratch|strike|scrap|forget) (?:that|it|this)[.!]?"
     r"|(?:bitte |por favor,? )?(?:vergiss(?! nicht)|lösche?|oublie|supprime|efface|olvida|borra)"
@@ -240,8 +252,15 @@ def _pasted(said: str) -> bool:
     return len(said) > MOST or "```" in said or "~~~" in said or any(many)
 
 
-def _read(sentence: str, asked: list[str]) -> Turn:
+def _hear(sentence: str) -> Heard:
+    """What the model hears; who says yes puts nothing right."""
     heard = hear(sentence)
+    agrees = re.match(_AGREES, sentence) and not re.search(_OBJECTS, sentence)
+    return heard._replace(want=heard.kind) if agrees and heard.want == "correct" else heard
+
+
+def _read(sentence: str, asked: list[str]) -> Turn:
+    heard = _hear(sentence)
     if turn := _phrase(sentence):
         return turn
     if heard.want == "keep" and (sentence.endswith("?") or re.match(_LOOKS, sentence)):
@@ -304,6 +323,8 @@ def _kept(heard: Heard, sentence: str, asked: list[str]) -> Turn:
         heard = heard._replace(want="correct")  # it says all of it anew
     kind = heard.want if heard.want in STATEMENTS else heard.kind
     kind = "correction" if heard.want in ("correct", "amend") else kind
+    close = re.match(_THEIR_OWN, heard.meant)
+    kind = "context" if close and kind == "preference" else kind
     tags = tagged([kind, *filter(None, asked)], heard.meant)
     meant, at = heard.meant, sentence.rfind(heard.meant)
     if heard.want == "keep" and (lead := re.match(_ASKED_TO_KEEP, sentence)):
@@ -317,6 +338,7 @@ def _kept(heard: Heard, sentence: str, asked: list[str]) -> Turn:
     meant = meant if heard.want == "amend" else _bare(meant)
     text = meant if heard.want == "amend" else third_person(meant)
     mine = heard.mine > (0 if re.search(_I, meant) else _MINE)
+    mine = mine or bool(close or (kind == "preference" and re.search(_TO_ME, meant)))
     return Turn(heard.want, text, tuple(tags), mine, sure, whole)
 
 
@@ -344,7 +366,7 @@ def tags_for(text: str) -> list[str]:
 def tagged(tags: Iterable[str], text: str) -> list[str]:
     """The signal, the domains that a text speaks of, two at most, and the tags beside them."""
     kind, *others = tags
-    words = re.findall(r"[a-z0-9_]+", re.sub(r"\w+://\S+", " ", text.lower()))
+    words = re.findall(r"\w+", re.sub(r"\w+://\S+", " ", text.lower()))
     domains = dict.fromkeys(_DOMAINS[word] for word in words if word in _DOMAINS)
     return [*dict.fromkeys([kind, *list(domains)[:2], *others])]
 
