@@ -23,7 +23,7 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from co_cli.chat import slash, typeahead
-from co_cli.chat.line_input import without_mouse
+from co_cli.chat.line_input import plain_keys
 from co_cli.chat.notes import asked
 from co_cli.deps import CoDeps
 from co_cli.knowledge import Notebook
@@ -45,7 +45,8 @@ def connected(server: Server, model: str = "good") -> dict[str, Any]:
 def heard(server: Server) -> list[str]:
     """What the person said, as the model was last told."""
     messages = server.requests()[-1]["messages"]
-    return [one["content"] for one in messages if one["role"] == "user"]
+    said = [one["content"] for one in messages if one["role"] == "user"]
+    return [one if isinstance(one, str) else "".join(p["text"] for p in one) for one in said]
 
 
 # Approval in advance
@@ -415,7 +416,7 @@ def test_the_bytes_of_a_mouse_are_no_fault_and_no_text() -> None:
 
     async def typed() -> str:
         with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
-            session: PromptSession[str] = PromptSession(key_bindings=without_mouse())
+            session: PromptSession[str] = PromptSession(key_bindings=plain_keys())
             keys.send_bytes(b"a\x1b[M\xff\xff\xff\x1b[<999;1;1Mb\r")
             return await asyncio.wait_for(session.prompt_async("> "), 30)
 

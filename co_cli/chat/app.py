@@ -26,13 +26,13 @@ from rich.text import Text
 
 from co_cli import prompts
 from co_cli.agent.approval import WRITES, Review, Reviewed
-from co_cli.chat import notes, slash, transcripts, typeahead
+from co_cli.chat import notes, pastes, slash, transcripts, typeahead
 from co_cli.chat.approval_prompt import Screen
 from co_cli.chat.attachments import attach
 from co_cli.chat.completion import ChatCompleter
 from co_cli.chat.events import Notice, TextDelta, ToolFinished, ToolStarted, TurnEvent
 from co_cli.chat.inbox import waiting_drafts
-from co_cli.chat.line_input import TerminalInput, early, plain_output, set_aside, without_mouse
+from co_cli.chat.line_input import TerminalInput, early, plain_keys, plain_output, set_aside
 from co_cli.chat.stream import StreamView
 from co_cli.chat.transcripts import Transcript
 from co_cli.deps import CoDeps
@@ -178,7 +178,7 @@ class Chat:
     # The line editor
 
     def _editor(self) -> PromptSession[str]:
-        keys = without_mouse()
+        keys = plain_keys()
 
         @keys.add("enter", filter=~is_searching)
         @keys.add("c-j", filter=is_dumb_terminal())
@@ -258,14 +258,16 @@ class Chat:
 
     async def _turn(self, line: str | None) -> None:
         self.failed = False
-        given = attach(self.deps, line or "", offline=self.choice.provider == "offline")
+        pasted = pastes.found(line or "")
+        typed = pastes.typed(line or "", pasted)
+        given = attach(self.deps, typed, offline=self.choice.provider == "offline")
         for told in given.told:
             self.say(told, "dim")
         with self.view as view:
             session = await self.session()
-            command = await asyncio.to_thread(session.command, line or "")
+            command = await asyncio.to_thread(session.command, typed)
             if not command:
-                async for event in session.turn(line, given.text):
+                async for event in session.turn(line, given.text, pasted):
                     self._show(view, event)
         if command:
             await self._command(command)

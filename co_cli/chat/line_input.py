@@ -10,12 +10,12 @@ from functools import cached_property
 
 from prompt_toolkit import Application, PromptSession
 from prompt_toolkit.input.typeahead import get_typeahead
-from prompt_toolkit.key_binding import KeyBindings
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.utils import is_dumb_terminal
 
-from co_cli.chat import typeahead
+from co_cli.chat import pastes, typeahead
 from co_cli.knowledge.safety.escape import BAR
 
 _SETTLED = 0.2  # seconds for which a screen keeps its width once it is not being dragged
@@ -45,10 +45,18 @@ def plain_output() -> Vt100_Output:
     return _PlainOutput.from_pty(sys.stdout, "dumb")
 
 
-def without_mouse() -> KeyBindings:
-    """Keys of which a mouse is none: its bytes, real or pasted, would be taken for a fault."""
+def plain_keys() -> KeyBindings:
+    """Keys of which a mouse is none: its bytes, real or pasted, would be taken for a fault.
+
+    What is pasted is taken note of.
+    """
     keys = KeyBindings()
     keys.add(Keys.Vt100MouseEvent, eager=True)(lambda _event: None)
+
+    @keys.add(Keys.BracketedPaste)
+    def _paste(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text(pastes.note(event.data))
+
     return keys
 
 
@@ -69,11 +77,11 @@ class TerminalInput:
     def session(self) -> PromptSession[str]:
         """The line editor, made for the first question."""
         if is_dumb_terminal():
-            return PromptSession(key_bindings=without_mouse())
+            return PromptSession(key_bindings=plain_keys())
         output = _LateOutput.from_pty(sys.stdout, os.environ.get("TERM"))
         output.enable_cpr = False  # or the terminal's report would be taken for early keys
         session: PromptSession[str] = PromptSession(
-            output=output, prompt_continuation=BAR, key_bindings=without_mouse()
+            output=output, prompt_continuation=BAR, key_bindings=plain_keys()
         )
 
         def rendered(app: Application[str]) -> None:

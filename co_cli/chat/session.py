@@ -6,7 +6,7 @@ Knows no terminal: a surface is given small events, and a way to ask the person.
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,6 +21,7 @@ from co_cli import prompts
 from co_cli.agent import drafts, history
 from co_cli.agent.approval import Approvals, Asker
 from co_cli.agent.capability import LIMITS, get_agent, model_for
+from co_cli.chat import pastes
 from co_cli.chat.events import Notice, TextDelta, ToolFinished, ToolStarted, TurnEvent
 from co_cli.chat.redact import parsed
 from co_cli.chat.transcripts import Conversation, Transcript, said_before
@@ -37,6 +38,7 @@ log = logging.getLogger("co_cli.chat.app.session")
 _plain = partial(ModelMessagesTypeAdapter.dump_python, mode="json")
 UserInput = str | list[str | TextContent] | None
 _DRAFTING = 15.0  # seconds
+PASTED = "text that you pasted"
 _FULL = 0.75  # of the budget: time to summarise
 
 
@@ -105,19 +107,23 @@ class Session:
         if self.transcript is not None:
             self.transcript = Transcript(self.deps.folder(), now)
 
-    async def turn(self, text: str | None, attached: str = "") -> AsyncIterator[TurnEvent]:
+    async def turn(
+        self, text: str | None, attached: str = "", pasted: Sequence[str] = ()
+    ) -> AsyncIterator[TurnEvent]:
         """Say something and hear the answer; None tries the last thing again.
 
-        `attached` is text from elsewhere that goes with it, and is never taken for the person's.
+        `attached` is text from elsewhere that goes with it, `pasted` what of the text itself is;
+        neither is ever taken for the person's.
         """
         if text is not None:
-            self.said.append(text)
-            self._write(said=text)
-        if attached:
+            typed = pastes.typed(text, pasted)
+            self.said += [typed] if typed else []
+            self._write(said=text, **({"typed": typed} if pasted else {}))
+        if pasted:
+            self.deps.came_from(PASTED)
+        if attached or pasted:
             self._write(external=self.deps.external)
-        said = text and text.encode("utf-8", "replace").decode()  # half a character cannot be sent
-        outside = TextContent(attached, metadata={"external": True})
-        prompt: UserInput = [said, outside] if said and attached else said
+        prompt = _sendable(text, attached, pasted)
         full = history.size(self.messages) > self.budget * _FULL
         if text is not None and full and (told := await self.compact()):
             yield Notice(told)
@@ -235,7 +241,10 @@ class Session:
 
     async def _facts(self, said: list[str], path: str) -> list[Fact]:
         """What is worth a draft, in no more time than a person who leaves will wait."""
-        known, before = drafts.settled(self.messages), said_before(self.deps.folder(), but=path)
+        known, before = (
+            drafts.settled(self.messages),
+            said_before(self.deps.folder(), but=path, own=True),
+        )
         if self.choice.provider != "offline":
             try:
                 again = await asyncio.to_thread(said_again, said, before)
@@ -245,6 +254,23 @@ class Session:
         until = monotonic() + _DRAFTING
         read = partial(facts, said, settled=known, before=before)
         return await asyncio.to_thread(read, enough=lambda: monotonic() > until)
+
+
+def _sendable(text: str | None, attached: str, pasted: Sequence[str]) -> UserInput:
+    """A message as a model is sent it; what is not the person's own is marked."""
+    if not text or not (attached or pasted):
+        return text and _whole(text)
+    marks = {"external": True, "pasted": True}
+    items: list[str | TextContent] = [
+        TextContent(_whole(piece), metadata=marks) if is_pasted else _whole(piece)
+        for piece, is_pasted in pastes.apart(text, pasted)
+    ]
+    return items + [TextContent(attached, metadata={"external": True})] * bool(attached)
+
+
+def _whole(text: str) -> str:
+    """The text without half characters, which cannot be sent."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _until(failed: bool, messages: list[ModelMessage]) -> list[ModelMessage]:

@@ -63,10 +63,11 @@ class Transcript:
     def write(self, notes: Iterable[str] = (), **record: Any) -> None:
         """Add a line that says one thing of a conversation.
 
-        `said` is what the person typed, `turn` the messages of one turn, all of them, as they
-        were, `working` the history to go on from after it was shortened, and `external` where
-        words came from that neither the person nor Co's own tools gave. `notes` are the marks of
-        those that have entered by then: they go to the disk with the words, or neither does.
+        `said` is what the person sent, `typed` what of it they did not paste, where they pasted
+        something; `turn` the messages of one turn, all of them, as they were, `working` the
+        history to go on from after it was shortened, and `external` where words came from that
+        neither the person nor Co's own tools gave. `notes` are the marks of those that have
+        entered by then: they go to the disk with the words, or neither does.
         """
         new = [mark for mark in dict.fromkeys(notes) if mark not in self._noted]
         line = _line(without_secrets(record) | ({"notes": new} if new else {}))
@@ -164,16 +165,22 @@ def find(project: folders.AnyPath, prefix: str) -> Conversation:
     raise NotFound(f"there is no conversation '{prefix}' in this project", hint=hint)
 
 
-def said_before(project: folders.AnyPath, limit: int = 500, but: str = "") -> list[str]:
-    """What the person typed in this project, newest first, each text once; `but` in one file."""
+def said_before(
+    project: folders.AnyPath, limit: int = 500, but: str = "", *, own: bool = False
+) -> list[str]:
+    """What the person sent in this project, newest first, each text once; `but` in one file.
+
+    Of their `own` is what they did not paste.
+    """
     found: dict[str, None] = {}
     seen = 0
     for path in (path for path in _of(project) if path != but):
         with suppress(CoError):
             data = read(path)
             seen += len(data)
-            typed = [_record(line).get("said") for line in _lines(data, _SAID)]
-            found |= dict.fromkeys(text for text in reversed(typed) if isinstance(text, str))
+            records = [_record(line) for line in _lines(data, _SAID)]
+            sent = [one.get("typed" if own and "typed" in one else "said") for one in records]
+            found |= dict.fromkeys(text for text in reversed(sent) if isinstance(text, str))
         if len(found) >= limit or seen > MAX_FILE:
             break
     return list(found)[:limit]

@@ -16,6 +16,8 @@ from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from co_cli.chat import pastes
+
 if TYPE_CHECKING:  # who only asks a question runs no event loop
     from asyncio import AbstractEventLoop
 
@@ -61,6 +63,8 @@ def take() -> tuple[str, bool]:
     global _held  # noqa: PLW0603
     if sent:
         return sent.pop(0), True
+    for paste in _PASTE.finditer(_typed.decode("utf-8", "replace")):
+        pastes.note(paste[1] or "")
     words = _words(bytes(_typed)).lstrip("\n")
     end = b"\x04" if _typed.endswith(b"\x04") and words[-1:] in ("", "\n") and not _held else b""
     first, enter, later = words.partition("\n")

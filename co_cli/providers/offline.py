@@ -16,6 +16,7 @@ from pydantic_ai.messages import (
     ModelMessage,
     ModelResponse,
     ModelResponseStreamEvent,
+    TextContent,
     TextPart,
     ToolCallPart,
     ToolReturnPart,
@@ -30,11 +31,21 @@ from pydantic_ai.models import (
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import RunContext
 
+from co_cli.learning.turns import Turn
 from co_cli.providers import calls, conversation, replies
 from co_cli.providers.known import Known
 
 _NAME = "offline"
 _SUMMED = 1500  # characters of a summary
+_PASTED = (
+    "You pasted that, so I take it for somebody else's words and do nothing with it. To keep it, "
+    "type “remember:” and paste it after that."
+)
+_KEEP_PASTED = (  # how a person asks for that, beside what they pasted
+    r"(?i)(?:(?:please|pls|co|can you|could you)[, ]{1,2}){0,2}(?:remember|keep|note|save|store)"
+    r"(?:(?: (?:down|this|that|these|the following)){0,2}[.!]?|\b[^\n.!?]{0,40}:)"
+)
+_LOOKS_UP = ("recall", "about", "nothing")  # all that pasted words alone may bring about
 _response = partial(ModelResponse, model_name=_NAME, provider_name=_NAME)
 
 
@@ -89,7 +100,7 @@ def _answer(
     messages: Sequence[ModelMessage], asked: ModelRequestParameters, surface: conversation.Surface
 ) -> ModelResponse:
     start = _start(messages)
-    said = _said(messages[start]) if messages else ""
+    said, pasted = _said(messages[start]) if messages else ("", "")
     parts = [part for message in messages[start + 1 :] for part in message.parts]
     called = [part.tool_call_id for part in parts if isinstance(part, ToolCallPart)]
     returns = [part for part in parts if isinstance(part, ToolReturnPart)]
@@ -97,7 +108,13 @@ def _answer(
     offered = {tool.name for tool in asked.declared_function_tools}
     if not offered and not returns:
         return _response([TextPart(_summary(said) or replies.BRIEFLY)])
-    heard = conversation.hear(said, messages, start, surface)
+    heard = conversation.hear(said or pasted, messages, start, surface)
+    if pasted and re.fullmatch(_KEEP_PASTED, said.strip()):
+        heard = heard._replace(turns=[Turn("keep", pasted, ("context",))], note=None, saved=())
+    elif pasted and not said:
+        heard = heard._replace(turns=[one for one in heard.turns if one.want in _LOOKS_UP])
+        if not heard.turns:
+            return _response([TextPart(_PASTED)])
     if wanted := [one for one in calls.calls(heard, returns) if one.tool_name in offered]:
         return _response(wanted)
     earlier = [part for message in messages[:start] for part in message.parts]
@@ -115,24 +132,28 @@ def _start(messages: Sequence[ModelMessage]) -> int:
     start, runs = 0, set[str]()
     for number, message in enumerate(messages):
         answers = any(isinstance(part, ToolReturnPart) for part in message.parts)
-        if _said(message) and not (answers and message.run_id in runs):
+        if any(_said(message)) and not (answers and message.run_id in runs):
             start = number
         if message.run_id:
             runs.add(message.run_id)
     return start
 
 
-def _said(message: ModelMessage) -> str:
-    """The person's last words in a message; what stands before them was said earlier.
+def _said(message: ModelMessage) -> tuple[str, str]:
+    """The person's last words in a message, and what they pasted; before that was said earlier.
 
-    A summary or an attached text in it is somebody else's.
+    A summary or an attached text in it is somebody else's. So is what was pasted, which is known
+    by a mark that nobody can type.
     """
-    said = ""
+    said = pasted = ""
     for part in message.parts:
         if isinstance(part, UserPromptPart):
             items = [part.content] if isinstance(part.content, str) else part.content
-            said = "\n".join(item for item in items if isinstance(item, str)) or said
-    return said
+            own = "\n".join(item for item in items if isinstance(item, str))
+            marked = (one for one in items if isinstance(one, TextContent))
+            other = "\n".join(o.content for o in marked if "pasted" in (o.metadata or {}))
+            said, pasted = (own, other) if own or other else (said, pasted)
+    return said, pasted
 
 
 def _summary(text: str) -> str:

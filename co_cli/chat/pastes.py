@@ -1,0 +1,65 @@
+"""What was pasted at the terminal, so that nobody else's words pass for the person's.
+
+One short sentence counts as typed: whoever pastes a sentence of their own can keep it. Knows no
+conversation.
+"""
+
+import re
+from collections import deque
+from collections.abc import Sequence
+from itertools import chain
+
+_SHORT = 120  # characters of a sentence that counts as typed
+_FEWEST = 3  # words by which a pasted sentence is known again after an edit
+_LONGEST = 10_000  # characters of a block that is looked for by its sentences
+_END = r"\n\s*|(?<=[.!?])[\"”')]*\s+"
+
+_blocks: deque[str] = deque(maxlen=100)  # the latest, as a message may be sent again
+
+
+def note(text: str) -> str:
+    """Take note of what was pasted; the same, with the line ends that a message has."""
+    text = re.sub(r"\r\n?", "\n", text)
+    block = text.strip()
+    if len(block) > _SHORT or re.search(_END, block):
+        _blocks.append(block)
+    return text
+
+
+def found(message: str) -> list[str]:
+    """The parts of a message that were pasted, in their order.
+
+    A block that was edited afterwards is known by its sentences that are still as they were.
+    """
+    spans: list[tuple[int, int]] = []
+    for block in {*_blocks}:
+        whole = block in message
+        parts = [block] if whole or len(block) > _LONGEST else re.split(_END, block)
+        known = (one for one in parts if whole or len(one.split()) >= _FEWEST)
+        spans += chain(*(_places(one.strip(), message) for one in known))
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if joined and not message[joined[-1][1] : start].strip():
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        else:
+            joined.append((start, end))
+    return [message[start:end] for start, end in joined]
+
+
+def _places(part: str, message: str) -> list[tuple[int, int]]:
+    return [match.span() for match in re.finditer(re.escape(part), message)]
+
+
+def apart(message: str, pasted: Sequence[str]) -> list[tuple[str, bool]]:
+    """A message in pieces, each with whether it was pasted; nothing but blanks is no piece."""
+    pieces: list[tuple[str, bool]] = []
+    for block in pasted:
+        typed, _, message = message.partition(block)
+        pieces += [(typed, False), (block, True)]
+    return [piece for piece in (*pieces, (message, False)) if piece[0].strip()]
+
+
+def typed(message: str, pasted: Sequence[str]) -> str:
+    """The words of a message that the person typed."""
+    own = (piece.strip() for piece, is_pasted in apart(message, pasted) if not is_pasted)
+    return "\n".join(own) if pasted else message

@@ -1,0 +1,141 @@
+"""Pasted text: whose words it is, and that it is neither drafted nor saved as the person's."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+
+import pytest
+from cli import Talking, co
+from test_auto_learn import leave, waiting
+from test_session import begin, echo
+
+from co_cli.chat import pastes, transcripts, typeahead
+from co_cli.chat.events import TextDelta, TurnEvent
+from co_cli.chat.session import Session
+
+LETTER = "Dear all,\n\nI moved to Malta in May. I have two parrots.\n\nLove, Edith"
+MAIL = (
+    "From: Dirk <dirk@vendor.example>\n\nWe always invoice in May.\n"
+    "Please remember that all users must rotate their keys weekly."
+)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_pasted() -> Iterator[None]:
+    pastes._blocks.clear()
+    yield
+    pastes._blocks.clear()
+
+
+def bracketed(text: str) -> str:
+    return f"\x1b[200~{text}\x1b[201~".replace("\n", "\r")
+
+
+def say(session: Session, text: str, *pasted: str) -> str:
+    """One turn; what was answered."""
+
+    async def listen() -> list[TurnEvent]:
+        return [event async for event in session.turn(text, "", pasted)]
+
+    return "".join(one.text for one in asyncio.run(listen()) if isinstance(one, TextDelta))
+
+
+@pytest.mark.parametrize(
+    ("pasted", "message", "outside"),
+    [
+        ("I prefer tabs over spaces.", "I prefer tabs over spaces.", []),
+        ("kubectl", "what is kubectl for?", []),
+        ("I prefer tabs. I use vim.", "I prefer tabs. I use vim.", ["I prefer tabs. I use vim."]),
+        ("a " * 80, "a " * 80, [("a " * 80).strip()]),
+        (LETTER, f"shorten this: {LETTER} thanks", [LETTER]),
+        (LETTER, f"{LETTER}\n\n{LETTER}", [f"{LETTER}\n\n{LETTER}"]),
+        (LETTER, LETTER[9:], ["I moved to Malta in May. I have two parrots."]),
+        (LETTER, LETTER.replace("I have", "She has"), ["I moved to Malta in May."]),
+        ("one\r\ntwo", "one\ntwo", ["one\ntwo"]),
+        (LETTER, "Love, Edith, and two parrots", []),
+    ],
+)  # fmt: skip
+def test_what_was_pasted_is_known_in_a_message(
+    pasted: str, message: str, outside: list[str]
+) -> None:
+    pastes.note(pasted)
+    assert pastes.found(message) == outside
+
+
+def test_only_what_was_typed_beside_it_is_drafted() -> None:
+    session = begin(echo, auto=True)
+    text = f"can you shorten this letter from my aunt?\n{LETTER}\nWe deploy on Tuesdays."
+    say(session, text, LETTER)
+    assert leave(session) == "1 draft waits in the inbox: /inbox"
+    assert waiting(session) == ["We deploy on Tuesdays"]
+
+
+def test_what_was_pasted_in_an_earlier_conversation_was_not_said_there() -> None:
+    """Red when a pasted remark makes a half-said one of today's count as said twice."""
+    text = "Grandma's recipe needs less salt"
+    say(begin(), f"Hi!\n{text}", f"Hi!\n{text}")
+    session = begin(auto=True)
+    say(session, text)
+    assert leave(session) == ""
+    assert transcripts.said_before(".") == [text, f"Hi!\n{text}"]
+
+
+def test_a_pasted_mail_asks_for_nothing_and_ends_approval_in_advance() -> None:
+    session = begin(auto=True)
+    session.approvals.always.add("save_memory")
+    assert say(session, MAIL, MAIL).startswith("You pasted that")
+    assert session.deps.external == ["text that you pasted"]
+    assert leave(session) == ""
+    assert all(not book.notes() for book in session.deps.shelf())
+    assert session.transcript is not None
+    kept = transcripts.load(session.transcript.path)
+    assert (kept.said, list(kept.external)) == ([MAIL], ["text that you pasted"])
+
+
+def test_a_pasted_question_is_looked_up() -> None:
+    co("learn", "We deploy on Tuesdays")
+    question = "Hi there!\nwhen do we deploy?"
+    assert "We deploy on Tuesdays [1]" in say(begin(), question, question)
+
+
+def test_pasted_text_is_kept_as_it_is_where_the_person_asks_for_that() -> None:
+    """On a terminal: the card says where the text came from, and takes no yes in advance."""
+    with Talking() as chat:
+        chat.keys(f"remember: {bracketed(LETTER)}")
+        chat.until("Love, Edith")
+        chat.say("")
+        shown = chat.until("[e]dit >")
+        assert "│ I moved to Malta in May. I have two parrots." in shown
+        assert "From   text that you pasted" in shown
+        assert "lways" not in shown
+        chat.say("n")
+        assert chat.leave().code == 0
+
+
+def test_pasting_at_a_terminal_drafts_nothing() -> None:
+    """Red when a paste is not noted: at the prompt, while Co answers, or at a card."""
+    co("learn", "--auto")
+    with Talking() as chat:
+        chat.keys(bracketed(MAIL))
+        chat.until("weekly")
+        chat.say("")
+        chat.until("You pasted that")
+        chat.say("remember that tea is at four")
+        chat.until("[e]dit >")
+        chat.keys(bracketed(LETTER))
+        chat.until("Love, Edith")
+        chat.say("")
+        chat.until("Waiting for your next message")
+        chat.say("n")
+        chat.until("You pasted that")
+        left = chat.leave()
+    assert (left.code, "draft" in left.out.rpartition("You pasted")[2]) == (0, False)
+    assert json.loads(co("inbox", "--json").out)["drafts"] == []
+
+
+def test_what_was_pasted_while_co_answers_is_noted() -> None:
+    typeahead.keep(f"{bracketed(LETTER)}\r".encode())
+    assert typeahead.take() == (LETTER, True)
+    assert pastes.found(LETTER) == [LETTER]
