@@ -43,6 +43,7 @@ completion completions autocomplete
 _NONE = r"(?:no?|nope|none(?: of them)?|neither|nothing|cancel|never ?mind|leave it)?(?:,? thanks)?"
 _ALL = r"(?:all|each|every one)(?: (?:of )?(?:them|these|those|three))?"
 YES = ("y", "yes", "yep", "yeah", "ok", "sure")
+LEAVES = ("exit", "quit", "bye", "bye bye", "goodbye", "cu", "cya")  # a chat
 _NTH = "first 1st second 2nd third 3rd fourth 4th fifth 5th".split()
 _ROUND = "the that this and one ones note memory number about with on of for please forget".split()
 _WORD, _FEW = r"\w[\w:'-]*", 4  # of these, so many may single one out

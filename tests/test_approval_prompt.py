@@ -503,6 +503,27 @@ def test_what_is_said_at_a_card_is_sent_though_it_is_asked_again() -> None:
     assert [typeahead.take() for _ in range(2)] == [("What about Milan?", True), ("early", False)]
 
 
+@pytest.mark.parametrize(
+    ("line", "waits"),
+    [("always ask Sandra before deploying", True), ("no, Fridays", True), ("bye", True),
+     ("keep it until May", True), ("No, thank you!", False), ("always this session", False),
+     ("keep both please", False), ("update memory 12", False)],
+)  # fmt: skip
+def test_a_line_that_only_begins_like_an_answer_is_not_lost(line: str, waits: bool) -> None:
+    _, shown = ask(Typist(line, "n"), proposal("We never deploy on Fridays"))
+    assert (f"Waiting for your next message: {line}" in shown) is waits
+    assert typeahead.take() == ((line, True) if waits else ("", False))
+
+
+@pytest.mark.parametrize(
+    ("line", "verdict"), [("no, on Fridays", "no"), ("bye", "no"), ("yes, until Friday", "yes")]
+)
+def test_at_an_offer_a_line_that_begins_with_yes_is_no_refusal(line: str, verdict: str) -> None:
+    reviewed, _ = ask(Typist(line, "y"), offer("The sky over Turin is grey"))
+    assert verdicts(reviewed) == [verdict]
+    assert typeahead.take() == (line, True)
+
+
 def test_no_rule_and_no_earlier_yes_keeps_what_is_only_offered() -> None:
     """Red when `--yes`, `a` or anything but a key can keep what nobody asked to keep."""
     one = offer("The sky over Turin is grey")

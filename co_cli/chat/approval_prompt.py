@@ -26,6 +26,7 @@ from co_cli.agent.approval import (
     planned,
 )
 from co_cli.chat import typeahead
+from co_cli.chat.letters import begins, goes_on, parsed
 from co_cli.chat.line_input import Resized
 from co_cli.deps import CoDeps
 from co_cli.kept import described
@@ -48,7 +49,6 @@ _STATES: dict[Verdict, str] = {
 _VERDICTS: dict[str, Verdict] = {"y": "yes", "u": "update", "k": "keep", "n": "no"}
 _COLOURS = {"-": "red", "+": "green"}
 _NAMED = re.compile(r"u(?:pdate)?\s?(g?\d{1,9})")  # which similar memory gives way
-_WORDS = {"yes": "y", "no": "n", "always": "a", "all": "a", "edit": "e", "update": "u", "keep": "k"}
 
 
 @dataclass
@@ -123,7 +123,7 @@ class Screen:
                 typed = screen.typed
                 continue
             whole, said, typed = said, said.strip().lower(), ""
-            letter, number = _parsed(said, len(card.proposals))
+            letter, number = parsed(said, len(card.proposals))
             if letter in review.keys:
                 return Reviewed([Decision(one, "no", STOPPED) for one in shown], key=letter)
             if number is None and letter in ("y", "n", "a") and letter in card.letters():
@@ -133,6 +133,10 @@ class Screen:
                 letter, number, named = "u", None, direct[1]
             chosen = card.meant(letter, number)
             idle = all(one.offered or one.action == "forgotten" for one in card.proposals)
+            idle = idle and begins(said) in (
+                "",
+                "n",
+            )  # who says "keep it until May" has not said no
             if not chosen and goes_on(whole) and idle:  # nothing that they asked for is lost
                 return self._ended(card, "n")
             if not chosen:
@@ -326,24 +330,6 @@ def _changes(old: str, new: str) -> list[str]:
     """Two texts as a diff, without its heading."""
     lines = difference(f"{old}\n".encode(), f"{new}\n".encode(), "memory").split("\n")
     return [line for line in lines[2:] if not line.startswith("@@")]
-
-
-def _parsed(said: str, count: int) -> tuple[str, int | None]:
-    """A letter and, where several proposals are shown, which one: `e2`, `2e`, `e 2`."""
-    found = re.fullmatch(r"(\d*)\s*([a-z]+)\s*(\d*)", said)
-    number = (found[1] or found[3]) if found else ""
-    if not found or (number and not 1 <= int(number) <= count):
-        return "", None
-    return _WORDS.get(found[2], found[2]), int(number) - 1 if number else None
-
-
-def goes_on(said: str) -> bool:
-    """Whether the person did not answer and simply went on talking; what they said waits."""
-    first, *others = said.lower().split() or [""]
-    talks = bool(others) and first.strip(".,!") not in {*_WORDS, *_WORDS.values()}
-    if talks := talks or first.startswith("/"):
-        typeahead.sent.append(said)
-    return talks
 
 
 def _replaceable(proposal: Proposal) -> list[str]:

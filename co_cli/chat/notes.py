@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from co_cli import languages, trust, verbs
 from co_cli.agent.approval import SAVE, Decision, Proposal, Review, planned
-from co_cli.chat.approval_prompt import goes_on
+from co_cli.chat.letters import goes_on
 from co_cli.chat.line_input import Resized
 from co_cli.editing import Editing
 from co_cli.errors import Ambiguous, CoError, EmbedderUnavailable, FormatError, NotFound

@@ -16,7 +16,7 @@ from co_cli.chat.attachments import offered
 from co_cli.errors import Ambiguous
 from co_cli.knowledge import Note, Shelf
 from co_cli.knowledge.store import disk
-from co_cli.meant import meant, picked
+from co_cli.meant import LEAVES, meant, picked
 from co_cli.prompts import texts
 from co_cli.providers import registry
 from co_cli.results import plural
@@ -34,7 +34,7 @@ _CONNECT = (
     "environment and restart Co, or start Ollama and type /model ollama:qwen3.\n"
     'To make the choice permanent, put {"model": "..."} into ~/.config/co-cli/settings.json.'
 )
-_PLAIN = dict.fromkeys(("exit", "quit", "bye", "bye bye", "goodbye", "cu", "cya"), "/quit")
+_PLAIN = dict.fromkeys(LEAVES, "/quit")
 _PLAIN["help"] = "/help"  # what people try first
 _IN_CHAT = {"learn": "remember", "list": "memories"}  # other words for it
 
