@@ -524,6 +524,14 @@ def test_at_an_offer_a_line_that_begins_with_yes_is_no_refusal(line: str, verdic
     assert typeahead.take() == (line, True)
 
 
+def test_what_waits_is_shown_by_its_end_and_says_that_there_is_more() -> None:
+    typeahead.keep(b"what do you know about sourdough? " * 9)
+    _, shown = ask(Typist("n"), proposal("We never deploy on Fridays"), width=400)
+    typeahead.take()
+    [line] = [one for one in shown.split("\n") if "Waiting for" in one]
+    assert line.partition("message: ")[2].startswith("…")
+
+
 def test_no_rule_and_no_earlier_yes_keeps_what_is_only_offered() -> None:
     """Red when `--yes`, `a` or anything but a key can keep what nobody asked to keep."""
     one = offer("The sky over Turin is grey")

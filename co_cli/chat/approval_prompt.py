@@ -47,6 +47,7 @@ _STATES: dict[Verdict, str] = {
     "yes": "", "no": "  [no]", "update": "  [update {}]", "keep": "  [keep both]",
 }  # fmt: skip
 _VERDICTS: dict[str, Verdict] = {"y": "yes", "u": "update", "k": "keep", "n": "no"}
+_WAITING = 200  # characters that are shown of what waits, the last ones
 _COLOURS = {"-": "red", "+": "green"}
 _NAMED = re.compile(r"u(?:pdate)?\s?(g?\d{1,9})")  # which similar memory gives way
 
@@ -251,7 +252,8 @@ class Screen:
             self._warn("Text from outside: Co asks.")
         self.told = {*card.review.external}
         if waiting := " · ".join(filter(None, map(str.strip, typeahead.waiting().split("\n")))):
-            self._say(f"  Waiting for your next message: {waiting[-200:]}", "dim")
+            short = waiting if len(waiting) <= _WAITING else f"…{waiting[-_WAITING:]}"
+            self._say(f"  Waiting for your next message: {short}", "dim")
 
     def _show_place(self, proposal: Proposal, card: _Card) -> None:
         """Where a text goes, under which tags, and what else that does."""
