@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cli import co, command
+from cli import Talking, co, command
 from lives import Life
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart, UserPromptPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
@@ -19,6 +20,7 @@ from test_session import agreeing, begin, echo, said
 
 from co_cli import config, paths
 from co_cli.agent import drafts
+from co_cli.chat import transcripts
 from co_cli.chat.session import Session
 from co_cli.knowledge import inbox
 from co_cli.learning.drafting import Fact
@@ -263,3 +265,46 @@ def test_no_path_leads_to_a_memory_without_an_approval(seed: int, tmp_path: Path
     """Red when a model's draft need not be quoted; `make torture` has 10,000 longer lives."""
     for number in range(30):
         Life(random.Random(seed * 1000 + number), tmp_path / str(number)).run(most=3)
+
+
+def test_what_was_said_and_never_drafted_is_drafted_after_a_resume() -> None:
+    """Red when a chat that broke off loses it, or what was drafted comes again."""
+    first = begin(echo, auto=True)
+    said(first, "We deploy on Tuesdays")
+    assert leave(first) == "1 draft waits in the inbox: /inbox"
+    said(first, "I prefer tea")
+    assert first.transcript is not None
+    kept = transcripts.load(first.transcript.path)
+    assert kept.undrafted == ["I prefer tea"]
+    second = begin(echo, auto=True)
+    second.transcript = first.transcript
+    second.resume(kept)
+    assert leave(second) == "1 draft waits in the inbox: /inbox"
+    assert transcripts.load(first.transcript.path).undrafted == []
+    unwanted = begin(echo)
+    unwanted.resume(kept)
+    assert unwanted.said == []
+
+
+def test_what_is_not_to_be_drafted_is_not_drafted_after_a_resume_either() -> None:
+    session = begin(echo)
+    said(session, "We deploy on Tuesdays")
+    assert session.transcript is not None
+    assert transcripts.load(session.transcript.path).undrafted == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+def test_closing_the_window_loses_no_draft(number: int) -> None:
+    """Red when what was said is only drafted at a leave, or an open card counts as an answer."""
+    co("learn", "--auto")
+    with Talking() as chat:
+        chat.say("stop asking me")
+        chat.until("I will not ask")
+        chat.say("We deploy on Tuesdays")
+        chat.until("All right.")
+        chat.say("remember that I prefer tea")
+        chat.until("[e]dit >")
+        chat.process.send_signal(number)
+        assert chat.end().code == -number
+    found = json.loads(co("inbox", "--json").out)["drafts"]
+    assert sorted(one["content"] for one in found) == ["User prefers tea", "We deploy on Tuesdays"]

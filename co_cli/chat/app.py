@@ -92,6 +92,9 @@ class Chat:
     async def run(self) -> None:
         """Talk until the person leaves."""
         dumb = is_dumb_terminal()
+        for number in (signal.SIGHUP, signal.SIGTERM):
+            if signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores one
+                asyncio.get_running_loop().add_signal_handler(number, self._cut_off, number)
         with create_app_session(output=plain_output()) if dumb else nullcontext():
             await self._talk()
 
@@ -131,6 +134,15 @@ class Chat:
             question = f"Review {plural(len(waiting_drafts(self.deps)), 'draft')} now? [y/n]"
             if (await notes.asked(self, question)).strip().lower() in ("y", "yes"):
                 await self._command("/inbox")
+
+    def _cut_off(self, number: int) -> None:
+        """The window was closed, or the machine goes down: draft what was said, and end by that."""
+        try:
+            if self._session is not None:
+                self._session.draft_at_once()
+        finally:
+            asyncio.get_running_loop().remove_signal_handler(number)
+            os.kill(os.getpid(), number)
 
     async def _line(self, editor: PromptSession[str]) -> str:
         """What the person says next; it begins with what they typed before this.

@@ -37,7 +37,7 @@ from co_cli.results import plural
 log = logging.getLogger("co_cli.chat.app.session")
 _plain = partial(ModelMessagesTypeAdapter.dump_python, mode="json")
 UserInput = str | list[str | TextContent] | None
-_DRAFTING = 15.0  # seconds
+_DRAFTING, _AT_ONCE = 15.0, 5.0  # seconds, for who waits and where all is about to end
 PASTED = "text that you pasted"
 _FULL = 0.75  # of the budget: time to summarise
 
@@ -96,6 +96,7 @@ class Session:
         except ValueError as error:
             raise CoError("that conversation cannot be resumed; its file is unchanged") from error
         self.messages = history.whole(messages)
+        self.said = [*kept.undrafted] if self.auto else []
 
     def clear(self) -> None:
         """Begin anew; what came from outside is gone with the conversation, and `a` with it."""
@@ -118,7 +119,8 @@ class Session:
         if text is not None:
             typed = pastes.typed(text, pasted)
             self.said += [typed] if typed else []
-            self._write(said=text, **({"typed": typed} if pasted else {}))
+            marks: dict[str, Any] = {"typed": typed} if pasted else {}
+            self._write(said=text, **(marks | ({"draft": True} if self.auto else {})))
         if pasted:
             self.deps.came_from(PASTED)
         if attached or pasted:
@@ -226,34 +228,53 @@ class Session:
 
         Nothing is drafted of a conversation that is not kept.
         """
-        said, self.said = self.said, []
-        if not (self.auto and said and self.transcript):
+        if not (self.auto and self.said and self.transcript):
+            self.said = []
             return ""
-        origin = os.path.basename(self.transcript.path).removesuffix(".jsonl")
+        said, path = [*self.said], self.transcript.path  # it stays until it is drafted
         try:
-            found = await self._facts(said, self.transcript.path)
-            added = len(await asyncio.to_thread(drafts.put, self.deps, found, origin))
+            found = await self._facts(said, path)
+            added = await asyncio.to_thread(self._put, found, path)
         except CoError as error:
             return f"Nothing was drafted: {error}"
+        finally:
+            del self.said[: len(said)]
         self.drafted += added
         waits = f"{plural(added, 'draft')} {'waits' if added == 1 else 'wait'}"
         return f"{waits} in the inbox: /inbox" if added else ""
 
+    def draft_at_once(self) -> None:
+        """The same for a person who is gone: without a model, in little time, without a word."""
+        if self.auto and self.said and self.transcript:
+            path = self.transcript.path
+            with suppress(CoError):
+                self._put(self._read(self.said, path, _AT_ONCE), path)
+
+    def _put(self, found: list[Fact], path: str) -> int:
+        """Let these wait in the inbox, and note that nothing else is left to draft; how many."""
+        origin = os.path.basename(path).removesuffix(".jsonl")
+        added = len(drafts.put(self.deps, found, origin))
+        self._write(drafted=added)
+        return added
+
     async def _facts(self, said: list[str], path: str) -> list[Fact]:
         """What is worth a draft, in no more time than a person who leaves will wait."""
-        known, before = (
-            drafts.settled(self.messages),
-            said_before(self.deps.folder(), but=path, own=True),
-        )
         if self.choice.provider != "offline":
             try:
+                before = said_before(self.deps.folder(), but=path, own=True)
                 again = await asyncio.to_thread(said_again, said, before)
+                known = drafts.settled(self.messages)
                 return await drafts.by_model(self.agent.model, said, known, _DRAFTING, again)
             except Exception as error:  # as in a turn; Co's own reading has to do
                 log.warning("no drafts by the model: %s", type(error).__name__)
-        until = monotonic() + _DRAFTING
-        read = partial(facts, said, settled=known, before=before)
-        return await asyncio.to_thread(read, enough=lambda: monotonic() > until)
+        return await asyncio.to_thread(self._read, said, path, _DRAFTING)
+
+    def _read(self, said: list[str], path: str, seconds: float) -> list[Fact]:
+        """What is worth a draft by Co's own reading."""
+        until = monotonic() + seconds
+        before = said_before(self.deps.folder(), but=path, own=True)
+        known = drafts.settled(self.messages)
+        return facts(said, settled=known, before=before, enough=lambda: monotonic() > until)
 
 
 def _sendable(text: str | None, attached: str, pasted: Sequence[str]) -> UserInput:

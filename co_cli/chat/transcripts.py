@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Any
 
 from co_cli import paths as folders
-from co_cli.chat.redact import parsed, without_secrets
+from co_cli.chat.redact import LEFT_OUT, parsed, without_secrets
 from co_cli.errors import Ambiguous, CoError, DiskTrouble, FormatError, NotFound
 from co_cli.knowledge.format.note import timestamp
 from co_cli.knowledge.safety.escape import escape
@@ -43,6 +43,7 @@ class Conversation:
     messages: list[Any] = field(default_factory=list)
     external: dict[str, None] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
+    undrafted: list[str] = field(default_factory=list)
     notes: dict[str, None] = field(default_factory=dict)
     turns: int = 0
 
@@ -64,7 +65,8 @@ class Transcript:
         """Add a line that says one thing of a conversation.
 
         `said` is what the person sent, `typed` what of it they did not paste, where they pasted
-        something; `turn` the messages of one turn, all of them, as they were, `working` the
+        something, and `draft` that it is to be drafted; `drafted` how many drafts were made of all
+        such until then; `turn` the messages of one turn, all of them, as they were, `working` the
         history to go on from after it was shortened, and `external` where words came from that
         neither the person nor Co's own tools gave. `notes` are the marks of those that have
         entered by then: they go to the disk with the words, or neither does.
@@ -126,6 +128,11 @@ def load(path: str) -> Conversation:
         match record:
             case {"said": str(text)}:
                 talk.said.append(text)
+                own = record.get("typed", text)
+                if record.get("draft") and isinstance(own, str) and own not in ("", LEFT_OUT):
+                    talk.undrafted.append(own)
+            case {"drafted": int()}:
+                talk.undrafted.clear()
             case {"turn": list(new)} if all(map(_is_message, new)):
                 talk.messages += new
                 talk.turns += 1
