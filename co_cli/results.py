@@ -29,6 +29,14 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}"
 
 
+def waiting_text(count: int, new: int = 0) -> str:
+    """How many drafts wait, and how many of them are new, where not all are."""
+    some = f", {new} of them new" if 0 < new < count else ""
+    return (
+        f"{plural(count, 'draft')} {'waits' if count == 1 else 'wait'} in the inbox{some}: /inbox"
+    )
+
+
 def span(note: Note) -> str:
     """A note's date; for a consolidated one the range it covers."""
     updated = str(note.meta.get("updated") or "")[:10] if note.consolidated else ""

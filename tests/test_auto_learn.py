@@ -279,7 +279,7 @@ def test_what_was_said_and_never_drafted_is_drafted_after_a_resume() -> None:
     second = begin(echo, auto=True)
     second.transcript = first.transcript
     second.resume(kept)
-    assert leave(second) == "1 draft waits in the inbox: /inbox"
+    assert leave(second) == "2 drafts wait in the inbox, 1 of them new: /inbox"
     assert transcripts.load(first.transcript.path).undrafted == []
     unwanted = begin(echo)
     unwanted.resume(kept)
@@ -308,3 +308,15 @@ def test_closing_the_window_loses_no_draft(number: int) -> None:
         assert chat.end().code == -number
     found = json.loads(co("inbox", "--json").out)["drafts"]
     assert sorted(one["content"] for one in found) == ["User prefers tea", "We deploy on Tuesdays"]
+
+
+def test_a_chat_opens_with_how_many_drafts_wait_and_counts_them_all() -> None:
+    """Red when only the newest are counted, or a new chat says nothing of them."""
+    session = begin(auto=True)
+    inbox.put(session.deps.shelf().user, [inbox.Draft("User prefers tea")], actor="test")
+    session.said.append("We deploy on Tuesdays")
+    session._write(said="hi")
+    assert leave(session) == "2 drafts wait in the inbox, 1 of them new: /inbox"
+    with Talking() as chat:
+        chat.until("2 drafts wait in the inbox: /inbox")
+        assert chat.leave().code == 0

@@ -43,7 +43,7 @@ from co_cli.knowledge.safety.escape import hanging, rows
 from co_cli.knowledge.store import disk
 from co_cli.providers.registry import Choice
 from co_cli.providers.trouble import Trouble
-from co_cli.results import plural
+from co_cli.results import plural, waiting_text
 from co_cli.workspace import read_closely
 
 if TYPE_CHECKING:
@@ -177,6 +177,8 @@ class Chat:
             self.say(f"Auto-learn is on: when you leave, Co drafts up to {MOST} memories from what "
                      f"you said{cost}. You review them: /inbox. To stop: co learn --auto=false",
                      "dim")  # fmt: skip
+        if not self.incognito and (drafts := len(waiting_drafts(self.deps))):
+            self.say(waiting_text(drafts), "dim")
         if self.choice.others:
             self.say(self.choice.explain(), "dim")
         if self.choice.provider == "offline":

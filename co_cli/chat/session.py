@@ -28,11 +28,12 @@ from co_cli.chat.transcripts import Conversation, Transcript, said_before
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
 from co_cli.knowledge.format.note import now
+from co_cli.knowledge.inbox import waiting
 from co_cli.learning.drafting import Fact, facts, said_again
 from co_cli.providers import bounds, conversation
 from co_cli.providers.registry import Choice
 from co_cli.providers.trouble import Trouble, explain
-from co_cli.results import plural
+from co_cli.results import plural, waiting_text
 
 log = logging.getLogger("co_cli.chat.app.session")
 _plain = partial(ModelMessagesTypeAdapter.dump_python, mode="json")
@@ -240,8 +241,11 @@ class Session:
         finally:
             del self.said[: len(said)]
         self.drafted += added
-        waits = f"{plural(added, 'draft')} {'waits' if added == 1 else 'wait'}"
-        return f"{waits} in the inbox: /inbox" if added else ""
+        return await asyncio.to_thread(self._waiting, added) if added else ""
+
+    def _waiting(self, added: int) -> str:
+        with self.deps.notebooks() as shelf:
+            return waiting_text(sum(len(waiting(book)) for book in shelf), added)
 
     def draft_at_once(self) -> None:
         """The same for a person who is gone: without a model, in little time, without a word."""
