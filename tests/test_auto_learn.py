@@ -244,6 +244,7 @@ def test_a_failing_or_hanging_model_leaves_it_to_cos_own_reading() -> None:
 def test_auto_learn_is_the_persons_setting_and_keeps_their_others() -> None:
     done = command("learn", "--auto")
     assert (done.code, "Auto-learn is on" in done.out) == (0, True)
+    assert "still asks about what is plainly worth keeping; only the rest is drafted" in done.out
     assert config.load_settings().auto_learn == "on"
     file = Path(paths.user_folder()) / "settings.json"
     file.write_text('{"personality": "sonnet", "auto_learn": "on"}')

@@ -175,8 +175,8 @@ class Chat:
 
             cost = f", for {TOKENS} tokens at most" if self.choice.name else ""
             self.say(f"Auto-learn is on: when you leave, Co drafts up to {MOST} memories from what "
-                     f"you said{cost}. You review them: /inbox. To stop: co learn --auto=false",
-                     "dim")  # fmt: skip
+                     f"you said and it did not ask you about{cost}. You review them: /inbox. "
+                     "To stop: co learn --auto=false", "dim")  # fmt: skip
         if not self.incognito and (drafts := len(waiting_drafts(self.deps))):
             self.say(waiting_text(drafts), "dim")
         if self.choice.others:

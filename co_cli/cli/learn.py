@@ -46,6 +46,7 @@ def _set_auto(context: click.Context, _: click.Parameter, said: str | None) -> N
         context.exit()
     say(
         "Auto-learn is on: when a chat ends, Co drafts a few memories from what you said.\n"
+        "In the chat it still asks about what is plainly worth keeping; only the rest is drafted.\n"
         "Nothing is kept before you accept it: co inbox. To stop: co learn --auto=false"
         if on
         else "Auto-learn is off. What was drafted before still waits: co inbox"
