@@ -75,6 +75,28 @@ def test_an_incognito_chat_reads_and_leaves_every_file_as_it_was() -> None:
     assert tree(home, Path.cwd()) == before
 
 
+def test_an_incognito_chat_promises_to_keep_nothing_and_leaves_drafts_alone() -> None:
+    """Red when Co offers to remember, or refuses each draft by itself."""
+    with Talking("--incognito") as chat:
+        assert "worth keeping" not in chat.until("\n>")
+        chat.say("/inbox")
+        chat.until("No drafts wait.")
+        assert chat.leave().code == 0
+    with Notebook.open(KNOWLEDGE) as book:
+        drafts = [inbox.Draft("We deploy on Tuesdays"), inbox.Draft("Tea is at four")]
+        inbox.put(book, drafts, actor="test")
+    with Talking("--incognito") as chat:
+        assert "drafts" not in chat.until("\n>")
+        chat.say("what do you know about sourdough?")
+        assert "offer to remember" not in chat.until("I have nothing about that.")
+        chat.say("stop asking me")
+        chat.until("I will not ask. Say “ask me again”")
+        chat.say("/inbox")
+        chat.until(f"{WHY}; 2 drafts wait until you leave: co inbox")
+        left = chat.leave()
+    assert (left.code, "offer to remember" in left.out) == (0, False)
+
+
 def test_a_notebook_that_is_only_read_answers_from_its_index_or_without() -> None:
     with Notebook.open(KNOWLEDGE) as book:
         for text in ("We deploy on Tuesdays", "Dana owns billing"):

@@ -186,7 +186,9 @@ class Chat:
         if self.resumed:
             last = transcripts.in_a_line("".join(self.resumed.said[-1:]), 100)
             self.say(f"Continuing after: {last}", "dim")
-        elif not any(book.store.names("memories") for book in self.deps.shelf()):
+        elif not self.incognito and not any(
+            book.store.names("memories") for book in self.deps.shelf()
+        ):
             self.say('Tell me something worth keeping, for example "We deploy on Tuesdays".', "dim")
 
     # The line editor

@@ -19,7 +19,7 @@ from co_cli.knowledge.store import disk
 from co_cli.meant import LEAVES, meant, picked
 from co_cli.prompts import texts
 from co_cli.providers import registry
-from co_cli.results import plural
+from co_cli.results import NO_DRAFTS, plural
 
 if TYPE_CHECKING:
     from co_cli.chat.app import Chat
@@ -133,6 +133,10 @@ async def _ingest(chat: Chat, argument: str) -> str:
 
 
 async def _inbox(chat: Chat, _argument: str) -> str:
+    if disk.only_reads:
+        count = len(inbox.waiting_drafts(chat.deps))
+        drafts = f"{plural(count, 'draft')} {'waits' if count == 1 else 'wait'} until you leave"
+        return f"{disk.only_reads}; {drafts}: co inbox" if count else NO_DRAFTS
     return in_chat(await inbox.review(chat.deps, chat.screen, chat.say, "chat"))
 
 

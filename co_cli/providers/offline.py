@@ -31,6 +31,7 @@ from pydantic_ai.models import (
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import RunContext
 
+from co_cli.knowledge.store import disk
 from co_cli.learning.turns import Turn
 from co_cli.providers import calls, conversation, replies
 from co_cli.providers.known import Known
@@ -44,6 +45,10 @@ _PASTED = (
 _KEEP_PASTED = (  # how a person asks for that, beside what they pasted
     r"(?i)(?:(?:please|pls|co|can you|could you)[, ]{1,2}){0,2}(?:remember|keep|note|save|store)"
     r"(?:(?: (?:down|this|that|these|the following)){0,2}[.!]?|\b[^\n.!?]{0,40}:)"
+)
+_PROMISES = (  # which Co does not make where nothing is kept
+    " Tell me, and I will offer to remember it.",
+    ", and “remember …” works as before",
 )
 _LOOKS_UP = ("recall", "about", "nothing")  # all that pasted words alone may bring about
 _response = partial(ModelResponse, model_name=_NAME, provider_name=_NAME)
@@ -120,7 +125,10 @@ def _answer(
     earlier = [part for message in messages[:start] for part in message.parts]
     how = surface.reword(replies.HOW)
     explained = any(isinstance(part, TextPart) and part.content == how for part in earlier)
-    return _response([TextPart(replies.answer(heard, returns, explained=explained))])
+    told = replies.answer(heard, returns, explained=explained)
+    for promise in _PROMISES if disk.only_reads else ():
+        told = told.replace(promise, "")
+    return _response([TextPart(told)])
 
 
 def _start(messages: Sequence[ModelMessage]) -> int:
