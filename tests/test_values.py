@@ -37,6 +37,9 @@ def test_a_figure_is_the_same_in_digits_and_in_words(text: str, found: set[str])
         ("Logs are kept two weeks", "We keep logs for three weeks", True),
         ("Our two kids are 4 and 7", "We have kids of 4 and 7 years", False),
         ("We deploy on Fridays", "We deploy at the end of the week", False),
+        ("The timeout is 30 s", "The timeout is 30 min", True),
+        ("The timeout is 30 seconds", "A 30-second timeout", False),
+        ("Tokens live 24h", "Tokens live for 24 hours", False),
         ("We moved from MySQL to Postgres", "We run Postgres", False),
     ],
 )

@@ -1,18 +1,20 @@
 """What two sentences are to each other, by the words in which they differ.
 
-A contradiction says the same of the same with another value; only it is worth a question. What is
-the same may still differ in a word, so nothing is dropped for it. The judge of `replacement` is
-asked where words alone do not tell, and about what tells of a change.
+A contradiction says the same of the same with another value, denies it, or turns it round; only it
+is worth a question. What is the same may still differ in a word, so nothing is dropped for it. The
+judge of `replacement` is asked where words alone do not tell, and about what tells of a change:
+where hardly anything else differs, a yes in either order is enough.
 """
 
 import re
+from collections import Counter
 from typing import Literal
 
 from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.meaning.encoders import built_in
 from co_cli.knowledge.replacement import KINDS, LONG, hint, judge, likeness, may_replace
 from co_cli.knowledge.search.words import BASE, MONTHS
-from co_cli.knowledge.values import differ
+from co_cli.knowledge.values import UNITS, differ, in_one_form
 
 Relation = Literal["same", "contradicts", "different"]
 _LIKELY = 0.5  # the judge's score that makes two words two values of one thing
@@ -22,13 +24,12 @@ _ONE_FACT = 0.0  # the score from which on they do (training/README.md has what 
 _DENIED = 0.9  # what it takes more where just one of them says "not"
 _EMPHASIS = frozenset({"no", "alway", "must"})  # "always X" and "never X" differ in no other word
 _ENDING = re.compile(r"(?<=\w{3})(?:ments?|ations?|ings?|ed|en|es|ly|s|e|y)$")
-_DENIAL = re.compile(r"(?:n't|\b(?:not|no|never|none|nobody|nothing|cannot|without))\b")
+_DENIAL = re.compile(r"(?:n't|\b(?:no longer|not|no|never|none|nobody|nothing|cannot|without))\b")
 _DIRECTED = re.compile(r"\b(?:over|than|before|after|from|to|rather|above|below|not)\b")
 _RANKED = re.compile(r"\b(?:over|than|before|after|from|rather|above|below|prefer\w*\b.*\bto)\b")
 _RATHER = re.compile(r"\b(?:more|better|rather) than\b")
 _DAYS = "monday tuesday wednesday thursday friday saturday sunday weekday weekend".split()
-_NUMBER = re.compile(r".*\d|(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|"
-                     r"hundred|thousand|million|half|once|twice)$")  # fmt: skip
+_NUMBER = re.compile(r".*\d|(?:one|half|once|twice)$")
 _MARKS = ".,;:!?…()[]{}\"'“”‘`*"
 # Words without which a sentence says the same, or that stand for each other.
 _LIGHT = frozenset(
@@ -36,8 +37,14 @@ _LIGHT = frozenset(
     "of for with by to from over as and so than where really actually basically please also use "
     "uses used run runs keep keeps kept store stored live lives out sent send begin begins "
     "start starts prefer prefers like likes write writes written listen listens decided through "
-    "ever".split()
+    "ever anymore".split()
 )
+_FEW = 2  # words at one place
+_ARTICLE = re.compile(r"\b(?:the|an?) ")
+_OWNER = re.compile(r"(\w+)'s\b")
+_EITHER_WAY = frozenset("is are was were and or the a an".split())  # between what may be swapped
+# Of these there may be several: who speaks Dutch may speak Spanish too.
+_MANY = re.compile(r"\b(?:likes?|loves?|hates?|enjoys?|speaks?|knows?|plays?|owns?)$")
 # "Ticket 12 is open" and "ticket 14 is open" speak of two tickets; "Python 3.12 is used" does not.
 _NUMBERED = re.compile(r"(?:the )?(\w+) #?\d+ ")
 
@@ -45,24 +52,27 @@ _NUMBERED = re.compile(r"(?:the )?(\w+) #?\d+ ")
 def relation(old: str, new: str) -> Relation:
     """Whether two sentences say the same, or the newer another value of the same, or neither."""
     was, becomes = _weighty(old), _weighty(new)
-    gone, come = {*was} - {*becomes}, {*becomes} - {*was}
+    gone, come = Counter(was) - Counter(becomes), Counter(becomes) - Counter(was)
     denied = _denies(old) != _denies(new)
     if not gone and not come:
-        turned = was != becomes and all(_DIRECTED.search(_plain(text)) for text in (old, new))
+        turned = was != becomes and _turned(old, new)
         return "different" if not was else "contradicts" if denied or turned else "same"
+    opposed = denied and not (gone and come)  # "paid on 3 May" and "not paid"
+    values = bool(gone and come) and all(map(_kind, (*gone, *come)))
+    if not opposed and not values and states_same(old, new):
+        return "same"
     if hint(new) > 0 and may_replace([old], new)[0]:
         return "contradicts"
-    if states_same(old, new):
-        return "same"
-    if not gone or not come or denied or all(map(_is_numbered, (old, new))):
+    if not opposed and (denied or not (gone and come) or all(map(_is_numbered, (old, new)))):
         return "different"
-    kinds, others = ({_kind(word) for word in words} for words in (gone, come))
-    alike = bool(kinds & others - {""})  # a day for a day, a tool for its rival
+    # A day for a day, or a tool for its rival.
+    alike = bool({*map(_kind, gone)} & {*map(_kind, come)} - {""})
+    if opposed or (values and alike) or _in_one_place(old, new):
+        return "contradicts" if max(judge(old, new), judge(new, old)) >= _LIKELY else "different"
     if len(gone) == len(come) == 1:
-        able = alike or ("" in kinds | others and not {*was}.isdisjoint(becomes))
+        least, able = _LIKELY, alike or not {*was}.isdisjoint(becomes)
     else:
-        able = alike and was[0] == becomes[0]
-    least = _LIKELY if len(gone) == len(come) == 1 else _SURE
+        least, able = _SURE, alike and was[0] == becomes[0]
     judged = able and min(judge(old, new), judge(new, old)) >= least
     return "contradicts" if judged else "different"
 
@@ -94,6 +104,35 @@ def _denies(text: str) -> bool:
     return len(_DENIAL.findall(_plain(text))) % 2 == 1
 
 
+def _turned(old: str, new: str) -> bool:
+    """Whether two sentences of the same words say them of each other."""
+    both = [_plain(text).rstrip(_MARKS) for text in (old, new)]
+    figures, owned = ([re.findall(what, text) for text in both] for what in (r"\d[\d.]*", _OWNER))
+    if all(map(_DIRECTED.search, both)) or figures[0] != figures[1]:
+        return True
+    if all(owned) and owned[0] != owned[1]:
+        return True
+    was, becomes = (text.split() for text in both)
+    moved = [at for at, pair in enumerate(zip(was, becomes, strict=False)) if len({*pair}) > 1]
+    if len(was) != len(becomes) or len(moved) != 2:
+        return False
+    return not {*was[moved[0] + 1 : moved[1]]} <= _EITHER_WAY
+
+
+def _in_one_place(old: str, new: str) -> bool:
+    """Whether two sentences differ in a word or two at one place, where one thing stands."""
+    was, becomes = (_ARTICLE.sub("", _plain(t)).rstrip(_MARKS).split() for t in (old, new))
+    start = _alike_from_start(was, becomes)
+    end = _alike_from_start(was[start:][::-1], becomes[start:][::-1])
+    few = max(len(was), len(becomes)) - start - end <= _FEW
+    return few and not _MANY.search(" ".join(was[:start]))
+
+
+def _alike_from_start(one: list[str], other: list[str]) -> int:
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
+                min(len(one), len(other)))  # fmt: skip
+
+
 def _is_numbered(text: str) -> bool:
     """Whether a sentence begins with something that is one of several of its kind."""
     found = _NUMBERED.match(_plain(text))
@@ -101,7 +140,7 @@ def _is_numbered(text: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    return text.replace("’", "'").lower()
+    return in_one_form(text.replace("’", "'")).replace("any more", "anymore")
 
 
 def _weighty(text: str, denial: str = "") -> list[str]:
@@ -117,6 +156,8 @@ def _kind(word: str) -> str:
     """What else might stand in a word's place: another number, day, month, or rival."""
     if _NUMBER.match(word):
         return "number"
+    if word in UNITS.values():
+        return "unit"
     for name, words in ("day", _DAYS), ("month", MONTHS):
         if word.removesuffix("s") in words:
             return name

@@ -1,7 +1,7 @@
-"""The values in a sentence: its figures, days and months, and tools that rival each other.
+"""The values in a sentence: its figures and units, days and months, and tools that are rivals.
 
-A figure is told in digits or in words, a time as a figure: "half past nine" is 9.30, and 15:00 is
-3. "One" is seldom a figure, so it is none.
+A figure is told in digits or in words, and a time or a length in one unit: "half past nine" is
+9.30, and two weeks are 14 days. "One" is seldom a figure, so it is none.
 """
 
 import re
@@ -25,8 +25,13 @@ _TIMES = {"hundred": 100, "thousand": 1000, "million": 10**6, "dozen": 12}
 _WORD = "|".join((*_ADDED, *_TIMES))
 _IN_WORDS = re.compile(rf"\b(?:an? )?(?:{_WORD})(?:(?: |-| and )(?:{_WORD}))*\b")
 _PAST = re.compile(r"\b(quarter|half) past (\d+)\b")
-_LENGTH = re.compile(r"(?<![\d.])(\d+)[ -]?(week|year|hour)s?\b")
-_SMALLER = {"week": 7, "year": 12, "hour": 60}  # days, months and minutes
+_MEASURES = """millisecond ms|second s sec|minute min|hour h hr|day d|week wk|month|year yr|
+kilobyte kb|megabyte mb|gigabyte gb gig|terabyte tb|percent %|euro eur €|dollar usd|kilometre km"""
+UNITS = {form: names.split()[0] for names in _MEASURES.split("|") for form in names.split()}
+_UNIT = re.compile(rf"(?<=\d)[ -]?({'|'.join(sorted(UNITS, key=len, reverse=True))})s?(?!\w)")
+_NAMED = re.compile(rf"(?<=\d )(?:{'|'.join({*UNITS.values()})})\b")
+_LENGTH = re.compile(r"(?<![\d.])(\d+) (week|year|hour)\b")
+_SMALLER = {"week": (7, "day"), "year": (12, "month"), "hour": (60, "minute")}
 _FIGURE = re.compile(r"(?:(?<![\w)])[-<>])?\d+(?:[.:,]\d+)*")
 
 
@@ -35,31 +40,39 @@ def differ(one: str, other: str) -> bool:
     mine, yours = _values(one), _values(other)
     if any(mine[k] - yours[k] and yours[k] - mine[k] for k in mine.keys() & yours.keys()):
         return True
-    mine_only, yours_only = figures(one) - _lengths(other), figures(other) - _lengths(one)
-    return bool(mine_only - figures(other) and yours_only - figures(one))
+    lacking = [
+        figures(a) - figures(b) - _found(in_one_form(b)) for a, b in ((one, other), (other, one))
+    ]
+    return all(lacking)
 
 
 def figures(text: str) -> set[str]:
     """The figures in a sentence, in digits."""
-    return {*map(_plain, _FIGURE.findall(_in_figures(text)))}
+    return _found(_in_digits_and_units(text))
 
 
-def _lengths(text: str) -> set[str]:
-    """The lengths of time in a sentence, in the next smaller unit."""
-    found = _LENGTH.findall(_in_figures(text))
-    return {str(int(count) * _SMALLER[unit]) for count, unit in found}
+def in_one_form(text: str) -> str:
+    """A sentence in lower case, its figures in digits, its lengths of time in smaller units."""
+    text = _in_digits_and_units(text)
+    return _LENGTH.sub(lambda found: _in_smaller(int(found[1]), found[2]), text)
 
 
-def _in_figures(text: str) -> str:
-    """A sentence in small letters, with its numbers and times in digits."""
+def _in_digits_and_units(text: str) -> str:
     text = _IN_WORDS.sub(lambda found: _in_digits(found[0]), text.lower())
-    return _PAST.sub(lambda found: f"{found[2]}.{'15' if found[1] == 'quarter' else '30'}", text)
+    text = _PAST.sub(lambda found: f"{found[2]}.{'15' if found[1] == 'quarter' else '30'}", text)
+    text = _UNIT.sub(lambda found: f" {UNITS[found[1]]}", text)
+    return _FIGURE.sub(lambda found: _plain(found[0]), text)
+
+
+def _found(text: str) -> set[str]:
+    return {*_FIGURE.findall(text)}
 
 
 def _values(text: str) -> dict[str, set[str]]:
-    """The days, months and tools in a sentence, by their kind."""
-    found = dict[str, set[str]]()
-    for word in re.findall(r"\w+", text.lower()):
+    """The values in a sentence by their kind, but for its figures."""
+    text = in_one_form(text)
+    found = {"unit": {*re.findall(_NAMED, text)}}
+    for word in re.findall(r"\w+", text):
         singular = word.removesuffix("s")
         if day := _ABBREVIATED.get(word) or (singular if singular in _DAYS else ""):
             found.setdefault("day", set()).add(day)
@@ -80,6 +93,11 @@ def _in_digits(words: str) -> str:
         if times := _TIMES.get(word):
             total, part = total + (part or 1) * times, 0
     return str(total + part)
+
+
+def _in_smaller(many: int, unit: str) -> str:
+    times, smaller = _SMALLER[unit]
+    return f"{many * times} {smaller}"
 
 
 def _plain(figure: str) -> str:
