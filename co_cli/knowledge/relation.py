@@ -19,6 +19,7 @@ from co_cli.knowledge.values import UNITS, differ, in_one_form
 Relation = Literal["same", "contradicts", "different"]
 _LIKELY = 0.5  # the judge's score that makes two words two values of one thing
 _SURE = 1.5  # and that which it takes where more than one word differs
+_HOPELESS = -2.5  # a score of one order after which the other is not asked for
 _NEAR = 0.3  # the cosine below which two sentences are not read for whether they state one fact
 _ONE_FACT = 0.0  # the score from which on they do (training/README.md has what that costs)
 _DENIED = 0.9  # what it takes more where just one of them says "not"
@@ -51,30 +52,37 @@ _NUMBERED = re.compile(r"(?:the )?(\w+) #?\d+ ")
 
 def relation(old: str, new: str) -> Relation:
     """Whether two sentences say the same, or the newer another value of the same, or neither."""
+    if contradicts(old, new):
+        return "contradicts"
+    words, others = sorted(_weighty(old)), sorted(_weighty(new))
+    return "same" if words == others != [] or states_same(old, new) else "different"
+
+
+def contradicts(old: str, new: str) -> bool:
+    """Whether the newer of two sentences says another value of what the older one says."""
     was, becomes = _weighty(old), _weighty(new)
     gone, come = Counter(was) - Counter(becomes), Counter(becomes) - Counter(was)
     denied = _denies(old) != _denies(new)
     if not gone and not come:
-        turned = was != becomes and _turned(old, new)
-        return "different" if not was else "contradicts" if denied or turned else "same"
-    opposed = denied and not (gone and come)  # "paid on 3 May" and "not paid"
-    values = bool(gone and come) and all(map(_kind, (*gone, *come)))
-    if not opposed and not values and states_same(old, new):
-        return "same"
+        return bool(was) and (denied or (was != becomes and _turned(old, new)))
     if hint(new) > 0 and may_replace([old], new)[0]:
-        return "contradicts"
+        return not states_same(old, new)
+    opposed = denied and not (gone and come)  # "paid on 3 May" and "not paid"
     if not opposed and (denied or not (gone and come) or all(map(_is_numbered, (old, new)))):
-        return "different"
+        return False
     # A day for a day, or a tool for its rival.
     alike = bool({*map(_kind, gone)} & {*map(_kind, come)} - {""})
-    if opposed or (values and alike) or _in_one_place(old, new):
-        return "contradicts" if max(judge(old, new), judge(new, old)) >= _LIKELY else "different"
-    if len(gone) == len(come) == 1:
-        least, able = _LIKELY, alike or not {*was}.isdisjoint(becomes)
+    values = alike and all(map(_kind, (*gone, *come)))
+    if opposed or values or _in_one_place(old, new):
+        score = judge(old, new)
+        judged = score >= _LIKELY or (score >= _HOPELESS and judge(new, old) >= _LIKELY)
+    elif len(gone) == len(come) == 1:
+        able = alike or not {*was}.isdisjoint(becomes)
+        judged = able and judge(old, new) >= _LIKELY and judge(new, old) >= _LIKELY
     else:
-        least, able = _SURE, alike and was[0] == becomes[0]
-    judged = able and min(judge(old, new), judge(new, old)) >= least
-    return "contradicts" if judged else "different"
+        able = alike and was[0] == becomes[0] and not _of_another(was, becomes)
+        judged = able and judge(old, new) >= _SURE and judge(new, old) >= _SURE
+    return judged and (opposed or values or not states_same(old, new))
 
 
 def states_same(one: str, other: str) -> bool:
@@ -131,6 +139,13 @@ def _in_one_place(old: str, new: str) -> bool:
 def _alike_from_start(one: list[str], other: list[str]) -> int:
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
                 min(len(one), len(other)))  # fmt: skip
+
+
+def _of_another(was: list[str], becomes: list[str]) -> bool:
+    """Whether word for word the same is said of something else: port 1 of a worker, 2 of a page."""
+    pairs = zip(was, becomes, strict=False)
+    other = any(one != two and not _kind(one) and not _kind(two) for one, two in pairs)
+    return other and len(was) == len(becomes) and sum(map(str.__ne__, was, becomes)) == _FEW
 
 
 def _is_numbered(text: str) -> bool:

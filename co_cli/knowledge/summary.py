@@ -17,7 +17,7 @@ from co_cli.knowledge.lifecycle import SUMMARY, linked, union
 from co_cli.knowledge.meaning.encoders import built_in
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.plan import Plan, Planner
-from co_cli.knowledge.relation import relation
+from co_cli.knowledge.relation import contradicts
 from co_cli.knowledge.replacement import told_at
 from co_cli.knowledge.safety.check import check_text, clean_tags
 from co_cli.knowledge.similarity import key
@@ -136,8 +136,7 @@ def conflicts(found: Sequence[Sentence]) -> list[tuple[Sentence, Sentence]]:
         (old, new)
         for at, new in enumerate(found)
         for old in found[:at]
-        if set(old.sources).isdisjoint(new.sources)
-        and relation(old.text, new.text) == "contradicts"
+        if set(old.sources).isdisjoint(new.sources) and contradicts(old.text, new.text)
     ]
 
 
