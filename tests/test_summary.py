@@ -89,13 +89,23 @@ def test_memories_of_one_matter_are_a_group_and_others_are_in_none() -> None:
     book = billing()
     put(note(4, "User prefers tea in the morning"), note(5, "The moon is full in October"))
     assert numbers(find_groups(book, book.notes())) == [[1, 2, 3]]
-    assert sorted(book.search.vectors()) == [one.name for one in book.notes()]  # by the index
 
 
-def test_without_an_index_they_are_found_too() -> None:
-    billing()
-    book = Notebook.open(KNOWLEDGE, backend="grep")
-    assert numbers(find_groups(book, book.notes())) == [[1, 2, 3]]
+def test_groups_are_the_same_without_an_index_and_once_it_has_read_them_closely() -> None:
+    """Red when a group that was declined comes again, enlarged, though no memory changed."""
+    texts = [
+        *BILLING,
+        "Invoices of Alice's service leave at night",
+        "The night is long in the north",
+        "The service desk answers mails about invoices until five",
+        "Alice answers questions about payments",
+    ]
+    book = put(*(note(at, text) for at, text in enumerate(texts, 1)))
+    plain = Notebook.open(KNOWLEDGE, backend="grep")
+    found = numbers(find_groups(plain, plain.notes()))
+    book.sync()
+    book.search.read_closely()
+    assert numbers(find_groups(book, book.notes())) == found
     assert find_groups(book, []) == []
 
 

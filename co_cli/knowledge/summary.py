@@ -69,11 +69,12 @@ def find_groups(book: Notebook, notes: Sequence[Note]) -> list[list[Note]]:
         and told_at(note)[0] < since
         and not _MORE_THAN_PROSE.search(note.body)
     ]
-    known = book.search.vectors() or {n.name: built_in().quickly(n.body) for n in able}
-    able = [note for note in able if any(known.get(note.name, b""))]
+    # The index has other vectors once it has read a note closely; by these a group stays the same.
+    known = dict(zip(able, built_in().documents([note.body for note in able]), strict=True))
+    able = [note for note in able if any(known[note])]
     if not able:
         return []
-    rows = np.array([np.frombuffer(known[note.name], "i1") for note in able], "f4")
+    rows = np.array([np.frombuffer(known[note], "i1") for note in able], "f4")
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     near = rows @ rows.T
     places = [str([*map(note.meta.get, _PLACE)]) for note in able]
