@@ -357,7 +357,7 @@ def test_a_summary_is_one_change_that_undo_takes_back() -> None:
     assert bodies(book) == {4: f"{BILLING[0]} (#1, #2)\n{BILLING[2]} (#3)"}
     header = {name: saved.note.meta[name] for name in ("created", "tags", "source", "related")}
     assert header == {
-        "created": OLD.format(2), "tags": ["context", "billing"], "source": "summary",
+        "created": OLD.format(4), "tags": ["context", "billing"], "source": "summary",
         "related": ["uid9x"],
     }  # fmt: skip
     assert saved.note.meta["supersedes"] == ["uid1x", "uid2x", "uid3x", "uid8x"]
@@ -453,6 +453,15 @@ def test_each_group_is_shown_and_asked_about_and_the_old_numbers_still_resolve()
     )
     assert co("knowledge", "undo").code == 0
     assert [*bodies(book)] == [1, 2, 3]
+
+
+def test_a_summary_is_dated_by_the_newest_of_what_it_still_says() -> None:
+    """Red when a sentence that does not hold any more dates the memory."""
+    texts = [f"The billing service runs on port {port}." for port in (8001, 8002)]
+    book = put(note(9, texts[0]), note(2, texts[1]))
+    co("knowledge", "summarize", input="\n1\ny\n", tty=True)
+    [made] = book.notes()
+    assert (made.body, made.created) == (f"{texts[1]} (#2)", OLD.format(3))
 
 
 def test_what_was_declined_is_not_asked_again_until_a_memory_changes() -> None:

@@ -175,9 +175,10 @@ def plan_summary(planner: Planner, notes: Sequence[Note], text: str) -> Plan:
     there = {note.path: note for note in planner.look.notes}
     if any(there.get(note.path) != note for note in notes):
         raise MovedOn("one of these memories changed meanwhile", hint="Nothing was changed.")
-    own = planner.links(notes)
+    own, cited = planner.links(notes), {*map(int, re.findall(r"#(\d{1,9})\b", text))}
+    days = [note.created for note in notes if note.id in cited] or [note.created for note in notes]
     fields = {name: notes[0].meta.get(name) for name in ("scope", "language")} | {
-        "created": min(note.created for note in notes),
+        "created": max(days),  # by when all of it was said
         "source": SUMMARY,
         "updated": planner.at,
         "supersedes": union(own, linked(notes, "supersedes")),
