@@ -455,6 +455,19 @@ def test_each_group_is_shown_and_asked_about_and_the_old_numbers_still_resolve()
     assert [*bodies(book)] == [1, 2, 3]
 
 
+@pytest.mark.parametrize("more", [["--dry-run"], ["--json"], ["--category", "other", "--dry-run"]])
+def test_every_option_of_the_command_works_after_the_flag_of_its_name(more: list[str]) -> None:
+    """Red when `co knowledge --summarize` knows fewer options than the command."""
+    book = billing()
+    flagged = co("knowledge", "--summarize", *more)
+    assert (flagged.code, flagged.out) == (0, co("knowledge", "summarize", *more).out)
+    assert co("knowledge", *more, "--summarize").out == flagged.out
+    assert len(book.notes()) == 3
+    assert (
+        co("knowledge", "--list", "--by", "use").out == co("knowledge", "list", "--by", "use").out
+    )
+
+
 def test_a_summary_is_dated_by_the_newest_of_what_it_still_says() -> None:
     """Red when a sentence that does not hold any more dates the memory."""
     texts = [f"The billing service runs on port {port}." for port in (8001, 8002)]

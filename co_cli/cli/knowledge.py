@@ -36,16 +36,26 @@ TABLE = {
 }
 
 
-@click.group("knowledge", cls=LazyGroup, table=TABLE, invoke_without_command=True)
+class _Knowledge(LazyGroup):
+    """Takes `--summarize` and its like for the command of that name, with all that it can do."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The arguments, with such a command at their beginning."""
+        named = [one for one in args if one in ("--list", "--reindex", "--summarize")]
+        if named and args[0].startswith("-"):
+            args = [named[0].removeprefix("--"), *(one for one in args if one != named[0])]
+        return super().parse_args(ctx, args)
+
+
+@click.group("knowledge", cls=_Knowledge, table=TABLE, invoke_without_command=True)
 @click.option("--list", is_flag=True, help="The same as `co knowledge list`.")
-@click.option("--reindex", is_flag=True, help="Rebuild the search index from the files.")
+@click.option("--reindex", is_flag=True, help="The same as `co knowledge reindex`.")
 @click.option("--summarize", is_flag=True, help="The same as `co knowledge summarize`.")
 @as_json
 @click.pass_context
-def knowledge_command(ctx: click.Context, /, as_json: bool, **asked: bool) -> None:
+def knowledge_command(ctx: click.Context, /, as_json: bool, **_: bool) -> None:
     """Manage what Co knows. Without a command, list it."""
-    name = next((name for name in ("reindex", "summarize", "list") if asked[name]), "")
-    if name or ctx.invoked_subcommand is None:
-        command = knowledge_command.get_command(ctx, name or "list")
+    if ctx.invoked_subcommand is None:
+        command = knowledge_command.get_command(ctx, "list")
         assert command is not None
         ctx.invoke(command, as_json=as_json)
