@@ -455,6 +455,32 @@ def test_each_group_is_shown_and_asked_about_and_the_old_numbers_still_resolve()
     assert [*bodies(book)] == [1, 2, 3]
 
 
+@pytest.mark.parametrize(
+    ("said", "made"), [("n", 0), ("none", 0), ("q", 0), ("99\nn", 0), ("y\nn", 0), ("2", 1)]
+)
+def test_only_the_groups_that_are_named_are_gone_through(said: str, made: int) -> None:
+    """Red when a no means all groups, or a number that is none ends it without a word."""
+    book = billing()
+    put(note(11, "Lena bakes rye bread on Sundays"), note(12, "On Sundays Lena bakes rye bread."))
+    result = co("knowledge", "summarize", input=f"{said}\ny\n", tty=True)
+    assert "Enter for all, n for none" in result.out
+    assert len(book.notes()) == 5 - made
+    assert ("does not say which" in result.err) == ("\n" in said)
+    assert ("Nothing was changed." in result.out) == (not made)
+
+
+def test_a_group_whose_sentences_all_stay_says_so_and_one_that_joins_some_shows_which() -> None:
+    put(note(1, BILLING[0]), note(2, "The billing service sends its invoices at night."))
+    shown = co("knowledge", "summarize", "--dry-run").out
+    assert "Memories 1, 2 would stand together, with every sentence as it is:\n" in shown
+    assert f"\n {BILLING[0]} (#1)\n" in shown
+    put(note(2, BILLING[1]))
+    (KNOWLEDGE / "memories" / note(2, "The billing service sends its invoices at night.").name
+     ).unlink()  # fmt: skip
+    shown = co("knowledge", "summarize", "--dry-run").out
+    assert f"-{BILLING[0]} (#1)\n-{BILLING[1]} (#2)\n+{BILLING[0]} (#1, #2)\n" in shown
+
+
 @pytest.mark.parametrize("more", [["--dry-run"], ["--json"], ["--category", "other", "--dry-run"]])
 def test_every_option_of_the_command_works_after_the_flag_of_its_name(more: list[str]) -> None:
     """Red when `co knowledge --summarize` knows fewer options than the command."""

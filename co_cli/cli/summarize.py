@@ -1,8 +1,8 @@
 """co knowledge summarize: memories that belong together become one, after a look at each."""
 
 import os
-import re
 from collections.abc import Callable, Sequence
+from difflib import unified_diff
 from functools import partial
 from typing import Any
 
@@ -17,8 +17,9 @@ from co_cli.errors import CoError
 from co_cli.knowledge import Note, Notebook, summary
 from co_cli.knowledge.lifecycle import SIGNALS
 from co_cli.knowledge.safety.check import check_text
-from co_cli.knowledge.safety.escape import difference
 from co_cli.knowledge.store import disk
+from co_cli.knowledge.summary import Sentence
+from co_cli.meant import picked
 from co_cli.providers import models
 from co_cli.results import plural, undo_hint
 
@@ -60,12 +61,11 @@ def summarize_command(
         if not (asking := output.on_terminal()):
             hint = "On a terminal Co asks about each group; elsewhere use --dry-run, or --yes."
             raise CoError("nothing was summarised", hint=hint)
-        picked = re.findall(r"\d{1,4}", output.typed("Which ones (such as 1 3; Enter for all)?"))
-        groups = [group for at, group in enumerate(groups, 1) if str(at) in picked or not picked]
-    for group in groups:
+        groups = _picked(groups)
+    for at, group in enumerate(groups, 1):
         told: dict[str, Any] = {"refs": [book.ref(note) for note in group]}
         try:
-            told |= _proposal(group, reword, asking)
+            told |= _proposal(group, reword, asking, f"{at} of {len(groups)}")
             if not quiet:
                 _show(group, told)
             agreed = _agreed(group, told, log) if asking else yes and not told["contradictions"]
@@ -110,15 +110,28 @@ def _list(book: Notebook, groups: Sequence[Sequence[Note]], declined: int) -> No
         refs = ", ".join(book.ref(note) for note in group)
         output.say_line(f"{at:3}  {len(group)} memories ({refs}): {group[0].summary}")
     if declined:
-        notice(f"{plural(declined, 'group')} you said no to come again when a memory changes.")
+        verb = "comes" if declined == 1 else "come"
+        notice(f"{plural(declined, 'group')} you said no to {verb} again when a memory changes.")
 
 
-def _proposal(group: list[Note], reword: _Model, asking: bool) -> dict[str, Any]:
+def _picked(groups: list[list[Note]]) -> list[list[Note]]:
+    """The groups that a person names: all with Enter, asked until it is clear."""
+    rows = {str(at): group[0].summary for at, group in enumerate(groups, 1)}
+    while said := output.typed("Which ones (such as 1 3; Enter for all, n for none)?"):
+        if (names := [] if said.lower() == "q" else picked(said, rows)) is not None:
+            if not names:
+                say("Nothing was changed.")
+            return [groups[int(name) - 1] for name in names]
+        notice(f"{said!r} does not say which.")
+    return groups
+
+
+def _proposal(group: list[Note], reword: _Model, asking: bool, place: str) -> dict[str, Any]:
     """What a group would become; of two sentences that may contradict, the person says which."""
     found, dropped = summary.distinct(group), 0
     said = {note.id: note.created[:10] for note in group}
     check_text(summary.written(found))  # before any model sees it
-    with output.progress("Comparing"):
+    with output.progress(f"Comparing the sentences of group {place}"):
         pairs = summary.conflicts(found)
     for old, new in pairs if asking else ():
         if old in found and new in found:
@@ -145,10 +158,12 @@ def _asked(question: str, keys: str) -> str:
 
 def _show(group: list[Note], told: dict[str, Any]) -> None:
     """The sentences of the old memories and of the new one, as a diff."""
-    said = [summary.Sentence(text, (n.id,)) for n in group for text in summary.sentences(n)]
-    diff = difference(f"{summary.written(said)}\n".encode(), f"{told['text']}\n".encode(), "")
-    say(f"\nMemories {', '.join(told['refs'])}:")
-    output.quote_diff(diff.split("\n")[3:] if diff else told["text"].split("\n"))
+    said = [str(Sentence(text, (n.id,))) for n in group for text in summary.sentences(n)]
+    lines = told["text"].split("\n")
+    diff = [*unified_diff(said, lines, lineterm="", n=len(said))][3:]  # with every line
+    what = "" if diff else " would stand together, with every sentence as it is"
+    say(f"\nMemories {', '.join(told['refs'])}{what}:")
+    output.quote_diff(diff or [f" {line}" for line in lines])
     for pair in told["contradictions"]:
         say("These may contradict each other; Co asks on a terminal which one holds:")
         output.quote("\n".join(pair))
