@@ -55,6 +55,14 @@ def test_a_check_is_a_path_or_a_text_in_a_file_alone_in_a_list_or_as_a_mapping()
         assert checks(book().find("1")) == meant
 
 
+def test_a_memory_without_a_check_is_named_where_others_have_one() -> None:
+    Path("a.txt").touch()
+    note(1, "The list is in a.txt", "check: a.txt\n")
+    note(2, "We drink tea")
+    assert "Memory 2 has no check. For example" in co("knowledge", "verify", "2").err
+    assert "1 memory checked and true" in co("knowledge", "verify").out
+
+
 def test_a_check_holds_or_says_what_is_wrong() -> None:
     Path("pyproject.toml").write_text("requires-python = '3.11'\n")
     Path("src").mkdir()

@@ -36,7 +36,8 @@ def verify_command(ref: str | None, dry_run: bool, as_json: bool) -> None:
         if found.holds:
             say_line(f"✓ {plural(len(found.holds), 'memory')} checked and true.")
         if not (found.holds or found.failed):
-            notice('No memory has a check. For example: co learn "…" --check "setup.py: python"')
+            which = f"Memory {ref} has no check" if ref else "No memory has a check"
+            notice(f'{which}. For example: co learn "…" --check "setup.py: python"')
         if found.change:
             notice(f"Undo: {undo_hint(book)}")
         if found.failed:
