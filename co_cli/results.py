@@ -256,13 +256,17 @@ def category_text(book: Notebook, saved: Saved) -> list[str]:
     """That a save reached its category's own limit, and what to do about it."""
     category = saved.note.category
     limit = book.policy.limit(category) if saved.action in ("created", "related") else 0
-    count = sum(note.category == category for note in book.notes()) if limit else -1
-    if count < limit:
+    held = [n for n in book.notes() if n.category == category] if limit else []
+    count = sum(not note.consolidated for note in held)  # what decay made is of no category
+    if not limit or count < limit:
         return []
     only = f"--category {category}{' -g' if book.scope == 'user' else ''}"
     return [
         f"This notebook holds {plural(count, f'{category} memory')}, with a limit of {limit}.",
-        f"`co knowledge summarize {only}` or `co knowledge decay {only}` shortens it.",
+        f"`co knowledge decay {only}` joins or archives the oldest."
+        if book.plan_decay(actor="cli", category=category)
+        else "None of them can decay: there are too few, or they are protected.",
+        f"`co knowledge summarize {only}` joins what belongs together and is 30 days old.",
     ]
 
 

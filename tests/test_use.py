@@ -15,6 +15,7 @@ from test_first_hour import Person
 
 from co_cli.knowledge import Note, Notebook, Policy, use
 from co_cli.knowledge.format.note import parse, timestamp
+from co_cli.knowledge.summary import RECENT
 
 START = datetime(2026, 2, 9, 12, tzinfo=UTC)
 EARLY, LATER = "2026-02-09T12:30:00+00:00", "2026-02-10T08:00:00+00:00"
@@ -218,10 +219,11 @@ def test_a_save_says_that_its_category_is_full_and_saves_all_the_same(
     monkeypatch.setenv("CO_CLI_MEMORY_CATEGORY_LIMITS", "preference=2, decision=1")
     first, second = preferring("green tea", "wide margins")()
     assert "limit" not in first
-    assert second.splitlines()[-2:] == [
+    assert second.splitlines()[-3:] == [
         "This notebook holds 2 preference memories, with a limit of 2.",
-        "`co knowledge summarize --category preference` or "
-        "`co knowledge decay --category preference` shortens it.",
+        "`co knowledge decay --category preference` joins or archives the oldest.",
+        "`co knowledge summarize --category preference` joins what belongs together and is "
+        f"{RECENT} days old.",
     ]
     [third] = preferring("short meetings")()
     assert "✓ Saved memory 3" in third
@@ -248,6 +250,20 @@ def test_one_category_can_decay_alone(monkeypatch: pytest.MonkeyPatch) -> None:
         "Lena owns billing", "User prefers short meetings", "User prefers odd numbers",
     ]  # fmt: skip
     assert bodies[3].startswith("2 older memories")
+
+
+def test_at_its_limit_a_category_is_told_only_what_helps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Red when a command is offered that does nothing, or what decayed fills another category."""
+    monkeypatch.setenv("CO_CLI_MEMORY_CATEGORY_LIMITS", "preference=1, other=1")
+    [first] = preferring("green tea")()
+    assert "None of them can decay: there are too few, or they are protected." in first
+    assert "knowledge decay" not in first
+    [second] = preferring("wide margins")()
+    assert "`co knowledge decay --category preference` joins" in second
+    assert co("knowledge", "decay", "--category", "preference", "--yes").code == 0
+    told = co("knowledge", "decay", "--category", "other", "--yes")
+    assert told.err.startswith("co: 0 of 1 other memory: nothing needs to decay")
+    assert "holds 1 other memory, with a limit of 1" in co("learn", "Lena owns billing").out
 
 
 def test_a_project_may_limit_the_categories_of_its_own_notebook() -> None:

@@ -24,7 +24,10 @@ def decay_command(
     """Join the oldest unprotected memories into one, or archive them, after showing which."""
     book = open_here().book(in_user)
     category = category or ""
-    count = sum(category in ("", note.category) for note in book.look().notes)
+    notes = book.look().notes
+    if category:  # of which nothing is that decay made
+        notes = [n for n in notes if n.category == category and not n.consolidated]
+    count = len(notes)
     limit = book.policy.limit(category)
     full = count >= limit > 0 if category else count > limit
     if not (full or force):
