@@ -53,13 +53,14 @@ def test_a_page_counts_what_wants_attention_and_names_the_command() -> None:
         "not among the first five": (0, 7),
         "near-twins": (1, 7),
         "contradictions": (1, 7),
+        "in both notebooks": (0, 7),
         "stale": (1, 7),
         "expired": (1, 7),
         "never used": (0, 7),
         "use not known": (7, 7),
         "secrets": (1, 7),
         "unreadable": (1, 7),
-        "bytes of context": (0, 10240),
+        "bytes of context": (0, 32 * 1024),
     }
     assert [told[name]["do"] for name in ("near-twins", "contradictions", "stale", "secrets")] == [
         "Keep the newer: co knowledge merge 4 3 --keep-first",
@@ -85,6 +86,30 @@ def test_twins_and_contradictions_are_told_apart() -> None:
     note(5, "The payments service is written in Go", day="2026-03-10")
     told = measures()
     assert (told["near-twins"]["refs"], told["contradictions"]["refs"]) == (["4 3"], ["2 1"])
+
+
+def test_what_both_notebooks_say_is_counted_and_the_project_s_may_go() -> None:
+    """Red when only one notebook is looked at for what is said twice."""
+    co("learn", "Invoices go out on the first of the month")
+    co("learn", "-g", "Invoices go out on the first of the month")
+    co("learn", "-g", "Never restart the worker during business hours")
+    co("learn", "-g", "Always restart the worker during business hours")
+    told = measures()
+    assert told["in both notebooks"]["do"] == "Your own notebook says it too: co forget 1"
+    assert told["contradictions"]["refs"] == ["g3 g2"]
+
+
+def test_pinned_memories_count_as_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Red when what loads in every session is not counted, or its limit is not the setting's."""
+    for text in ("Tea is at four", f"The long story {'goes on ' * 150}"):
+        co("learn", text)
+    co("knowledge", "pin", "1")
+    few = measures()["bytes of context"]
+    assert (few["many"] > len("Tea is at four"), few["of"], few["do"]) == (True, 32 * 1024, "")
+    co("knowledge", "pin", "2")
+    monkeypatch.setenv("CO_CLI_CONTEXT_BUDGET", "1")
+    told = measures()["bytes of context"]
+    assert (told["of"], told["do"]) == (1024, "Unpin what matters less; there was no room for 2")
 
 
 def test_a_note_is_always_asked_for_with_the_same_few_words_of_its_own() -> None:

@@ -16,9 +16,11 @@ from co_cli.knowledge import Filters, Note
 from co_cli.knowledge.context import SIZE_TARGET
 from co_cli.knowledge.evaluation import MOST, Measure, asked, evaluate, sample
 from co_cli.prompts.envelope import defang
+from co_cli.prompts.pinned import NO_ROOM, room
 from co_cli.providers import models
-from co_cli.providers.registry import Choice
+from co_cli.providers.registry import WINDOW, Choice
 from co_cli.providers.trouble import Trouble
+from co_cli.workspace import Workspace
 
 _SHOWN = 12  # references of a measure that are printed
 _REWORDED = 20  # notes that a model puts in other words
@@ -38,9 +40,8 @@ def eval_command(model: str, as_json: bool) -> None:
     words of that model, which sees them then. Nothing is changed.
     """
     workspace = enter(asking=False, log_level="", log_content=False) if model else open_here()
-    shelf, size = workspace.shelf, prompts.session_prompt("", None, workspace.project).receipt.size
-    shorten = "Shorten context.md; co status shows it" if size > SIZE_TARGET else ""
-    told = [*evaluate(shelf), Measure("bytes of context", size, SIZE_TARGET, (), shorten)]
+    shelf = workspace.shelf
+    told = [*evaluate(shelf), _context(workspace)]
     if model:
         deps, fit = CoDeps(workspace=workspace, gated=True), Filters(sensitive=False).fit
         able = [(b, n) for b in shelf for n in deps.tellable(b, b.notes()) if fit(n)]
@@ -62,6 +63,16 @@ def eval_command(model: str, as_json: bool) -> None:
         more = f" and {len(row.refs) - _SHOWN} more (--json)" if len(row.refs) > _SHOWN else ""
         say_line(f"{row.name}: {', '.join(row.refs[:_SHOWN])}{more}")
     notice(f"At most {MOST} memories were asked for, always the same.")
+
+
+def _context(workspace: Workspace) -> Measure:
+    """What every session starts with: context.md and what is pinned, of what there is room for."""
+    receipt = prompts.session_prompt("", None, workspace=workspace).receipt
+    refs = [one.ref for one in receipt.pinned if one.left_out == NO_ROOM]
+    do = "Unpin what matters less; there was no room for {}" if refs else ""
+    do = "Shorten context.md; co status shows it" if receipt.size > SIZE_TARGET else do
+    size, most = len((receipt.text or "").encode()), room(WINDOW, workspace.own.context_budget)
+    return Measure("bytes of context", size, most, refs, do)
 
 
 async def _reworded(deps: CoDeps, choice: Choice, notes: list[Note]) -> list[str]:

@@ -44,6 +44,7 @@ def sample(notes: Sequence[Held], most: int) -> list[Held]:
 def asked(shelf: Shelf, notes: Sequence[Held], ask: Callable[[Note], str]) -> list[Measure]:
     """How many of these notes are found by a question, and which of the answers collide."""
     first, missed, later, twins, rivals = 0, list[str](), list[str](), set[str](), set[str]()
+    doubled = set[str]()
     for book, note in notes:
         hits = shelf.recall(ask(note), 5)
         met = [hit.note.path == note.path or same(hit.note.body, note.body) for _, hit in hits]
@@ -51,7 +52,11 @@ def asked(shelf: Shelf, notes: Sequence[Held], ask: Callable[[Note], str]) -> li
         missed += [] if any(met) else [book.ref(note)]
         later += [book.ref(note)] if any(met[1:]) and not met[0] else []
         for where, hit in hits:
-            if where is not book or hit.note.kind != "memory" or hit.note.path == note.path:
+            if hit.note.kind != "memory" or hit.note.path == note.path:
+                continue
+            if where is not book:
+                here = book.ref(note) if book.scope == "project" else where.ref(hit.note)
+                doubled |= {here} if relation(hit.note.body, note.body) == "same" else set()
                 continue
             old, new = sorted((hit.note, note), key=told_at)
             pair = f"{book.ref(new)} {book.ref(old)}"
@@ -67,6 +72,8 @@ def asked(shelf: Shelf, notes: Sequence[Held], ask: Callable[[Note], str]) -> li
         Measure("near-twins", len(twins), len(notes), sorted(twins), f"Keep the newer: {merge}"),
         Measure("contradictions", len(rivals), len(notes), sorted(rivals),
                 f"If the newer holds: {merge}"),
+        Measure("in both notebooks", len(doubled), len(notes), sorted(doubled),
+                "Your own notebook says it too: co forget {}"),
     ]  # fmt: skip
 
 

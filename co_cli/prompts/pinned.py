@@ -13,6 +13,7 @@ from co_cli.knowledge.use import last_used
 from co_cli.knowledge.verify import freshness
 
 TITLE = "Pinned Memories"
+NO_ROOM = "no room"
 MOST_READ = 10_000  # memories of a notebook that are looked through
 
 
@@ -62,4 +63,4 @@ def _why_not(note: Note, today: str, agreed: bool, fits: bool) -> str:
         return "from outside" if note.external else "not agreed to (co trust)"
     if note.expired(today) or note.meta.get("sensitive"):
         return "sensitive" if note.meta.get("sensitive") else "expired"
-    return "" if fits else "no room"
+    return "" if fits else NO_ROOM
