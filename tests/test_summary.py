@@ -503,6 +503,15 @@ def test_a_summary_is_dated_by_the_newest_of_what_it_still_says() -> None:
     assert (made.body, made.created) == (f"{texts[1]} (#2)", OLD.format(3))
 
 
+def test_an_answer_from_a_summary_is_the_one_line_that_is_asked_for() -> None:
+    """Red when all of it is told, with numbers, or its sources as what it replaced."""
+    texts = ["Backups are kept for 30 days.", "Backups run nightly at 02:00 to the cellar disk."]
+    put(*(note(at, text) for at, text in enumerate(texts, 20)))
+    assert "now memory 22" in co("knowledge", "summarize", input="\ny\n", tty=True).out
+    told = co("ask", "how long are backups kept?").out
+    assert told == "You told me by 2020-01-22: Backups are kept for 30 days. [22]\n"
+
+
 def test_what_was_declined_is_not_asked_again_until_a_memory_changes() -> None:
     """Red when a no is forgotten, or holds for a group that says something else by now."""
     book = billing()

@@ -17,6 +17,7 @@ from co_cli.knowledge.similarity import key, longest_word
 from co_cli.knowledge.use import Use
 
 SUMMARY = "summary"  # the source of a memory that was made of several, with what it cites
+CITED = re.compile(r"(?m) \(#\d{1,9}(?:, #\d{1,9})*\)$")  # which memories say a line of it
 SIGNALS = ("preference", "correction", "decision", "context", "pattern")
 DECAY_TAGS = ["_consolidated", "_auto_decay"]
 MAX_SUMMARY = 4 * 1024 * 1024

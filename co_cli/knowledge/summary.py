@@ -13,7 +13,7 @@ import numpy as np
 
 from co_cli.errors import MovedOn
 from co_cli.knowledge.format.note import Note
-from co_cli.knowledge.lifecycle import SUMMARY, linked, union
+from co_cli.knowledge.lifecycle import CITED, SUMMARY, linked, union
 from co_cli.knowledge.meaning.encoders import built_in
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.plan import Plan, Planner
@@ -32,7 +32,6 @@ _JOINED = "id uid created updated tags source auto_category supersedes related o
 _PLACE = ("scope", "language")  # which must agree
 _MORE_THAN_PROSE = re.compile(r"(?m)^(?:[ \t]|#|>|\||```|~~~|[-*+] |\d{1,3}[.)] )")
 
-_CITED = re.compile(r"(?m) \(#\d{1,9}(?:, #\d{1,9})*\)$")
 _END = re.compile(r"(?<=[.!?…])(?P<quote>[\"'”’)\]]{0,2}) +(?=[^a-z\s])|(?<=。)")
 _ABBREVIATED = re.compile(r"\b(?:[A-Z]|e\.g|i\.e|etc|vs|cf|approx|Dr|Mrs?|Ms|St|No)\.$")
 # A sentence that begins so is read with the one before it.
@@ -105,7 +104,7 @@ def sentences(note: Note) -> list[str]:
     """What a memory says, sentence by sentence; together they are all of its words."""
     body, found = note.body.replace("\r\n", "\n"), list[str]()
     if note.meta.get("source") == SUMMARY:
-        body = _CITED.sub("\n", body)
+        body = CITED.sub("\n", body)
     for paragraph in re.split(r"\n[ \t]*\n", body):
         ended = _END.sub(r"\g<quote>\n", " ".join(paragraph.split()))
         for piece in filter(None, ended.split("\n")):
@@ -151,7 +150,7 @@ def reworded(
     """
     kept, dropped, covered = list[Sentence](), 0, set[int]()
     for said, places in told:
-        text = " ".join(_CITED.sub("", said).split())
+        text = " ".join(CITED.sub("", said).split())
         rests = sorted({place - 1 for place in places if 0 < place <= len(found)})
         parts = [_words(found[place].text) for place in rests[: _MOST + 1]]
         limits = {frozenset(_LIMITS.intersection(map(str.lower, part))) for part in parts}

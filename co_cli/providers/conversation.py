@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 from pydantic_ai.messages import ModelMessage, ToolCallPart, ToolReturnPart, UserPromptPart
 
 from co_cli.errors import EmbedderUnavailable
+from co_cli.knowledge.lifecycle import CITED, SUMMARY
 from co_cli.knowledge.meaning.turns import STATEMENTS
-from co_cli.knowledge.replacement import may_replace
+from co_cli.knowledge.replacement import likeness, may_replace
 from co_cli.knowledge.safety.secrets import LEFT_OUT
 from co_cli.knowledge.search.query import Query, Span
 from co_cli.knowledge.search.words import STOP
@@ -92,9 +93,11 @@ class Note(NamedTuple):
     kept: bool = True
     mine: bool = False
     outdated: str = ""  # why it may no longer hold
+    line: str = ""  # what is told of it, if not all
 
     def __str__(self) -> str:
-        text = self.text if len(self.text) <= _QUOTED else f"{self.text[:_QUOTED]}…"
+        text = self.line or self.text
+        text = text if len(text) <= _QUOTED else f"{text[:_QUOTED]}…"
         if self.file or not self.kept:
             return text
         return f"{second_person(text)} [{self.ref}]{self.outdated and f' ({self.outdated})'}"
@@ -253,7 +256,7 @@ def _spoken_of(part: ToolReturnPart, heard: Conversation) -> Note | None:
 def found(part: ToolReturnPart, heard: Conversation) -> tuple[list[Note], list[Note]]:
     """What surely answers, best first, notes before files; and what perhaps does."""
     query = str(heard.called.get(part.tool_call_id, {}).get("query") or "")
-    rows, fitting = _current(recalled_rows(part), query)
+    rows, fitting = _current([_line_asked_for(row, query) for row in recalled_rows(part)], query)
     slips = [row for row in rows if row.get("weak") and answers.misspelt(query, note_of(row).text)]
     own = [row for row in rows[:1] if answers.about_asker(query, note_of(row).text, 1.0)]
     near = [row for row in rows if not row.get("weak") or row in slips or row in own]
@@ -309,6 +312,14 @@ def _current(found: _Rows, query: str) -> tuple[_Rows, set[str]]:
     return rows, fitting | after
 
 
+def _line_asked_for(row: Mapping[str, Any], query: str) -> Mapping[str, Any]:
+    """A recalled row; of a summary it tells the line that is nearest to the question."""
+    if row.get("source") != SUMMARY:
+        return row
+    lines = CITED.sub("", str(row.get("content"))).split("\n")
+    return {**row, "line": max(lines, key=lambda line: likeness(query, line))}
+
+
 def recalled_rows(part: ToolReturnPart) -> _Rows:
     """What a recall found, with what in one notebook may replace what is in the other."""
     rows, marked = rows_of(part, "results"), _Rows()
@@ -343,7 +354,10 @@ def note_of(row: Mapping[str, Any]) -> Note:
     day, source = str(row.get("created") or "")[:10], str(row.get("source") or "")
     ref, old = str(row.get("ref")), str(row.get("outdated") or "")
     when, mine = f"on {day}" if day else "", ref.startswith("g")
-    return Note(ref, text, when, source, mine=mine, outdated=old)
+    if source != SUMMARY:
+        return Note(ref, text, when, source, mine=mine, outdated=old)
+    when, line = f"by {day}", str(row.get("line") or CITED.sub("", text))
+    return Note(ref, text, when, mine=mine, outdated=old, line=line)
 
 
 def read(content: object) -> Mapping[str, Any]:

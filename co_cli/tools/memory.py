@@ -245,6 +245,8 @@ def _doubt(hit: Hit) -> dict[str, Any]:
 
 def _background(deps: CoDeps, book: Notebook, note: Note) -> dict[str, str | None]:
     """Where a text comes from that is not the person's own, and what it took the place of."""
+    if note.meta.get("source") == lifecycle.SUMMARY:  # which says what its sources said
+        return {"source": lifecycle.SUMMARY}
     told: dict[str, str | None] = {"source": note.origin or None}
     links = note.meta.get("supersedes")
     gone = [old for _, old in book.archived() if old.uid in links] if links else []
