@@ -12,6 +12,7 @@ from co_cli.knowledge.relation import relation
 
 DATA = Path(__file__).parent / "data"
 TWINS = [
+    ("We deploy on Tuesdays at 10:00", "Deploys happen every Tuesday at 10 in the morning"),
     ("We deploy on Tuesdays after the standup", "We deploy on Tuesdays, after standup"),
     ("Logs are kept for 30 days", "Logs are kept 30 days"),
     ("User prefers pytest over unittest", "User prefers pytest to unittest"),
@@ -43,7 +44,6 @@ OTHERS = [
     ("Marta owns the payments service", "The payments service is written in Go"),
     ("Marta owns the payments service", "The payments service talks to Stripe"),
     ("Jonas owns search", "Search uses OpenSearch 2.11"),
-    ("We deploy on Tuesdays at 10:00", "Deploys happen every Tuesday at 10 in the morning"),
     ("User likes jazz", "User likes tango"),
     ("Marta is away on Mondays", "Jonas is away on Mondays"),
     ("Service 12 belongs to Anna", "Service 13 belongs to Anna"),
