@@ -173,6 +173,8 @@ def test_what_is_kept_is_what_was_meant_in_the_third_person(said: str, stored: s
         ("ask me first", "ask User first", "ask you first"),
         ("I lent my drill to Bo, mine is red", "User lent User's drill to Bo, User's is red",
          "You lent your drill to Bo, yours is red"),
+        ("I no longer work at Siemens", "User no longer works at Siemens",
+         "You no longer work at Siemens"),
         ("I quit my job", "User quit User's job", "You quit your job"),
         ("I use vim and I close it",
          "User uses vim and User closes it",

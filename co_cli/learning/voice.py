@@ -10,7 +10,7 @@ _FIRST = (
     r"(?i)(?<![\w/.'-])(?:(?P<i>I)(?:(?:'|(?<!\w i)|(?<=\b(?:and|but) i)|(?<=\b(?:so|as) i)"
     r"|(?<=\bbecause i))(?P<tail>m|ve|ll|d(?= rather| prefer))\b|'(?P<had>d)\b)?"
     r"(?P<adverbs>(?: (?:also|really|always|usually|often|still|much|just|only|never|now|even|quite"
-    r"|rarely|[a-z]{3,12}ly)){0,3})(?: (?P<verb>[a-z]+(?:'t)?))?|(?P<my>my|mine)"
+    r"|rarely|no longer|[a-z]{3,12}ly)){0,3})(?: (?P<verb>[a-z]+(?:'t)?))?|(?P<my>my|mine)"
     r"|(?:(?<!^)(?<!\b(?:je|no|se) )me|me(?= and\b))|(?P<self>myself))(?![\w/-]|\.\w)"
 )
 _ALSO = r"(?<=User )([^.;]{1,200} (?:and|but) )(prefer|love|hate|dislike)\b"
@@ -70,7 +70,7 @@ def _conjugated(verb: str) -> str:
 _USER = (
     r"(?P<start>^|[.!?] )?\bUser(?:(?P<own>'s)\b(?P<alone>(?= (?:is|are|was|were)\b))?"
     r"|(?P<adverbs>(?: (?:also|really|always|usually|often|still|just|only|never|now|even|quite"
-    r"|rarely|[a-z]{3,12}ly)){0,3})(?: (?P<verb>[a-z]+(?:'t)?))?)"
+    r"|rarely|no longer|[a-z]{3,12}ly)){0,3})(?: (?P<verb>[a-z]+(?:'t)?))?)"
 )
 _YOURS = {"is": "are", "isn't": "aren't", "has": "have", "hasn't": "haven't", "does": "do",
           "doesn't": "don't", "was": "were", "wasn't": "weren't"}  # fmt: skip
