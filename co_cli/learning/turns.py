@@ -88,9 +88,9 @@ _NO_ABROAD = (
     r"(?: (?:es ist|es sind|c'est|er|sie|il|elle)\b)?"
 )
 _TAKES_BACK = (  # how a sentence begins that only says what is wrong
-    r"(?i)(?:no|nope|nah|wait|sorry|oops|whoops|ups|actually|wrong|scratch|scrap|strike|i meant"
+    r"(?i)(?:no|nope|nah|wait|sorry|oops|whoops|ups|actually|wrong|scratch|scrap|strike|i meant?"
     r"|nein|non|make that|not|hm+|er+|my bad|my mistake|correction|typo|it|they|he|she"
-    rf"|that(?:'s| is| was)? (?:wrong|not|incorrect|false))\b|(?i:{_NO_ABROAD})"
+    rf"|that(?:'s| is| was))\b|(?i:{_NO_ABROAD})"
 )
 _CORRECTS = (
     r"(?i)(?:(?:(?:no|nope|sorry|oops|whoops|my bad|correction)[,:;.!]"
@@ -102,6 +102,7 @@ _LEADS_ON = (  # what a person begins with, and what they end with; no part of w
     r"(?=[\w']+ \w)"
 )
 _ENDS = r"(?i)[,;.! -]{0,3}(?:\b(?:thx|thanks|thank you|please|pls|btw|by the way|fyi)[.! ]{0,3})?$"
+_DO = r"(?i)(?:use|keep|put|run|call|send|ask|take|deploy|write|always|never|do ?n'?t) $"
 _HALF = r"(?i)\b(?:and|but|so|because|while|is|are),? {0,3}$"  # how a first half ends
 _SOMEBODY = r"(?i)(?:s?he|they|her|his|their|we)\b"  # who begins a statement, never a lead to it
 _HOLDS = r"\b(?:is|are|was|were|has|have|had)\b"
@@ -123,6 +124,14 @@ _FORGETS = (  # what was told, or what is named, in German, French or Spanish
     r"|(?:bitte |por favor,? )?(?:vergiss(?! nicht)|lösche?|oublie|supprime|efface|olvida|borra)"
     r"(?: bitte)?(?: (?:das|ça|eso)[.!]?$|(?: (?:das mit|ce que j'ai dit sur|lo)\b)?"
     r"(?: (?:de[mnrl]?|das|die|les?|la|el))?(?: nota del?)? (?P<what>\w.{0,80}?)[.!]?)"
+)
+_CALLED = (
+    r"(?i:please |just )*(?P<not>(?i:do ?n'?t|do not|stop|never) )?(?i:call(?:ing)?) me "
+    r"(?!(?i:mon|tues|wednes|thurs|fri|satur|sun)day)([A-Z][\w.'-]*(?: [A-Z][\w'-]*){0,2}?)[.!]?"
+)
+_FORGOTTEN = r"(?i)you (?:keep|always|are|'re) ?(?:on )?forget(?:ting)? (?:that )?(?=\w+'?\w* \w)"
+_SHORTLY = (
+    r"(?i)(?:please )?(?:keep|make) (?:your |the |all )?(?:answers|replies|responses) \w.{1,60}"
 )
 _LOOKS = r"(?i)(?:please |can you |co,? ){0,2}(?:recall|find|search|look|show|retrieve)\b"
 LAST_NOTE = (  # is to be put right, or what was told
@@ -252,17 +261,10 @@ def _pasted(said: str) -> bool:
     return len(said) > MOST or "```" in said or "~~~" in said or any(many)
 
 
-def _hear(sentence: str) -> Heard:
-    """What the model hears; who says yes puts nothing right."""
-    heard = hear(sentence)
-    agrees = re.match(_AGREES, sentence) and not re.search(_OBJECTS, sentence)
-    return heard._replace(want=heard.kind) if agrees and heard.want == "correct" else heard
-
-
 def _read(sentence: str, asked: list[str]) -> Turn:
-    heard = _hear(sentence)
     if turn := _phrase(sentence):
         return turn
+    heard = _hear(sentence)
     if heard.want == "keep" and (sentence.endswith("?") or re.match(_LOOKS, sentence)):
         return Turn("recall", heard.meant)  # "remember that?"
     unclear = heard.want == "restore" and heard.likely < _CLEAR and re.match(_ASKS, sentence)
@@ -288,6 +290,20 @@ def _read(sentence: str, asked: list[str]) -> Turn:
     return Turn(heard.want, heard.meant if named else sentence, sure=len(sentence) > 1)
 
 
+def _hear(sentence: str) -> Heard:
+    """How a sentence is read, where a few that are plain are not left to the encoder."""
+    heard = hear(sentence)
+    agrees = re.match(_AGREES, sentence) and not re.search(_OBJECTS, sentence)
+    if agrees and heard.want == "correct":  # who says yes puts nothing right
+        return heard._replace(want=heard.kind)
+    if forgotten := re.match(_FORGOTTEN, sentence):  # what Co is to know is told, not forgotten
+        meant = sentence[forgotten.end() :]
+        return hear(meant)._replace(want="keep", meant=meant)
+    if heard.want == "nothing" and re.fullmatch(_SHORTLY, sentence):
+        return heard._replace(want="preference", likely=1.0, meant=sentence)
+    return heard
+
+
 def _may_state(heard: Heard, sentence: str) -> bool:
     """Whether what is read as something else may be a statement, to be offered."""
     if re.match(_ASKS, sentence):
@@ -309,6 +325,9 @@ def _phrase(sentence: str) -> Turn | None:
             return Turn(want, want)
     if shows := re.fullmatch(_SHOWS, sentence):
         return Turn("show", shows[1])
+    if called := re.fullmatch(_CALLED, sentence):
+        text = third_person(f"I {'do not ' if called['not'] else ''}want to be called {called[2]}")
+        return Turn("preference", text, ("preference",), mine=True)
     if forgets := re.fullmatch(_FORGETS, sentence):
         return Turn("forget", forgets["what"] or "that")
     if abroad := re.match(_ASKS_ABROAD, sentence):
@@ -319,7 +338,7 @@ def _phrase(sentence: str) -> Turn | None:
 
 def _kept(heard: Heard, sentence: str, asked: list[str]) -> Turn:
     """What a sentence says that may become a note."""
-    if heard.want == "amend" and re.search(rf"\w {_HOLDS} \w", heard.meant):
+    if heard.want == "amend" and re.search(rf"\w {_HOLDS} \w|^(?:I|[Ww]e) \w+ \w", heard.meant):
         heard = heard._replace(want="correct")  # it says all of it anew
     kind = heard.want if heard.want in STATEMENTS else heard.kind
     kind = "correction" if heard.want in ("correct", "amend") else kind
@@ -333,6 +352,8 @@ def _kept(heard: Heard, sentence: str, asked: list[str]) -> Turn:
     sure = heard.want not in STATEMENTS or heard.likely >= _SURE
     alone = heard.want == "amend" and not re.match(_TAKES_BACK, sentence)
     whole = third_person(_bare(sentence)) if alone else ""
+    if heard.want == "correct" and (do := re.search(_DO, sentence[:at])):
+        meant = do[0] + meant  # what to do with it
     if heard.want in STATEMENTS:
         meant = _both_halves(sentence, at, meant)
     meant = meant if heard.want == "amend" else _bare(meant)
