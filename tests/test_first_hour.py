@@ -593,6 +593,8 @@ def test_offers_can_be_turned_off_and_on_again() -> None:
     anna = Person()
     assert "“ask me again”" in anna.says("stop asking me")
     assert anna.says("we deploy on Thursdays") == "All right."
+    for one in ("no, use the staging db for demos", "I mean 3, not 5", "that was Omar's CV"):
+        assert anna.says(one) == "All right."
     anna.says("remember the office closes at 7")
     assert [one.text for one in anna.asked] == ["The office closes at 7"]
     anna.says("ask me again")

@@ -224,8 +224,6 @@ def hear(said: str, messages: Sequence[ModelMessage], start: int, surface: Surfa
     quiet = [asked for asked in (re.match(_QUIET, one) for one in (*told, said)) if asked][-1:]
     if re.match(_QUIET, said):
         turns = [Turn("again" if quiet[0]["again"] else "quiet")]
-    elif quiet and not quiet[0]["again"]:
-        turns = [turn._replace(want="greet") if turn.want in STATEMENTS else turn for turn in turns]
     called = {one.tool_call_id: read(one.args) for one in parts if isinstance(one, ToolCallPart)}
     heard = Conversation(said, turns, None, surface, called)
     passed = ("recall_memory",) if last and last["last"] else ()  # no note that was only told
@@ -236,7 +234,14 @@ def hear(said: str, messages: Sequence[ModelMessage], start: int, surface: Surfa
             note = _spoken_of(part, heard)
             saved = (note,) if note and part.tool_name == "save_memory" else ()
             heard = heard._replace(note=note, saved=heard.saved + saved)
-    return heard
+    return _unoffered(heard) if quiet and not quiet[0]["again"] else heard
+
+
+def _unoffered(heard: Conversation) -> Conversation:
+    """The same where the person wants no offers; a correction is one where no note is spoken of."""
+    offers = STATEMENTS if heard.note else (*STATEMENTS, "correct", "amend")
+    turns = [one._replace(want="greet") if one.want in offers else one for one in heard.turns]
+    return heard._replace(turns=turns)
 
 
 def _spoken_of(part: ToolReturnPart, heard: Conversation) -> Note | None:
