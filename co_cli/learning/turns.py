@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from co_cli.knowledge.meaning.turns import STATEMENTS, Heard, hear
 from co_cli.learning.amend import SWITCHED, change
+from co_cli.learning.own_words import own_words
 from co_cli.learning.voice import third_person
 
 MOST = 2000  # characters of a turn that is read
@@ -197,8 +198,8 @@ class Turn(NamedTuple):
 
 
 def understand(said: str) -> list[Turn]:
-    """What each sentence wants, in order; nothing where a text is no speech."""
-    said = re.sub(LAST_NOTE, "no, ", said.strip().replace("’", "'"))
+    """What each sentence of the person's own wants, in order; nothing where a text is no speech."""
+    said = own_words(re.sub(LAST_NOTE, "no, ", said.strip().replace("’", "'")))
     if not is_speech(said):
         return []
     if one := re.match(_INTRODUCES, said):
