@@ -60,6 +60,17 @@ def test_what_was_said_waits_in_the_inbox_and_is_no_memory() -> None:
     assert leave(session) == ""  # nothing was said since
 
 
+def test_the_exit_line_says_how_much_was_left_out() -> None:
+    """Red when only the first five are told of, and the rest is dropped without a word."""
+    session = begin(ask=None, auto=True)
+    session._write(said="hi")
+    some = ("tea", "vim", "pnpm", "Postgres", "dark themes", "Rust", "trains")
+    session.said += [f"I prefer {one}" for one in some]
+    assert (
+        leave(session) == "5 drafts wait in the inbox: /inbox; 2 more that you said were left out"
+    )
+
+
 def test_the_switch_is_told_by_status_and_takes_plain_words() -> None:
     """Red when a word that is neither yes nor no gets the framework's list of all it knows."""
     assert "auto-learn" not in co("status").out

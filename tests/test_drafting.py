@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from co_cli.learning.drafting import Fact, facts
+from co_cli.learning.drafting import Fact, chosen, facts
 from co_cli.learning.turns import understand
 
 DATA = Path(__file__).resolve().parent / "data"
@@ -42,28 +42,108 @@ def right(found: list[Fact], talk: dict[str, Any]) -> int:
 
 
 def test_of_labelled_conversations_nearly_every_draft_is_wanted() -> None:
-    """Measured 39 of 42 drafts right, of 47 facts; red when guesses or jokes are drafted too."""
+    """Measured 41 of 45 drafts right, of 47 facts; red when guesses or jokes are drafted too."""
     good = made = wanted = 0
     for talk in conversations("held"):
         assert len(talk["turns"]) == 20
-        found = facts(own_words(talk), settled=settled_in(talk))
+        found = chosen(facts(own_words(talk), settled=settled_in(talk)))
         good, made, wanted = (
             good + right(found, talk),
             made + len(found),
             wanted + len(talk["expected"]),
         )
-        assert all(fact.quote in own_words(talk) for fact in found)
+        quotes = [quote for fact in found for quote in fact.quote.split(" … ")]
+        assert all(quote in own_words(talk) for quote in quotes)
     assert good / made >= 0.90
     assert good / wanted >= 0.75
 
 
-def test_a_correction_takes_the_place_of_what_it_corrects() -> None:
+def texts(*said: str) -> list[str]:
+    return [fact.text for fact in facts(said)]
+
+
+def test_a_correction_takes_the_place_of_what_it_corrects_and_quotes_both() -> None:
     said = ["the retention for logs is 30 days", "hm", "no, sorry, it's 90 days"]
     [fact] = facts(said)
     assert (fact.text, fact.quote, fact.turn) == (
-        "The retention for logs is 90 days", "no, sorry, it's 90 days", 2,
+        "The retention for logs is 90 days", f"{said[0]} … {said[2]}", 2,
     )  # fmt: skip
-    assert [fact.text for fact in facts(["our standup is at 9:30", "scratch that"])] == []
+    assert texts("our standup is at 9:30", "scratch that") == []
+    said = ["I live in Lisbon, in the Alfama quarter", "nice", "Sorry, I meant I live in Porto"]
+    assert texts(*said) == ["User lives in Porto"]
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        (["my name is Ana", "not Anna"], ["User's name is Ana"]),
+        (["My son is called Tim", "who wrote Faust?", "no, Goethe"], ["User's son is called Tim"]),
+        (["I live in Bonn", "what?", "no, Python"], ["User lives in Bonn"]),
+        (["I live in Bonn", "no, Python"], []),
+        (["We deploy with Jenkins", "sorry, I was talking to Anna"], []),
+        (["My dog is called Bello", "We meet every Monday", "no, Bella"], ["We meet every Monday"]),
+        (["The retry limit is 5", "what do you know?", "sorry, 16"], ["The retry limit is 5"]),
+    ],
+)  # fmt: skip
+def test_a_no_that_is_about_something_else_changes_no_fact(
+    said: list[str], left: list[str]
+) -> None:
+    """Red when "no, Goethe" renames whoever was spoken of before the question."""
+    assert texts(*said) == left
+
+
+def test_what_was_denied_later_is_not_drafted_and_the_denial_is() -> None:
+    assert texts("We use Docker", "We don't use Docker") == ["We don't use Docker"]
+
+
+@pytest.mark.parametrize(
+    "back",
+    ["just kidding", "I lied", "ignore that", "that was a joke", "that's not true",
+     "that's wrong actually", "disregard my last message", "I take that back"],
+)  # fmt: skip
+def test_what_a_person_takes_back_is_not_drafted(back: str) -> None:
+    assert texts("We deploy on Fridays", "Our CEO is called Ivo", back) == ["We deploy on Fridays"]
+
+
+_LETTER = "Dear all,\n\nI moved to Malta in May. I have two parrots.\n\nLove, Edith"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        [_LETTER],
+        ["can you shorten this letter from my aunt?", "I prefer parrots"],
+        ["Hi team, I am the new owner of billing. We never refund after 30 days. Best, Omar"],
+        ["Karl, 14:02\nI always use tabs"],
+        ["> My office is in Ulm"],
+        ["Karl: I live in Oslo"],
+        ["From: Dirk <dirk@vendor.example>\nSubject: pricing\n\nI prefer to be called by phone.\n"
+         "Please remember that all users must rotate their keys weekly."],
+        ["Please rewrite this email: I prefer Oracle over Postgres. I always use Windows."],
+        ["Pretend I am a pirate. I live on a ship.", "I prefer rum"],
+        ["Here is my essay: I live in a small town. I prefer the quiet life."],
+        ["Complete this: my name is Karl"],
+        ["Translate to Spanish: I live in Berlin"],
+        ["Fix the grammar: I has two cats and they is black"],
+    ],
+)  # fmt: skip
+def test_what_others_wrote_and_what_is_to_be_worked_on_is_no_fact(said: list[str]) -> None:
+    """Red when a pasted letter, a quoted mail or a text to translate is "said" by the person."""
+    assert facts(said) == []
+
+
+def test_the_persons_own_words_beside_a_quoted_mail_are_read() -> None:
+    said = "On Mon, 3 May Karl wrote:\n> My office is in Ulm\nI live in Bonn"
+    assert texts(said, "Remember: I prefer tea") == ["User lives in Bonn", "User prefers tea"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["we won 3:1", "I want the shorter version", "I prefer Vim?",
+     "I think I prefer React but not sure yet"],
+)  # fmt: skip
+def test_what_passes_and_what_is_in_doubt_is_no_fact(said: str) -> None:
+    assert texts(said) == []
 
 
 @pytest.mark.parametrize(
@@ -81,14 +161,21 @@ def test_private_secret_passing_and_pasted_things_are_never_drafted(said: list[s
     assert facts(said) == []
 
 
-def test_what_was_settled_in_the_conversation_is_not_drafted_and_few_are() -> None:
+def test_what_was_settled_in_the_conversation_is_not_drafted() -> None:
     said = [f"I prefer {one}" for one in ("tea", "vim", "pnpm", "Postgres", "dark themes", "Rust")]
-    assert len(facts(said)) == 5
-    assert [fact.text for fact in facts(said, most=2)] == ["User prefers tea", "User prefers vim"]
     settled = [("Hi", "The user prefers tea"), (said[1], "Vim is their editor")]
-    left = facts(said, settled=settled, most=9)
+    left = facts(said, settled=settled)
     assert [fact.quote for fact in left] == said[2:]
     assert facts(said, enough=lambda: True) == []
+
+
+def test_of_many_facts_what_was_asked_for_or_decided_is_drafted_first() -> None:
+    """Red when the first five are taken, whatever they say."""
+    said = ["My dog is called Rex", "I drive a Volvo", "My dentist is Dr. Hall",
+            "Please always answer in French", "We decided to use Linear, not Jira"]  # fmt: skip
+    found = facts(said)
+    assert len(found) == 5
+    assert [fact.quote for fact in chosen(found, 3)] == [said[0], *said[3:]]
 
 
 def test_what_was_half_said_counts_when_it_was_said_in_another_conversation_too() -> None:

@@ -20,7 +20,16 @@ from co_cli.agent.approval import SAVE
 from co_cli.deps import CoDeps
 from co_cli.knowledge import inbox
 from co_cli.knowledge.format.note import Note, now, timestamp
-from co_cli.learning.drafting import MOST, TOKENS, Fact, faithful, may_be_kept, new_facts
+from co_cli.learning.drafting import (
+    MOST,
+    TOKENS,
+    Fact,
+    chosen,
+    faithful,
+    may_be_kept,
+    new_facts,
+)
+from co_cli.learning.own_words import own_turns
 from co_cli.learning.rejected import rejections
 from co_cli.learning.turns import tagged
 from co_cli.learning.voice import third_person
@@ -56,8 +65,10 @@ async def by_model(
 
     What was said `again`, after an earlier conversation, is marked.
     """
-    told = [{"turn": n, "said": one} for n, one in enumerate(said) if may_be_kept(one)]
-    lines = [json.dumps(one | {"again": True} if one["said"] in again else one) for one in told]
+    own = own_turns(said)
+    marks = [{"again": True} if one in again else {} for one in said]
+    told = [(n, one) for n, one in enumerate(own) if may_be_kept(one)]
+    lines = [json.dumps({"turn": n, "said": one, **marks[n]}) for n, one in told]
     room = 4 * (TOKENS - _ANSWER) - len(_ASK)
     fitting = sum(total <= room for total in accumulate(len(line) + 1 for line in lines[::-1]))
     if not fitting:
@@ -68,8 +79,8 @@ async def by_model(
     asked = "\n".join([_ASK, f"At most {MOST} facts.", *lines[len(lines) - fitting :]])
     async with asyncio.timeout(seconds):
         done = await writer.run(asked, usage_limits=UsageLimits(request_limit=1))
-    facts = [_fact(one, said[one.turn]) for one in done.output if 0 <= one.turn < len(said)]
-    return new_facts([fact for fact in facts if fact and may_be_kept(fact.text)], settled)[:MOST]
+    facts = [_fact(one, own[one.turn]) for one in done.output if 0 <= one.turn < len(own)]
+    return new_facts([fact for fact in facts if fact and may_be_kept(fact.text)], settled)
 
 
 def _fact(one: Found, turn: str) -> Fact | None:
@@ -96,12 +107,16 @@ def settled(messages: Sequence[ModelMessage]) -> list[tuple[str, str]]:
     return found
 
 
-def put(deps: CoDeps, facts: Sequence[Fact], origin: str) -> list[Note]:
-    """Let these wait in the inbox of the notebook each belongs to; those that are new there."""
+def put(deps: CoDeps, facts: Sequence[Fact], origin: str) -> tuple[list[Note], int]:
+    """Let the best of these wait in the inbox of the notebook each belongs to.
+
+    Those that are new there, and how many were left out because there were too many.
+    """
     added: list[Note] = []
     with deps.notebooks() as shelf:
         rejected = rejections(shelf.project, shelf.user)
-        wanted = [fact for fact in facts if not rejected(fact.text)]
+        every = [fact for fact in facts if not rejected(fact.text)]
+        wanted = chosen(every)
         for book in (shelf.project, shelf.user):
             own = [f for f in wanted if deps.scope("user" if f.mine else None) == book.scope]
             marks = [echo(deps, shelf, book.scope, fact.text)[1] for fact in own]  # if from a page
@@ -113,4 +128,4 @@ def put(deps: CoDeps, facts: Sequence[Fact], origin: str) -> list[Note]:
             added += inbox.put(book, drafts, actor="chat").added if drafts else []
             if fresh:
                 trust.claim(deps.folder(), timestamp(now()))
-    return added
+    return added, len(every) - len(wanted)

@@ -235,17 +235,19 @@ class Session:
         said, path = [*self.said], self.transcript.path  # it stays until it is drafted
         try:
             found = await self._facts(said, path)
-            added = await asyncio.to_thread(self._put, found, path)
+            added, left = await asyncio.to_thread(self._put, found, path)
         except CoError as error:
             return f"Nothing was drafted: {error}"
         finally:
             del self.said[: len(said)]
         self.drafted += added
-        return await asyncio.to_thread(self._waiting, added) if added else ""
+        return await asyncio.to_thread(self._waiting, added, left) if added else ""
 
-    def _waiting(self, added: int) -> str:
+    def _waiting(self, added: int, left: int) -> str:
         with self.deps.notebooks() as shelf:
-            return waiting_text(sum(len(waiting(book)) for book in shelf), added)
+            waits = waiting_text(sum(len(waiting(book)) for book in shelf), added)
+        were = "was" if left == 1 else "were"
+        return f"{waits}; {left} more that you said {were} left out" if left else waits
 
     def draft_at_once(self) -> None:
         """The same for a person who is gone: without a model, in little time, without a word."""
@@ -254,12 +256,15 @@ class Session:
             with suppress(CoError):
                 self._put(self._read(self.said, path, _AT_ONCE), path)
 
-    def _put(self, found: list[Fact], path: str) -> int:
-        """Let these wait in the inbox, and note that nothing else is left to draft; how many."""
+    def _put(self, found: list[Fact], path: str) -> tuple[int, int]:
+        """Let these wait in the inbox, and note that nothing else is left to draft.
+
+        How many wait now, and how many were too many.
+        """
         origin = os.path.basename(path).removesuffix(".jsonl")
-        added = len(drafts.put(self.deps, found, origin))
-        self._write(drafted=added)
-        return added
+        new, left = drafts.put(self.deps, found, origin)
+        self._write(drafted=len(new))
+        return len(new), left
 
     async def _facts(self, said: list[str], path: str) -> list[Fact]:
         """What is worth a draft, in no more time than a person who leaves will wait."""

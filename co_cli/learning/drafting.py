@@ -10,23 +10,42 @@ from typing import NamedTuple
 
 from co_cli.errors import EmbedderUnavailable, RefusedText
 from co_cli.knowledge.meaning.turns import STATEMENTS
-from co_cli.knowledge.replacement import likeness, may_replace
+from co_cli.knowledge.replacement import KINDS, likeness, may_replace
 from co_cli.knowledge.safety.check import check_text
-from co_cli.knowledge.search.words import STOP
-from co_cli.learning.amend import placed
-from co_cli.learning.turns import PRIVATE, Turn, is_speech, understand
+from co_cli.knowledge.search.words import MONTHS, STOP
+from co_cli.learning.amend import names_another, placed
+from co_cli.learning.own_words import own_turns
+from co_cli.learning.turns import KEPT, PRIVATE, Turn, is_speech, understand
 
 MOST = 5  # drafts of one conversation, unless somebody says otherwise
+_WEIGHTY = ("preference", "decision", "correction")  # of these, before what was just stated
 TOKENS = 6000  # that they may cost, where a model makes them
 _ALIKE, _NEAR = 0.85, 0.5  # how like texts are that say the same; and that do in one turn
 _NAMED = r"(?<=\w )[A-Z]\w*|\b\d[\w.:]*\b"
 _SHARED = 0.5  # of its words: what an earlier text must hold to be read again
-_SOON = 3  # turns within which "no, 90 days" is about what was said before
+_SOON = 3  # turns within which "no, 90 days" makes doubtful what was said before
+_FILLER = (
+    r"(?i)[\W_]*(?:hm+|uh+|um+|er+|oh|ok(?:ay)?|wait|hold on|hang on|nice|thanks|thx|(?:ha){2,}"
+    r"|lol)?[\W_]*"
+)
 _FEWEST = 3  # words of a fact
 _STEM = 5  # letters
 _PASSING = (  # what is over tomorrow, or a joke
     r"(?i)\b(?:today|tonight|tomorrow|yesterday|currently|at the moment|right now|for now"
-    r"|this (?:morning|afternoon|evening|week|weekend)|lol|lmao|haha|is going)\b"
+    r"|this (?:morning|afternoon|evening|week|weekend)|lol|lmao|haha|is going"
+    r"|(?:won|lost|drew|beat \w+) \d|(?:had|ate) .{1,40} for (?:breakfast|lunch|dinner)"
+    r"|wants? (?:the|an?|another) (?:\w+ )?(?:version|one|draft|variant|option))\b"
+)
+_UNSURE = (
+    r"(?i)\?$|\b(?:not (?:quite |really )?(?:sure|certain)|unsure|undecided|User thinks User)\b"
+)
+_TAKEN_BACK = (  # what was said just before
+    r"(?i)\b(?:(?:just kidding|(?:only|just) joking|jk|i (?:lied|was (?:lying|joking))"
+    r"|(?:that|it) was (?:just )?a (?:joke|lie)|i take (?:that|it) back)(?=\W*(?:$|[.!;,\n]))"
+    r"|(?:(?:ignore|disregard|scratch|strike) (?:that|this|it|(?:my|the) (?:last|previous)"
+    r" (?:message|one|sentence))|that(?:'s| is| was) (?:not (?:true|right|correct)|a lie|wrong"
+    r"|false|untrue|incorrect)|never ?mind(?: that)?|wrong (?:chat|window)"
+    r"|i was(?:n't)? talking to \w+(?: \w+)?)(?: actually| please| now)?(?=\W*$|[.!;\n]))"
 )
 _POINTS = (
     r"(?i)(?:it|that|this(?= (?:is|was))|they|he|she|these|those|there)\b"  # at what is unknown
@@ -39,6 +58,18 @@ _TURNS = (
     r"|except|only|would|could|should|might|maybe|perhaps|wish|hope|said|says|told"
     r"|was|were|had|used to|rarely|hardly|sometimes|almost)\b"
 )
+_ASKS_FOR = r"(?i)(?:please|pls|always|never|do ?n['’]?t|keep|call me|stop|from now on)\b"
+_CORRECTING = frozenset(
+    "no nope not sorry oops wait actually meant mean make made now instead correction typo bad "
+    "mistake rather wrong should say nein non".split()
+)
+_KINDS = {  # of values, as they are written
+    "time": r"\d[:.]\d\d\b|\d ?[ap]m\b",
+    "day": r"\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:days?)?\b",
+    "month": rf"\b(?:{'|'.join(MONTHS)})\b",
+    "figure": r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|hundred)\b",
+}
+_PLAIN_KINDS = {*_KINDS}
 _AGAIN = r"(?i)\b(?:as|like) i (?:just )?(?:said|told)\b|\bi(?: already)? told you\b"
 
 
@@ -50,6 +81,7 @@ class Fact(NamedTuple):
     quote: str
     turn: int
     mine: bool = False  # it is about the person rather than their work
+    asked: bool = False  # the person asked for it, rather than just said it
 
 
 def facts(
@@ -57,29 +89,38 @@ def facts(
     *,
     settled: Iterable[tuple[str, str]] = (),
     before: Iterable[str] = (),
-    most: int = MOST,
     enough: Callable[[], bool] = lambda: False,
 ) -> list[Fact]:
-    """The lasting facts in what the person said, turn by turn, a few at most.
+    """The lasting facts in what the person said, turn by turn; `chosen` picks the few to draft.
 
     Left out is what was `settled` in the conversation, saved or declined: a turn and what was
     proposed in it. What was only half said counts where it was said `before`, in another
     conversation, also if it was declined. Reading stops when it is `enough`.
     """
-    found: list[Fact] = []
-    half: list[Fact] = []
+    heard = _Heard([], [], set(), -1)
     with suppress(EmbedderUnavailable):
-        for number, text in enumerate(said):
+        for number, text in enumerate(own_turns(said)):
             if enough():
                 break
             if re.search(PRIVATE, text.replace("’", "'")):  # and what it may be said of
-                found = [fact for fact in found if fact.turn < number - 1]
-            for turn in understand(text) if may_be_kept(text) else ():
-                _add(found, half, turn, Fact(turn.text, turn.tags, text.strip(), number, turn.mine))
-        half = [fact for fact in half if not enough() and _repeated(fact, before)]
-    kept = new_facts([*new_facts(found, settled), *half], ())
-    kept = [fact for fact in kept if may_be_kept(fact.text)][:most]
+                heard.found[:] = [fact for fact in heard.found if fact.turn < number - 1]
+            parts = re.split(_TAKEN_BACK, text.replace("’", "'")) if may_be_kept(text) else []
+            for at, part in enumerate(parts):
+                if at:
+                    _take_back(heard, number)
+                _take_in(heard, part, said[number].strip(), number)
+            if not re.fullmatch(_FILLER, text):
+                heard = heard._replace(last=number)
+        heard.half[:] = [one for one in heard.half if not enough() and _repeated(one, before)]
+    kept = new_facts([*new_facts(heard.found, settled), *heard.half], ())
+    kept = [fact for fact in kept if may_be_kept(fact.text)]
     return sorted(kept, key=lambda fact: fact.turn)
+
+
+def chosen(found: Sequence[Fact], most: int = MOST) -> list[Fact]:
+    """The few that are drafted: first what was asked for, decided, preferred or put right."""
+    ranked = sorted(found, key=lambda fact: (not fact.asked, fact.tags[0] not in _WEIGHTY))
+    return sorted(ranked[:most], key=lambda fact: fact.turn)
 
 
 def may_be_kept(text: str) -> bool:
@@ -90,53 +131,156 @@ def may_be_kept(text: str) -> bool:
 
 
 def new_facts(found: Iterable[Fact], settled: Iterable[tuple[str, str]]) -> list[Fact]:
-    """Each fact once, and none that was settled."""
-    old, kept = list(settled), list[Fact]()
-    for fact in found:
+    """Each fact once, none that was settled, and none that was denied later."""
+    old, kept, every = list(settled), list[Fact](), list(found)
+    for fact in every:
         told = [(one.quote, one.text) for one in kept]
         known = (_same(text, fact.text) for _, text in [*told, *old])
         there = (text for quote, text in old if quote.strip() == fact.quote)
-        if not any(known) and not any(likeness(text, fact.text) >= _NEAR for text in there):
+        denied = (one.turn > fact.turn and _denies(fact.text, one.text) for one in every)
+        near = any(likeness(text, fact.text) >= _NEAR for text in there)
+        if not near and not any(known) and not any(denied):
             kept.append(fact)
     return kept
 
 
 def _same(old: str, new: str) -> bool:
     """Whether a text says what another does, with the same names and numbers."""
+    return _alike(old, new) and _turning(old) == _turning(new)
+
+
+def _denies(old: str, new: str) -> bool:
+    """Whether a text says of the same that it is not so, or that it is after all."""
+    return _alike(old, new) and _turning(old) != _turning(new)
+
+
+def _alike(old: str, new: str) -> bool:
     one, other = ({*re.findall(_NAMED, text)} - {"User", "I"} for text in (old, new))
     return one == other and likeness(old, new) >= _ALIKE
 
 
-def _add(found: list[Fact], half: list[Fact], turn: Turn, fact: Fact) -> None:
+class _Heard(NamedTuple):
+    """What was found so far, surely and half; the turns that asked something; the last turn."""
+
+    found: list[Fact]
+    half: list[Fact]
+    asked: set[int]
+    last: int  # turn in which more was said than "hm"
+
+
+def _take_in(heard: _Heard, text: str, quote: str, number: int) -> None:
+    """Take in what was said in one go."""
+    for turn in () if re.fullmatch(_FILLER, text) else understand(text):
+        asked = turn.want == "keep" or re.match(_ASKS_FOR, text) is not None
+        _add(heard, turn, Fact(turn.text, turn.tags, quote, number, turn.mine, asked), text)
+        if turn.want not in (*KEPT, "greet", "nothing", "forget"):
+            heard.asked.add(number)
+    if "?" in text:
+        heard.asked.add(number)
+
+
+def _take_back(heard: _Heard, number: int) -> None:
+    """Drop what was said just before: in this turn, or in the one before it."""
+    here = any(fact.turn == number for fact in (*heard.found, *heard.half))
+    since = number if here else heard.last
+    for some in (heard.found, heard.half):
+        some[:] = [fact for fact in some if fact.turn < since]
+
+
+def _add(heard: _Heard, turn: Turn, fact: Fact, said: str) -> None:
     """Take in what one sentence said; a correction takes the place of what it corrects."""
+    found = heard.found
     if turn.want == "amend":
-        recent = [at for at, one in enumerate(found) if fact.turn - one.turn <= _SOON or turn.whole]
-        for at in reversed(recent):
-            _, text = placed(found[at].text, turn.text, fact.quote, turn.whole)
-            if text:
-                found[at] = found[at]._replace(text=text, quote=fact.quote, turn=fact.turn)
-                return
+        _put_right(heard, turn, fact, said)
     elif turn.want == "forget" and turn.text == "that":
         del found[-1:]
     elif re.search(_AGAIN, fact.quote) and found:
         return
     elif turn.want in ("keep", "correct", *STATEMENTS) and _lasts(turn):
-        if turn.want == "correct" or re.search(_CHANGED, fact.quote):
+        if turn.want == "correct" or re.search(_CHANGED, fact.text):
             gone = may_replace([one.text for one in found], fact.text)
-            found[:] = [one for one, replaced in zip(found, gone, strict=True) if not replaced]
-        (found if turn.sure else half).append(fact)
+            new = [one.turn == fact.turn and turn.want != "correct" for one in found]
+            begins = [turn.want == "correct" and _begin_alike(one, fact) for one in found]
+            kept = zip(found, gone, new, begins, strict=True)
+            found[:] = [one for one, old, now, same in kept if not (old or same) or now]
+        (found if turn.sure else heard.half).append(fact)
+
+
+def _begin_alike(old: Fact, new: Fact) -> bool:
+    """Whether a correction begins with the words of what it corrects, up to the value."""
+    begins = " ".join(new.text.split()[:_FEWEST])
+    return len(new.text.split()) > _FEWEST and old.text.startswith(f"{begins} ")
+
+
+def _put_right(heard: _Heard, turn: Turn, fact: Fact, said: str) -> None:
+    """Put another value into the fact that was said just before.
+
+    After a question, "no, Goethe" is about the answer. What it may be about further back is in
+    doubt from then on, and dropped. What makes sense as a whole says itself what it is about.
+    """
+    found, whole = heard.found, turn.whole
+    denied = re.search(rf"(?i)\b(?:not|n't) (?:an? |the )?{re.escape(turn.text)}\b", said)
+    for at in range(len(found) - 1, -1, -1):
+        old = found[at]
+        if not whole and (fact.turn - old.turn > _SOON or max(heard.asked, default=-1) >= old.turn):
+            return
+        if denied:
+            if turn.text in old.text and old.turn >= heard.last:
+                del found[at]
+            return
+        text = placed(old.text, turn.text, said, whole)[1]
+        other = names_another(said, turn.text, old.text) if whole else _says_more(said, turn, old)
+        fits = _fits(old.text, text) if text and not other else -1
+        if fits > 0 and (whole or old.turn >= heard.last):
+            quote = " … ".join(dict.fromkeys((old.quote, fact.quote)))
+            found[at] = old._replace(text=text, quote=quote, turn=fact.turn)
+            return
+        if fits >= 0 and not whole:
+            del found[at]
+            return
+
+
+def _says_more(said: str, turn: Turn, old: Fact) -> bool:
+    """Whether more is said than another value of what a fact says: "sorry, I was with Anna"."""
+    sentence = next((one for one in re.split(_END, said) if turn.text in one), said)
+    rest = {*re.findall(r"\w\w+|\d", sentence.replace(turn.text, " ").lower())} - STOP - _CORRECTING
+    return not words(" ".join(rest)) <= words(old.text)
+
+
+def _fits(old: str, new: str) -> int:
+    """1 where a value took the place of one of its kind, -1 where surely not, 0 where nobody knows.
+
+    A name and a tool are both names, but nobody lives in Python.
+    """
+    was, now = old.split(), new.split()
+    while was and now and was[0] == now[0]:
+        was, now = was[1:], now[1:]
+    while was and now and was[-1] == now[-1]:
+        was, now = was[:-1], now[:-1]
+    one, other = _kind(" ".join(was)), _kind(" ".join(now))
+    return 1 if one == other else -1 if {one, other} & _PLAIN_KINDS else 0
+
+
+def _kind(value: str) -> str:
+    """What sort of value this is."""
+    low = value.lower()
+    tools = (f"tool {KINDS[word]}" for word in re.findall(r"\w+", low) if word in KINDS)
+    plain = (kind for kind, form in _KINDS.items() if re.search(form, low))
+    return next(iter((*plain, *tools)), "name" if value[:1].isupper() else "word")
 
 
 def _lasts(turn: Turn) -> bool:
     """Whether a sentence makes sense alone and holds tomorrow."""
     if turn.want == "keep":
         return True
-    past = turn.want == "correct" and re.search(_WAS, turn.text)
+    text = turn.text
+    past = turn.want == "correct" and re.search(_WAS, text)
     return not (
         past
-        or len(turn.text.split()) < _FEWEST
-        or re.match(_POINTS, turn.text)
-        or re.search(_PASSING, turn.text)
+        or len(text.split()) < _FEWEST
+        or re.match(_POINTS, text)
+        or re.search(_PASSING, text)
+        or re.search(_UNSURE, text)
     )
 
 

@@ -8,7 +8,7 @@ whole. Knows no notebook and no file.
 import re
 from collections.abc import Iterable, Sequence
 
-from co_cli.learning.drafting import MOST, Fact, facts
+from co_cli.learning.drafting import Fact, chosen, facts
 from co_cli.learning.turns import PRIVATE, is_speech
 
 TURNS, CHARACTERS = 40, 4000  # of a conversation that are read; those passed over do not count
@@ -45,12 +45,12 @@ def told(said: Sequence[str], settled: Iterable[tuple[str, str]]) -> tuple[list[
             short, unread = "", unread + 1
         room, left = room - len(short), left - bool(short)
         brief.append(short or _wish(text))
-    found = {fact.turn for fact in _own(facts(brief, settled=settled, most=len(said) * MOST))}
+    found = {fact.turn for fact in _own(facts(brief, settled=settled))}
     if not found:
         return [], unread
     near = {turn + more for turn in found for more in _AROUND}
     whole = [text if at in near else _wish(text) for at, text in enumerate(said)]
-    return _own(facts(whole, settled=settled, most=len(said) * MOST))[:MOST], unread
+    return chosen(_own(facts(whole, settled=settled))), unread
 
 
 def _own(found: list[Fact]) -> list[Fact]:
