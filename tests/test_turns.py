@@ -15,7 +15,8 @@ from co_cli.knowledge import Notebook, Shelf
 from co_cli.knowledge.meaning import turns as reader
 from co_cli.knowledge.meaning.turns import STATEMENTS
 from co_cli.learning.amend import placed
-from co_cli.learning.turns import KEPT, MOST, Turn, tags_for, understand
+from co_cli.learning.own_words import MOST
+from co_cli.learning.turns import KEPT, Turn, tags_for, understand
 from co_cli.learning.voice import second_person, third_person
 from co_cli.providers.conversation import topic
 

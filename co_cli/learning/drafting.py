@@ -14,8 +14,8 @@ from co_cli.knowledge.replacement import KINDS, likeness, may_replace
 from co_cli.knowledge.safety.check import check_text
 from co_cli.knowledge.search.words import MONTHS, STOP
 from co_cli.learning.amend import names_another, placed
-from co_cli.learning.own_words import own_turns
-from co_cli.learning.turns import KEPT, PRIVATE, Turn, is_speech, understand
+from co_cli.learning.own_words import PRIVATE, is_speech, own_turns
+from co_cli.learning.turns import KEPT, Turn, understand
 
 MOST = 5  # drafts of one conversation, unless somebody says otherwise
 _WEIGHTY = ("preference", "decision", "correction")  # of these, before what was just stated

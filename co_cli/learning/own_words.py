@@ -7,6 +7,21 @@ play is not theirs. Where only the words tell, what looks like it is left out.
 import re
 from collections.abc import Iterable
 
+MOST = 2000  # characters of a turn that is read
+_CODE = (
+    r"(?i)(?:(?:def|class|import|from|return|func|fn|const|let|var|public|private|package|using"
+    r"|#include|if|for|while|select|insert|create|update)\b.*[:;{)]|[})\]];?|\$ .*|.*[;{])$"
+)
+_LOG = (
+    r"(?i)\[?(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|(?:error|warn(?:ing)?|info|debug|fatal)\b)"
+    r"|at [\w.$<>]+\(|file \"[^\"]{1,200}\", line \d|traceback \(|caused by:|>{1,3} "
+)
+PRIVATE = (  # what a person wants to be kept out, in so many words
+    r"(?i)\b(?:do ?n'?t|do not|never|no need to|not to|rather not|(?:should|must)(?:n'?t| not)) "
+    r"(?:ever )?(?:save|store|remember|record|memori[sz]e|keep|note|write|log|learn) "
+    r"(?:this|that|it|any|these|those|what|down|a (?:note|record))\b|\boff the record\b"
+    r"|\bkeep (?:this|that|it) (?:out|between|private)|\bbetween us\b"
+)
 _LABELS = (  # what a person puts before their own words
     "Remember|Reminder|Note|Notes|Fyi|FYI|Btw|BTW|Correction|Update|Decision|Preference|Facts?|Rule"
     "|Important|Context|Also|Ps|PS|Edit|Co|Ok|Okay|Yes|No|Sorry|Well|So|And|But|Please|Question"
@@ -93,3 +108,16 @@ def own_turns(said: Iterable[str]) -> list[str]:
         handed_over = re.match(_HANDED_OVER, text.strip()) is not None
         played = played or re.search(rf"{_SENTENCE}{_PLAYED}", text) is not None
     return found
+
+
+def is_speech(said: str) -> bool:
+    """Whether somebody says this, and does not want it to be kept out."""
+    said = said.replace("’", "'")
+    return bool(said.strip()) and not _pasted(said) and not re.search(PRIVATE, said)
+
+
+def _pasted(said: str) -> bool:
+    """Whether a text is code, a log, or too long to be something said."""
+    lines = [line.strip() for line in said[:MOST].splitlines()]
+    many = (sum(re.match(kind, line) is not None for line in lines) > 1 for kind in (_CODE, _LOG))
+    return len(said) > MOST or "```" in said or "~~~" in said or any(many)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from co_cli.learning.drafting import Fact, chosen, facts
-from co_cli.learning.turns import PRIVATE, is_speech
+from co_cli.learning.own_words import PRIVATE, is_speech
 
 TURNS, CHARACTERS = 40, 4000  # of a conversation that are read; those passed over do not count
 _SHORT = 160  # characters of a turn that is a task rarely enough

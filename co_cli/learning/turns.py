@@ -10,30 +10,15 @@ from typing import NamedTuple
 
 from co_cli.knowledge.meaning.turns import STATEMENTS, Heard, hear
 from co_cli.learning.amend import SWITCHED, change
-from co_cli.learning.own_words import own_words
+from co_cli.learning.own_words import MOST, is_speech, own_words
 from co_cli.learning.voice import third_person
 
-MOST = 2000  # characters of a turn that is read
 _SENTENCES, _TURNS = 40, 12  # of one turn
 _MINE = 8.0  # what a sentence that does not name the person must score to be about them
 _SURE = 0.7  # how likely a statement must be one
 _PERHAPS, _FEWEST = 0.12, 4  # and one that is only offered, of so many words at least
 _DATED = 0.018  # and one that names a day or a time
 _CLEAR = 0.5  # how likely a request must be one that is read in what may be a statement
-_CODE = (
-    r"(?i)(?:(?:def|class|import|from|return|func|fn|const|let|var|public|private|package|using"
-    r"|#include|if|for|while|select|insert|create|update)\b.*[:;{)]|[})\]];?|\$ .*|.*[;{])$"
-)
-_LOG = (
-    r"(?i)\[?(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|(?:error|warn(?:ing)?|info|debug|fatal)\b)"
-    r"|at [\w.$<>]+\(|file \"[^\"]{1,200}\", line \d|traceback \(|caused by:|>{1,3} "
-)
-PRIVATE = (  # what a person wants to be kept out, in so many words
-    r"(?i)\b(?:do ?n'?t|do not|never|no need to|not to|rather not|(?:should|must)(?:n'?t| not)) "
-    r"(?:ever )?(?:save|store|remember|record|memori[sz]e|keep|note|write|log|learn) "
-    r"(?:this|that|it|any|these|those|what|down|a (?:note|record))\b|\boff the record\b"
-    r"|\bkeep (?:this|that|it) (?:out|between|private)|\bbetween us\b"
-)
 _CUT = r"[.!?…]\s+|\n+|,? and also,? (?=\S)"  # perhaps between sentences
 _GOES_ON = (  # what no dot ends that stands at the bar: a shortened word, a number, a day
     r"(?i)(?:^|[\s(])(?:mrs?|ms|dr|prof|st|jr|sr|vs|cf|\w*str|[^\W\d]|(?:[^\W\d]{1,2}\.)+\w{1,2})\|"
@@ -247,19 +232,6 @@ def _sentences(said: str) -> list[str]:
             found.append(said[start : at + (said[at] in ".!?…")])
             start = end
     return [*found, said[start:]]
-
-
-def is_speech(said: str) -> bool:
-    """Whether somebody says this, and does not want it to be kept out."""
-    said = said.replace("’", "'")
-    return bool(said.strip()) and not _pasted(said) and not re.search(PRIVATE, said)
-
-
-def _pasted(said: str) -> bool:
-    """Whether a text is code, a log, or too long to be something said."""
-    lines = [line.strip() for line in said[:MOST].splitlines()]
-    many = (sum(re.match(kind, line) is not None for line in lines) > 1 for kind in (_CODE, _LOG))
-    return len(said) > MOST or "```" in said or "~~~" in said or any(many)
 
 
 def _read(sentence: str, asked: list[str]) -> Turn:

@@ -8,7 +8,8 @@ from pydantic_ai.messages import ToolReturnPart
 
 from co_cli.learning.amend import change, holds
 from co_cli.learning.answers import REASON, answers, held, shares
-from co_cli.learning.turns import KEPT, PRIVATE, Turn
+from co_cli.learning.own_words import PRIVATE
+from co_cli.learning.turns import KEPT, Turn
 from co_cli.learning.voice import second_person
 from co_cli.providers.calls import LOOKED_FOR, before, forget, is_every, save
 from co_cli.providers.conversation import (
