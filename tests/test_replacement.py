@@ -39,6 +39,19 @@ def measured(half: str) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("I live in Porto", "User lives in Lisbon"),
+        ("User lives in Lisbon", "I live in Porto"),
+        ("my dog is called Bello", "User's dog is called Rex"),
+    ],
+)
+def test_what_the_person_says_is_compared_with_what_is_told_of_the_user(old: str, new: str) -> None:
+    assert may_replace([old], new) == [True]
+    assert may_replace(["The API is on port 80", old], new) == [False, True]
+
+
+@pytest.mark.parametrize(
     ("half", "noticed", "mistaken"),
     [("open", 0.93, 0.0), ("held", 1.0, 0.0), ("fresh", 0.84, 0.031)],
 )

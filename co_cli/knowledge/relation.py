@@ -12,7 +12,15 @@ from typing import Literal
 
 from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.meaning.encoders import built_in
-from co_cli.knowledge.replacement import KINDS, LONG, hint, judge, likeness, may_replace
+from co_cli.knowledge.replacement import (
+    KINDS,
+    LONG,
+    hint,
+    in_one_voice,
+    judge,
+    likeness,
+    may_replace,
+)
 from co_cli.knowledge.search.words import BASE, MONTHS
 from co_cli.knowledge.values import UNITS, differ, in_one_form
 
@@ -60,6 +68,7 @@ def relation(old: str, new: str) -> Relation:
 
 def contradicts(old: str, new: str) -> bool:
     """Whether the newer of two sentences says another value of what the older one says."""
+    old, new = in_one_voice(old, new)
     was, becomes = _weighty(old), _weighty(new)
     gone, come = Counter(was) - Counter(becomes), Counter(becomes) - Counter(was)
     denied = _denies(old) != _denies(new)

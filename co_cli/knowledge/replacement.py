@@ -37,6 +37,8 @@ _MOST = 3  # notes that one text may replace
 _COMPARED = 20  # hits that are looked at for such as replace each other
 _OF_A_DAY = frozenset({"month", "day"})  # what speaks for a hit when the question names a time
 
+_USER, _ME = r"\b(?:[Tt]he )?[Uu]ser\b", r"\b(?:I|[Mm]y|me)\b"
+
 _Some = TypeVar("_Some")
 _CHANGE_WORDS = re.compile(
     r"\b(?:no longer|no more|any ?more|instead|in place of|rather|from now on|these days|after all|"
@@ -127,6 +129,13 @@ def may_replace(olds: Sequence[str], new: str, common: Set[str] = frozenset()) -
 
     Words that are `common` to many notes hardly make two of them speak of the same.
     """
+    pairs = [in_one_voice(old, new) for old in olds]
+    if pairs != [(old, new) for old in olds]:
+        return [_may_replace([old], now, common)[0] for old, now in pairs]
+    return _may_replace(olds, new, common)
+
+
+def _may_replace(olds: Sequence[str], new: str, common: Set[str]) -> list[bool]:
     near = {old: cosine for old in olds if (cosine := _worth_judging(old, new, common))}
     try:
         judged = _judged(new, *near) if near else []
@@ -146,9 +155,31 @@ def may_replace(olds: Sequence[str], new: str, common: Set[str] = frozenset()) -
 def judge(old: str, new: str) -> float:
     """The judge's score of a pair, whatever else speaks for or against it."""
     try:
+        old, new = in_one_voice(old, new)
         return _judged(new, old)[0]
     except EmbedderUnavailable:  # as in `_skimmed`
         return float("-inf")
+
+
+def in_one_voice(old: str, new: str) -> tuple[str, str]:
+    """Both as the person says them, where one says "I" and the other calls the person "User"."""
+    for mine, told in ((old, new), (new, old)):
+        if re.search(_ME, mine) and re.search(_USER, told):
+            return _first_person(old), _first_person(new)
+    return old, new
+
+
+def _first_person(text: str) -> str:
+    """A text as the person says it: "User lives in Bonn" is "I live in Bonn"."""
+    text = re.sub(rf"{_USER}['’]s\b", "my", text)
+    return re.sub(rf"{_USER} ((?:\w+ly|always|never|also|often|still) )?([a-z]+)", _of_me, text)
+
+
+def _of_me(found: re.Match[str]) -> str:
+    adverb, verb = found[1] or "", found[2]
+    known = {"is": "am", "has": "have", "was": "was", "does": "do", "goes": "go"}
+    plain = re.sub(r"(?<=[^aeiou]{2})es$|(?<![siu])s$", "", re.sub(r"ies$", "y", verb))
+    return f"I {adverb}{known.get(verb, plain)}"
 
 
 @lru_cache(256)
