@@ -332,3 +332,28 @@ def test_a_chat_opens_with_how_many_drafts_wait_and_counts_them_all() -> None:
     with Talking() as chat:
         chat.until("2 drafts wait in the inbox: /inbox")
         assert chat.leave().code == 0
+
+
+def test_what_was_rejected_is_not_offered_in_a_chat_either_until_it_is_asked_for() -> None:
+    """Red when a rejection only guards the inbox."""
+    session = begin(ask=None, auto=True)
+    session.said.append("My wife doesn't eat fish")
+    session._write(said="My wife doesn't eat fish")
+    leave(session)
+    [draft] = inbox.waiting(session.deps.shelf().user)
+    remember_rejection(inbox.reject(session.deps.shelf().user, draft, actor="chat").note)
+    later = begin(ask=agreeing)
+    for text in ("My wife doesn't eat fish", "my wife eats no fish"):
+        said(later, text)
+        assert drafts.settled(later.messages) == []
+    said(later, "Remember that my wife doesn't eat fish")
+    assert len(drafts.settled(later.messages)) == 1
+
+
+def test_what_waits_is_not_drafted_again_in_other_words() -> None:
+    for text in ("The logo has to stay orange", "The logo must stay orange"):
+        session = begin(ask=None, auto=True)
+        session.said.append(text)
+        session._write(said=text)
+        leave(session)
+    assert waiting(session) == ["The logo has to stay orange"]

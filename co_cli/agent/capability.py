@@ -208,12 +208,16 @@ def get_agent(
 
 
 def model_for(
-    choice: Choice, known: Mapping[str, str] | None = None, reword: Callable[[str], str] = str
+    choice: Choice,
+    known: Mapping[str, str] | None = None,
+    reword: Callable[[str], str] = str,
+    rejected: Callable[[str], bool] = lambda _text: False,
 ) -> Model[Any]:
     """The model that was chosen; offline, the one without a language model behind it.
 
-    That one is told what is `known`, texts by their names, and words its hints for the surface.
+    That one is told what is `known`, texts by their names, words its hints for the surface, and
+    does not offer to keep what the person `rejected`.
     """
     if choice.provider == "offline":
-        return OfflineModel(known or {}, reword)
+        return OfflineModel(known, reword, rejected)
     return models.build(choice, os.environ)

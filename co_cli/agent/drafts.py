@@ -20,6 +20,7 @@ from co_cli.agent.approval import SAVE
 from co_cli.deps import CoDeps
 from co_cli.knowledge import inbox
 from co_cli.knowledge.format.note import Note, now, timestamp
+from co_cli.knowledge.relation import states_same
 from co_cli.learning.drafting import (
     MOST,
     TOKENS,
@@ -115,7 +116,12 @@ def put(deps: CoDeps, facts: Sequence[Fact], origin: str) -> tuple[list[Note], i
     added: list[Note] = []
     with deps.notebooks() as shelf:
         rejected = rejections(shelf.project, shelf.user)
-        every = [fact for fact in facts if not rejected(fact.text)]
+        there = [draft.body for book in shelf for draft in inbox.waiting(book)]
+        every = [
+            fact
+            for fact in facts
+            if not rejected(fact.text) and not any(states_same(old, fact.text) for old in there)
+        ]
         wanted = chosen(every)
         for book in (shelf.project, shelf.user):
             own = [f for f in wanted if deps.scope("user" if f.mine else None) == book.scope]

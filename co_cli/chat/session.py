@@ -30,6 +30,7 @@ from co_cli.errors import CoError
 from co_cli.knowledge.format.note import now
 from co_cli.knowledge.inbox import waiting
 from co_cli.learning.drafting import Fact, facts, said_again
+from co_cli.learning.rejected import rejections
 from co_cli.providers import bounds, conversation
 from co_cli.providers.registry import Choice
 from co_cli.providers.trouble import Trouble, explain
@@ -70,10 +71,14 @@ class Session:
         """Go on with this model and prompt; CoError when the model cannot be had."""
         budget = min(history.BUDGET, choice.window)
         self.deps.entered(*prompt.receipt.marks)
-        model = model_for(choice, prompt.known, self.reword)
+        model = model_for(choice, prompt.known, self.reword, self._rejected)
         self.agent = get_agent(model, prompt=prompt.text, ask=self.approvals, budget=budget)
         self.choice, self.prompt, self.budget = choice, prompt, budget
         log.info("model %s", choice)
+
+    def _rejected(self, text: str) -> bool:
+        with self.deps.notebooks() as shelf:
+            return rejections(shelf.project, shelf.user)(text)
 
     def command(self, said: str) -> str:
         """The slash command that this is in plain words, where no model would know."""

@@ -76,10 +76,11 @@ _DAYS_BACK = rf"(?:(?:last|past) (\d{{1,3}}) days?|\b({_WEEKDAYS}))\b"
 
 
 class Surface(NamedTuple):
-    """What a model without a language model is given: files, and how to word what to do next."""
+    """What a model without a language model is given by the surface that it answers on."""
 
     find: Callable[[str], Passage | None] = lambda _query: None
     reword: Callable[[str], str] = str
+    rejected: Callable[[str], bool] = lambda _text: False
 
 
 class Note(NamedTuple):
@@ -214,6 +215,12 @@ def hear(said: str, messages: Sequence[ModelMessage], start: int, surface: Surfa
         turns = [Turn("about", about[1])]
     if renames := re.match(_RENAMES, said):
         turns = [Turn("rename", renames[1], ("correction",), whole=renames[2])]
+    turns = [
+        one._replace(want="rejected")
+        if one.want in STATEMENTS and surface.rejected(one.text)
+        else one
+        for one in turns
+    ]
     if answer := answered(said, messages[:start]):
         turns = [answer]
     if not turns and (changes := re.match(CHANGES, said)):

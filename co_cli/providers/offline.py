@@ -60,10 +60,13 @@ class OfflineModel(Model[None]):
     model_name = system = _NAME
 
     def __init__(
-        self, known: Mapping[str, str] | None = None, reword: Callable[[str], str] = str
+        self,
+        known: Mapping[str, str] | None = None,
+        reword: Callable[[str], str] = str,
+        rejected: Callable[[str], bool] = lambda _text: False,
     ) -> None:
         super().__init__()
-        self._surface = conversation.Surface(Known(known or {}).find, reword)
+        self._surface = conversation.Surface(Known(known or {}).find, reword, rejected)
 
     async def request(
         self,
