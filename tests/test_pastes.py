@@ -66,7 +66,7 @@ def test_what_was_pasted_is_known_in_a_message(
 
 def test_only_what_was_typed_beside_it_is_drafted() -> None:
     session = begin(echo, auto=True)
-    text = f"can you shorten this letter from my aunt?\n{LETTER}\nWe deploy on Tuesdays."
+    text = f"We deploy on Tuesdays. Can you shorten my aunt's letter?\n{LETTER}"
     say(session, text, LETTER)
     assert leave(session) == "1 draft waits in the inbox: /inbox"
     assert waiting(session) == ["We deploy on Tuesdays"]

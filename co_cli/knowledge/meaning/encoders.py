@@ -10,7 +10,7 @@ import json
 import mmap
 import os
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
@@ -156,8 +156,8 @@ class Meaning:
 
     def replaces(self, old: Sequence[str], new: str) -> list[float]:
         """How much likelier it is that a text replaces each old one than not, by logarithm."""
-        found = []
-        for mean in self._layers.read(*(self._joined(text, new) for text in old)):
+        found, known = [], self.pieces.known
+        for mean in self._layers.read(*(self._joined(known, text, new) for text in old)):
             yes, *no = self._layers.head("judge", mean)
             found.append(yes - log(sum(map(exp, no))))
         return found
@@ -170,15 +170,15 @@ class Meaning:
         """
         if not self.tokens(one) and not self.tokens(other):
             return False
-        orders = self._joined(one, other), self._joined(other, one)
+        cut = self.pieces.cut
+        orders = self._joined(cut, one, other), self._joined(cut, other, one)
         read = (self._sameness.read(both)[0] for both in orders)
         return all(self._sameness.head("same", mean)[0] >= least for mean in read)
 
-    def _joined(self, one: str, other: str) -> list[int]:
+    def _joined(self, cut: Callable[[str, int], list[int]], one: str, other: str) -> list[int]:
         """Two texts as one, with a mark between them."""
         marks, half = self.pieces, LONGEST // 2 - 1
-        first, then = marks.cut(one, half), marks.cut(other, half)
-        return [marks.first, *first, marks.last, *then, marks.last]
+        return [marks.first, *cut(one, half), marks.last, *cut(other, half), marks.last]
 
 
 def _rounded(vectors: Any) -> list[bytes]:
