@@ -46,7 +46,7 @@ _PLAIN = {
     "stay": "All right.",
     "quiet": "I will not ask, and “remember …” works as before. Say “ask me again” to be asked.",
     "again": "I will ask about what you tell me.",
-    "rejected": "You did not want that kept, so I do not ask again. “remember …” keeps it.",
+    "rejected": "You did not want that kept, so I will not ask. “Remember …” keeps it after all.",
     "what": "What should I remember? Say it after “remember”.",
     "wrong": "What is right? Say “no, ” and what it should say.",
     "show": "`co knowledge show` and its number shows a note.",
