@@ -224,6 +224,23 @@ def test_a_draft_that_another_conversation_gave_too_stays() -> None:
     assert [note.body for note in inbox.waiting(book)] == [text]
 
 
+def test_drafts_of_a_conversation_go_whose_names_others_have_now() -> None:
+    """Red when a name is taken for the draft that waits under it, and the archived ones stay."""
+    trust.claim(Path.cwd(), "2026-02-09T14:30:00+00:00")
+    gone, book = _talk("the harbour secret"), Notebook(KNOWLEDGE)
+    text = "The spare key of the boat that lies in the old harbour is under the pot on the "
+    for side, origin in (("left", gone), ("right", gone), ("roof", "other")):
+        said = inbox.Draft(text + side, quote=f"it is {side}", origin=origin)
+        [draft] = inbox.put(book, [said], actor="chat").added
+        if origin == gone:
+            inbox.reject(book, draft, actor="cli")
+    done = co("session", "delete", gone, "--yes", "--drafts")
+    assert (done.out.splitlines()[-1], done.err) == ("✓ Deleted 2 drafts", "")
+    assert [note.body for note in inbox.waiting(book)] == [text + "roof"]
+    held = [p.read_bytes() for p in KNOWLEDGE.rglob("*.md")]
+    assert not any(b"it is left" in data or b"it is right" in data for data in held)
+
+
 @pytest.mark.parametrize("rejected", [True, False])
 def test_a_purged_draft_takes_the_conversations_in_which_it_was_said_along(rejected: bool) -> None:
     """Red when what was typed stays because the draft says it of the person."""

@@ -19,7 +19,7 @@ from co_cli.errors import DiskTrouble, NotFound
 from co_cli.knowledge import Notebook, Policy
 from co_cli.knowledge.doctor import diagnose
 from co_cli.knowledge.format.note import Note
-from co_cli.knowledge.inbox import Draft, accept, put
+from co_cli.knowledge.inbox import Draft, accept, put, reject, waiting
 from co_cli.knowledge.purge import find_copies, purge
 from co_cli.knowledge.store import JOURNAL
 from co_cli.knowledge.summary import plan_summary
@@ -465,6 +465,21 @@ def test_a_purge_finds_the_draft_that_a_note_of_the_other_notebook_was() -> None
     user = Notebook(paths.user_knowledge(), scope="user")
     accept(project, draft, into=user, actor="chat")
     co("forget", "g1", "--purge", "--yes")
+    assert _holding(b"walrusword") == []
+
+
+def test_a_purge_finds_several_such_drafts_whose_name_another_has_now() -> None:
+    """Red when a name is taken for the draft that waits under it, or one that is gone is sought."""
+    project = Notebook(Path(".co-cli/knowledge"))
+    text = "The ledger of the harbour office is kept in the old cellar under the walrusword"
+    for _ in range(2):
+        [draft] = put(project, [Draft(text)], actor="chat").added
+        reject(project, draft, actor="chat")
+    other = text.replace("walrusword", "bridge")
+    put(project, [Draft(other)], actor="chat")
+    Notebook(paths.user_knowledge(), scope="user").remember(text)
+    assert "3 copies removed" in co("forget", "g1", "--purge", "--yes").out
+    assert [note.body for note in waiting(project)] == [other]
     assert _holding(b"walrusword") == []
 
 

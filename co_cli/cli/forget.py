@@ -128,7 +128,7 @@ def _purge(shelf: Shelf, book: Notebook, ref: Ref, yes: bool, with_earlier: bool
         records.drop(book, (note for note in notes if note.kind == "article"))
         use.drop(notes)
         transcripts.remove(talks)
-        forget_rejections(copies.texts)
+        forget_rejections(copies.texts.union(*(found.texts for _, found in more)))
 
     try:
         for other, found in more:  # before the note itself, so that who is stopped can go on
@@ -177,8 +177,8 @@ def _conversations(
     texts = copies.texts | {said for said in quotes if said.count(" ") > 1}  # fewer are anybody's
     certain, likely = mentions.about(marks, texts, names)
     origins = {f"{meta.get('origin')}.jsonl" for meta in drafts}
-    paths = {path for path, _ in transcripts.files() if os.path.basename(path) in origins}
-    certain, likely = [*paths.union(certain)], [path for path in likely if path not in paths]
+    said_in = {path for path, _ in transcripts.files() if os.path.basename(path) in origins}
+    certain, likely = sorted(said_in.union(certain)), [one for one in likely if one not in said_in]
     same = "These conversations hold the same words, and Co did not record where they came from:"
     sure = not likely or yes or not on_terminal()
     too = sure or _remove_too(same, transcripts.described(likely))

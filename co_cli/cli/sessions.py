@@ -1,7 +1,6 @@
 """co session: the conversations that are kept here; one can be deleted alone."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 
 import click
 
@@ -9,9 +8,10 @@ from co_cli.chat import transcripts
 from co_cli.cli.chat import conversations
 from co_cli.cli.options import as_json, assume_yes, completing, open_here
 from co_cli.cli.output import confirm, no_yes, notice, say, say_line, to_json, warn
+from co_cli.editing import drop_drafts
 from co_cli.errors import NotFound
 from co_cli.knowledge import Note, Notebook
-from co_cli.knowledge.lineage import Lineage, lineages
+from co_cli.knowledge.lineage import lineages
 from co_cli.knowledge.purge import find_copies, purge
 from co_cli.results import plural
 
@@ -50,7 +50,7 @@ def delete_command(name: str, drafts: bool, yes: bool) -> None:
     try:
         talk = transcripts.find(workspace.project, name)
     except NotFound:
-        if not any(origin == name for origin, _, _ in known):
+        if not any(_origin(note) == name for _, note, _ in known):
             raise
     else:
         if not yes:
@@ -60,40 +60,39 @@ def delete_command(name: str, drafts: bool, yes: bool) -> None:
         name = talk.id
         transcripts.remove([talk.path])
         say_line(f"✓ Deleted the conversation {name}")
-    found = [(book, one) for origin, book, one in known if origin == name]
-    for book, one in found:
-        where = "still waits" if one.is_there else "is in the archive"
-        say_line(f"A draft from it {where}: {book.ref(_last(one))}  {_last(one).summary}")
+    found = [one for one in known if _origin(one[1]) == name]
+    for book, note, where in found:
+        say_line(f"A draft from it {where}: {book.ref(note)}  {note.summary}")
     if found and confirm(f"Delete {plural(len(found), 'draft')} from it too?", drafts):
-        _delete(found, name)
+        done = sum(_delete(book, note) for book, note, _ in found)
+        say_line(f"✓ Deleted {plural(done, 'draft')}")
     elif found:
         quoting = "Drafts quote what you said, and undo can bring back those in the archive."
         notice(f"{quoting}\nTo review what waits: co inbox")
         notice(f"To delete them all: co session delete {name} --drafts")
 
 
-def _drafts(book: Notebook) -> Iterator[tuple[str, Notebook, Lineage]]:
-    """Every draft that is kept, also one that was accepted or rejected, and where it was said."""
+def _drafts(book: Notebook) -> Iterator[tuple[Notebook, Note, str]]:
+    """Every draft that is kept, also one that was accepted or rejected, and where it is."""
     for one in lineages(book):
         if one.latest and one.latest.kind == "draft":
-            yield str(one.latest.meta.get("origin") or ""), book, one
+            yield book, one.latest, "still waits" if one.is_there else "is in the archive"
 
 
-def _last(one: Lineage) -> Note:
-    return one.notes[-1]
+def _origin(draft: Note) -> str:
+    return str(draft.meta.get("origin") or "")
 
 
-def _delete(found: list[tuple[Notebook, Lineage]], origin: str) -> None:
-    """Purge these drafts, but for one whose words another conversation gave too."""
-    left = 0
-    for book, one in found:
-        with suppress(NotFound):  # gone with another that says the same
-            copies = find_copies(book, _last(one).handle)
-            notes = (note for same in copies.own for note in same.notes)
-            if all(note.meta.get("origin") == origin for note in notes):
-                purge(book, copies)
-                continue
-            left, ref = left + 1, book.ref(_last(one))
-            what = f"draft {ref} stays, as another conversation gave the same"
-            warn(what, hint=f"To delete all that holds it: co forget {ref} --purge")
-    say_line(f"✓ Deleted {plural(len(found) - left, 'draft')}")
+def _delete(book: Notebook, draft: Note) -> bool:
+    """Purge a draft, unless another conversation gave its words too; whether it is gone."""
+    try:
+        copies = find_copies(book, draft)
+    except NotFound:  # gone with another that says the same
+        return True
+    if all(_origin(note) == _origin(draft) for one in copies.own for note in one.notes):
+        purge(book, copies, first=lambda: drop_drafts(book, copies.names))
+        return True
+    ref = book.ref(draft)
+    what = f"draft {ref} stays, as another conversation gave the same"
+    warn(what, hint=f"To delete all that holds it: co forget {ref} --purge")
+    return False

@@ -205,14 +205,13 @@ def _cited(holder: Note, copies: Copies) -> list[Part]:
 def left_elsewhere(book: Notebook, copies: Copies) -> list[Copies]:
     """What another notebook still keeps of a note: it was moved from there, or drafted there."""
     uids = {uid for one in copies.own for note in one.notes if (uid := note.meta.get("uid"))}
-    found = []
+    found = list[Copies]()
     for one in lineages(book):
-        if one.is_there or not (note := one.latest):
+        if one.is_there or not (note := one.latest) or any(one in taken.own for taken in found):
             continue
         if note.meta.get("uid") in uids or _holds(one, copies.texts):
-            ref = note.handle if note.kind == "draft" else note.meta["uid"]
-            found.append(find_copies(book, ref))
-    return [one for one in found if one.own and not one.own[0].is_there]
+            found.append(find_copies(book, note))  # by its path: another may have its name now
+    return found
 
 
 def _originals(book: Notebook, own: list[Lineage], entries: list[Entry]) -> list[Lineage]:
