@@ -13,6 +13,7 @@ from co_cli.knowledge.values import differ, figures
         ("CI takes about twenty minutes", {"20"}),
         ("sixteen gigs, not 32GB", {"16", "32"}),
         ("two thousand five hundred, or 2,500", {"2500"}),
+        ("two hundred thousand, or 200,000", {"200000"}),
         ("standup is at quarter past nine", {"9.15"}),
         ("standup is at 9:15", {"9.15"}),
         ("be home by 15:00, at 3pm", {"3"}),
@@ -47,3 +48,8 @@ def test_sentences_differ_where_each_names_a_value_of_its_own(
     one: str, other: str, apart: bool
 ) -> None:
     assert differ(one, other) is differ(other, one) is apart
+
+
+def test_a_figure_of_thousands_of_digits_stops_nothing() -> None:
+    many = "1" * 5000
+    assert differ(f"It takes {many} weeks from {many}:00", "It takes 2 weeks")

@@ -30,7 +30,7 @@ kilobyte kb|megabyte mb|gigabyte gb gig|terabyte tb|percent %|euro eur €|dolla
 UNITS = {form: names.split()[0] for names in _MEASURES.split("|") for form in names.split()}
 _UNIT = re.compile(rf"(?<=\d)[ -]?({'|'.join(sorted(UNITS, key=len, reverse=True))})s?(?!\w)")
 _NAMED = re.compile(rf"(?<=\d )(?:{'|'.join({*UNITS.values()})})\b")
-_LENGTH = re.compile(r"(?<![\d.])(\d+) (week|year|hour)\b")
+_LENGTH = re.compile(r"(?<![\d.])(\d{1,9}) (week|year|hour)\b")
 _SMALLER = {"week": (7, "day"), "year": (12, "month"), "hour": (60, "minute")}
 _FIGURE = re.compile(r"(?:(?<![\w)])[-<>])?\d+(?:[.:,]\d+)*")
 
@@ -89,9 +89,9 @@ def _in_digits(words: str) -> str:
         return words
     total, part = 0, 0
     for word in re.findall(r"[a-z]+", words):
-        part += _ADDED.get(word, 0)
-        if times := _TIMES.get(word):
-            total, part = total + (part or 1) * times, 0
+        part = (part or 1) * _TIMES[word] if word in _TIMES else part + _ADDED.get(word, 0)
+        if part >= 1000:
+            total, part = total + part, 0
     return str(total + part)
 
 
@@ -104,6 +104,6 @@ def _plain(figure: str) -> str:
     """A figure without what is only its form: 15:00 is 3, 1,000 is 1000 and 7:42 is 7.42."""
     hour, colon, minute = figure.partition(":")
     if colon:
-        hour = str(int(hour) % 12 or 12) if hour.isdecimal() else hour
+        hour = str(int(hour) % 12 or 12) if re.fullmatch(r"\d{1,2}", hour) else hour
         return hour if minute == "00" else f"{hour}.{minute}"
     return re.sub(r",(?=\d{3}\b)", "", figure).replace(",", ".")
