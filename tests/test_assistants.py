@@ -279,6 +279,16 @@ def test_blanks_and_many_conversations_take_little(tmp_path: Path) -> None:
     assert [chat.created[14:19] for chat in export.chats] == ["16:39", "16:38", "16:37"]
 
 
+def test_open_comments_and_empty_lines_take_little_and_lose_nothing() -> None:
+    """Red when each of them is walked through to the end of the text."""
+    opened = "<!--" * 50_000
+    with in_time(5):
+        found = [*facts(f"<!-- not this --> Tea is drunk at four. {opened}")]
+        rows = exports._MEMORY.split("\n" * 200_000 + "1. [2025-01-02]. User drinks tea")
+    assert [text for text, _ in found] == [f"Tea is drunk at four. {opened}"]
+    assert rows[1:] == ["2025-01-02", "User drinks tea"]
+
+
 def test_the_folder_of_cursor_leads_to_its_rules(tmp_path: Path) -> None:
     write(tmp_path / ".cursor", "rules/api.mdc")
     drafts, _ = read_files(str(tmp_path / ".cursor"))

@@ -7,8 +7,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from cli import in_time
 
-from co_cli.knowledge.relation import relation
+from co_cli.knowledge.relation import contradicts, relation
 
 DATA = Path(__file__).parent / "data"
 TWINS = [
@@ -74,3 +75,9 @@ def test_most_contradictions_are_found_and_hardly_any_other_pair_is_asked_about(
     assert told["same", "contradicts"] + told["different", "contradicts"] <= wrong
     assert told["same", "same"] >= twins
     assert told["contradicts", "same"] + told["different", "same"] == 0
+
+
+def test_a_word_of_any_length_is_compared_in_time() -> None:
+    long = "a" * 200_000
+    with in_time(5):
+        assert not contradicts(f"Anna {long} Ben", f"Ben and {long} Anna")

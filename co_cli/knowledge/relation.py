@@ -50,7 +50,7 @@ _LIGHT = frozenset(
 )
 _FEW = 2  # words at one place
 _ARTICLE = re.compile(r"\b(?:the|an?) ")
-_OWNER = re.compile(r"(\w+)'s\b")
+_OWNER = re.compile(r"\b(\w+)'s\b")
 _EITHER_WAY = frozenset("is are was were and or the a an".split())  # between what may be swapped
 # Of these there may be several: who speaks Dutch may speak Spanish too.
 _MANY = re.compile(r"\b(?:likes?|loves?|hates?|enjoys?|speaks?|knows?|plays?|owns?)$")

@@ -27,7 +27,7 @@ from co_cli.knowledge.inbox import Draft
 _MOST = 64 << 20  # characters of one conversation, bytes of one file that is read whole
 _MOST_CHATS = 100_000
 _CHUNK = 1 << 20
-_MEMORY = re.compile(r"(?m)^\s*\d{1,5}\. \[(\d{4}-\d\d-\d\d)\]\. ")  # how each row begins
+_MEMORY = re.compile(r"(?m)^[ \t]*\d{1,5}\. \[(\d{4}-\d\d-\d\d)\]\. ")  # how each row begins
 _GRAPH = re.compile(rb'"type"\s*:\s*"(?:entity|relation)"')
 _CONVERSATIONS = re.compile(r"conversations(?:-\d{1,5})?\.json")
 _CLAUDES = {"conversations_memory", "project_memories", "account_uuid"}

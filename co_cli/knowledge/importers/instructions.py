@@ -29,7 +29,7 @@ _POINTS = re.compile(r"(?i)\b(?:following|below|these|those)\b")
 _BULLET = re.compile(r"[-*+](?:\s+|$)")
 _TASK = re.compile(r"\[[ xX]\]\s+")
 _FENCE = ("```", "~~~")
-_COMMENT = re.compile(r"<!--(?:[^-]|-(?!->)){0,20000}-->")
+_COMMENT = re.compile(r"(?s)<!--.*?-->")
 _BOILERPLATE = re.compile(r"(?m)^This (?:file|document) provides guidance to .{1,160}\.$")
 _ONLY_LINK = re.compile(r"(?:[-*+] )?\[[^\]\n]{1,200}\]\([\w./-]{1,200}\.md\)(?:.{0,400})")
 _ONLY_IMPORT = re.compile(r"@[\w./~-]{1,300}")
@@ -58,7 +58,9 @@ def facts(
     `index` leaves out mere links, `codex` what Codex writes for itself; tasks that are ticked off
     or wait to be go to `left`.
     """
-    body = _BOILERPLATE.sub("", _COMMENT.sub("", body.replace("\r\n", "\n")))
+    commented, end, rest = body.replace("\r\n", "\n").rpartition("-->")
+    # What is left open after the last end is no comment, and nothing is walked through for it.
+    body = _BOILERPLATE.sub("", _COMMENT.sub("", commented + end) + rest)
     if codex:
         body = _CODEX_LINES.sub("", body.strip())
     for part in _parts(body):
