@@ -587,6 +587,23 @@ def test_a_link_out_of_a_cloned_project_is_not_followed(work: Path, given: str) 
     assert waiting(Notebook(work / ".co-cli/knowledge")) == []
 
 
+def test_a_trusted_project_that_is_itself_named_is_not_from_outside(work: Path) -> None:
+    write(work, "MEMORY.md")
+    co("learn", "Boats lie in the harbour")
+    co("import", ".", "--yes")
+    drafts = waiting(Notebook(work / ".co-cli/knowledge"))
+    assert {draft.external for draft in drafts} == {False}
+
+
+def test_a_link_inside_an_assistants_folder_is_not_followed(work: Path) -> None:
+    write(Path.home() / "private", "api.mdc")
+    (work / ".cursor").mkdir()
+    (work / ".cursor/rules").symlink_to(Path.home() / "private")
+    told = co("import", ".cursor", "--yes")
+    assert "skipped  .cursor/rules: is a symbolic link" in told.out
+    assert waiting(Notebook(work / ".co-cli/knowledge")) == []
+
+
 def test_a_place_that_nobody_can_tell_is_asked_for_again(work: Path) -> None:
     """Red when an answer that names no place is taken for none, without a word."""
     write(work, "GEMINI.md")

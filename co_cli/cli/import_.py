@@ -195,10 +195,9 @@ def _is_foreign(workspace: Workspace, path: str) -> bool:
     """
     project, trusted = os.path.realpath(workspace.project), workspace.trust
     real = os.path.realpath(path)
-    inside = next(filter(None, (_below(one, project) for one in (os.path.abspath(path), real))), "")
+    inside = _below(os.path.abspath(path), project) or _below(real, project)
     if not inside:
-        place = assistants.place_of(path, project, paths.home_folder(), os.environ)
-        return place is None
+        return assistants.place_of(path, project, paths.home_folder(), os.environ) is None
     usable = inside in trusted.usable if inside in trusted.present else trusted.known
     if not usable and not _below(real, project):
         hint = f"Nothing was read. If you want that file: co import {real}"
@@ -208,12 +207,9 @@ def _is_foreign(workspace: Workspace, path: str) -> bool:
 
 def _below(path: str, project: str) -> str:
     """A path as seen from the project, whichever links lead there; nothing if it is elsewhere."""
-    folder = path
-    while folder != os.path.dirname(folder):
-        folder = os.path.dirname(folder)
-        if os.path.realpath(folder) == project:
-            return os.path.relpath(path, folder)
-    return ""
+    above = (path, *map(str, Path(path).parents))
+    folder = next((one for one in above if os.path.realpath(one) == project), "")
+    return os.path.relpath(path, folder) if folder else ""
 
 
 def _keep(book: Notebook, chats: list[exports.Chat]) -> tuple[int, list[Problem]]:
@@ -223,12 +219,8 @@ def _keep(book: Notebook, chats: list[exports.Chat]) -> tuple[int, list[Problem]
     for chat in chats:
         text = "\n\n".join(f"**{said[who]}:** {words}" for who, words in chat.turns)
         source = f"conversation:{chat.name or chat.title}"
-        about = {
-            "source": source,
-            "title": chat.title,
-            "fetched": chat.created,
-            **dict(FROM_OUTSIDE),
-        }
+        about = {"title": chat.title, "fetched": chat.created, **dict(FROM_OUTSIDE)}
+        about["source"] = source
         if text:
             items.append(ImportItem(text, source, (), "", (*about.items(),)))
     plan = book.plan_import([], None, items)

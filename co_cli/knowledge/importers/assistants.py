@@ -51,8 +51,7 @@ class Place(NamedTuple):
 
 def places(project: str, home: str, environ: Mapping[str, str]) -> list[Place]:
     """The known places that there are, by their names alone."""
-    claude = environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
-    codex = environ.get("CODEX_HOME") or os.path.join(home, ".codex")
+    claude, codex, gemini = _folders(home, environ)
     here = re.sub(r"[^A-Za-z0-9]", "-", os.path.realpath(project))
     found = [
         Place("Claude Code's memory of this project",
@@ -61,7 +60,7 @@ def places(project: str, home: str, environ: Mapping[str, str]) -> list[Place]:
         Place("Your rules for Claude Code", os.path.join(claude, "rules"), True),
         Place("Codex's memories", os.path.join(codex, "memories"), True),
         Place("Your instructions for Codex", os.path.join(codex, "AGENTS.md"), True),
-        Place("Gemini CLI's memory of you", os.path.join(home, ".gemini", "GEMINI.md"), True),
+        Place("Gemini CLI's memory of you", os.path.join(gemini, "GEMINI.md"), True),
     ]  # fmt: skip
     for name in (
         "AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", "GEMINI.md",
@@ -80,15 +79,18 @@ def places(project: str, home: str, environ: Mapping[str, str]) -> list[Place]:
 def place_of(path: str, project: str, home: str, environ: Mapping[str, str]) -> Place | None:
     """The known place that a path is or lies in; the folders of assistants at home are known."""
     real = os.path.join(os.path.realpath(path), "")
-    folders = [
-        Place("", environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude"), True),
-        Place("", environ.get("CODEX_HOME") or os.path.join(home, ".codex"), True),
-        Place("", os.path.join(home, ".gemini"), True),
-    ]
+    folders = [Place("", folder, True) for folder in _folders(home, environ)]
     for place in [*places(project, home, environ), *folders]:
         if real.startswith(os.path.join(os.path.realpath(place.path), "")):
             return place
     return None
+
+
+def _folders(home: str, environ: Mapping[str, str]) -> tuple[str, str, str]:
+    """Where Claude Code, Codex and Gemini CLI keep what is about the person."""
+    claude = environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
+    codex = environ.get("CODEX_HOME") or os.path.join(home, ".codex")
+    return claude, codex, os.path.join(home, ".gemini")
 
 
 def assistant_of(path: str) -> str:
@@ -157,8 +159,9 @@ def _names(path: str, whose: str) -> list[str]:
         return [path]
     _, parts = _HOMES.get(os.path.basename(os.path.abspath(path)), ("", ()))
     if parts:
-        below = [os.path.join(path, part) for part in parts]
-        return [name for one in below if os.path.lexists(one) for name in _names(one, whose)]
+        below = [one for part in parts if os.path.lexists(one := os.path.join(path, part))]
+        # A link is refused when it is read: nobody asked for the folder it leads to.
+        return [n for one in below for n in ([one] if os.path.islink(one) else _names(one, whose))]
     main = [os.path.join(path, name) for name in _CODEX] if whose == "Codex" else []
     if main := [name for name in main if os.path.lexists(name)]:
         return main

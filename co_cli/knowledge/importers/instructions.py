@@ -33,7 +33,6 @@ _COMMENT = re.compile(r"(?s)<!--.*?-->")
 _BOILERPLATE = re.compile(r"(?m)^This (?:file|document) provides guidance to .{1,160}\.$")
 _ONLY_LINK = re.compile(r"(?:[-*+] )?\[[^\]\n]{1,200}\]\([\w./-]{1,200}\.md\)(?:.{0,400})")
 _ONLY_IMPORT = re.compile(r"@[\w./~-]{1,300}")
-_FILE_NAMES = ("claude.md", "agents.md", "gemini.md", "memory.md")
 # What Codex writes for itself: the version of a file, what a group of tasks is about, what to
 # search for, and where it has it from.
 _CODEX_LINES = re.compile(r"(?m)\Av\d{1,3}$|^(?:scope|applies_to):.*$")
@@ -165,5 +164,5 @@ def _take_lead(text: list[str]) -> str:
 def tag(heading: str) -> tuple[str, ...]:
     """A heading as a tag, where it is short enough to be one and more than a file's name."""
     said = wiki.words(heading)
-    fits = 0 < len(said) <= 3 and heading.casefold() not in _FILE_NAMES
+    fits = 0 < len(said) <= 3 and not heading.casefold().endswith(".md")
     return ("-".join(said),) if fits else ()
