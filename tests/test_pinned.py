@@ -97,7 +97,7 @@ def test_an_untrusted_folder_gives_nothing() -> None:
     assert co("trust", "--revoke").code == 0
     prompt = session()
     assert "PLANTED" not in prompt.text
-    assert "PLANTED" not in prompts.knowledge(os.getcwd())
+    assert "PLANTED" not in prompts.knowledge(os.getcwd())[0]
     assert told(prompt) == {"1": "not agreed to (co trust)", "g2": ""}
 
 
@@ -219,7 +219,7 @@ def test_a_pinned_note_whose_check_fails_is_marked_wherever_it_is_loaded() -> No
     Path("f.txt").unlink()
     prompt, text = session(), "[1] The config lives in f.txt\n(stale: f.txt is not there)"
     assert text in prompt.text
-    assert text in prompts.knowledge(os.getcwd())
+    assert text in prompts.knowledge(os.getcwd())[0]
     line = "Pinned but outdated: 1 (stale: f.txt is not there)"
     assert (text in co("context").out, f"co: {line}\n" in co("context").err) == (True, True)
     assert f"          {line}\n" in co("status").out

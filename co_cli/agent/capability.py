@@ -72,7 +72,7 @@ class Knowledge(AbstractCapability[Any]):
         """What the model is told about its memory, for an agent that is not Co's own."""
         if not self.context:
             return None
-        return f"{_ALONE}\n\n{prompts.knowledge(self.deps.folder())}".rstrip()
+        return f"{_ALONE}\n\n{prompts.knowledge(self.deps.folder())[0]}".rstrip()
 
     def get_toolset(self) -> FunctionToolset[Any]:
         """The tools; those that write wait for approval and run one after the other."""

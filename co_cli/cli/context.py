@@ -15,8 +15,7 @@ _HINT = (
 @click.option("--for", "client", type=click.Choice(["claude-code"]), help="Also say how to use it.")
 def context_command(client: str | None) -> None:
     """Print what every session here starts with: your context, and what is pinned."""
-    warnings = list[str]()
-    known = prompts.knowledge(paths.project_folder(), warnings)
+    known, warnings = prompts.knowledge(paths.project_folder())
     warn(*warnings)
     if text := "\n\n".join(filter(None, [_HINT if client else "", known])):
         say(text)

@@ -69,7 +69,7 @@ class Resources:
         try:
             deps = await self.memory.deps(Client(ctx, params))
             if params.uri == _CONTEXT.uri:
-                text = await asyncio.to_thread(prompts.knowledge, deps.folder())
+                text, _ = await asyncio.to_thread(prompts.knowledge, deps.folder())
             elif place:
                 told = await read_note(SimpleNamespace(deps=deps), unquote(place[1]))
                 text = defang(told["display"])

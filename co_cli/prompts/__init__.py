@@ -138,18 +138,17 @@ def build(
     return SystemPrompt("\n\n".join(parts) + "\n", known, tuple(instructions), told, texts)
 
 
-def knowledge(project: paths.AnyPath, warnings: list[str] | None = None) -> str:
+def knowledge(project: paths.AnyPath) -> tuple[str, list[str]]:
     """Only what is known and trusted, in its envelope, for another's prompt; empty without any.
 
-    What a person should be told about it is added to the `warnings`.
+    With it comes what a person should be told about it.
     """
     here = Workspace(project, lenient=True)
     known = _known(here, here.trust, pinned.room(WINDOW, here.own.context_budget))
-    if warnings is not None:
-        wrong = [f"{here.trouble}; the defaults are used"] if here.trouble else []
-        aside = (escape(line, keep="") for line in known.pinned_aside())
-        warnings += [*wrong, *known.warnings(), *aside]
-    return wrap(f"{_DATA}\n\n{known.text}") if known.text else ""
+    wrong = [f"{here.trouble}; the defaults are used"] if here.trouble else []
+    aside = (escape(line, keep="") for line in known.pinned_aside())
+    text = wrap(f"{_DATA}\n\n{known.text}") if known.text else ""
+    return text, [*wrong, *known.warnings(), *aside]
 
 
 class _Project(NamedTuple):
