@@ -8,6 +8,7 @@ where hardly anything else differs, a yes in either order is enough.
 
 import re
 from collections import Counter
+from itertools import takewhile
 from typing import Literal
 
 from co_cli.errors import EmbedderUnavailable
@@ -22,7 +23,7 @@ from co_cli.knowledge.replacement import (
     may_replace,
 )
 from co_cli.knowledge.search.words import BASE, MONTHS
-from co_cli.knowledge.values import UNITS, differ, in_one_form
+from co_cli.knowledge.values import DAYS, UNITS, differ, in_one_form
 
 Relation = Literal["same", "contradicts", "different"]
 _LIKELY = 0.5  # the judge's score that makes two words two values of one thing
@@ -37,7 +38,6 @@ _DENIAL = re.compile(r"(?:n't|\b(?:no longer|not|no|never|none|nobody|nothing|ca
 _DIRECTED = re.compile(r"\b(?:over|than|before|after|from|to|rather|above|below|not)\b")
 _RANKED = re.compile(r"\b(?:over|than|before|after|from|rather|above|below|prefer\w*\b.*\bto)\b")
 _RATHER = re.compile(r"\b(?:more|better|rather) than\b")
-_DAYS = "monday tuesday wednesday thursday friday saturday sunday weekday weekend".split()
 _NUMBER = re.compile(r".*\d|(?:one|half|once|twice)$")
 _MARKS = ".,;:!?…()[]{}\"'“”‘`*"
 # Words without which a sentence says the same, or that stand for each other.
@@ -56,6 +56,12 @@ _EITHER_WAY = frozenset("is are was were and or the a an".split())  # between wh
 _MANY = re.compile(r"\b(?:likes?|loves?|hates?|enjoys?|speaks?|knows?|plays?|owns?)$")
 # "Ticket 12 is open" and "ticket 14 is open" speak of two tickets; "Python 3.12 is used" does not.
 _NUMBERED = re.compile(r"(?:the )?(\w+) #?\d+ ")
+_KINDS = {  # of every word that has one, but for numbers
+    **{word: str(kind) for word, kind in KINDS.items()},
+    **{month + end: "month" for month in MONTHS for end in ("", "s")},
+    **{day + end: "day" for day in (*DAYS, "weekday", "weekend") for end in ("", "s")},
+    **dict.fromkeys(UNITS.values(), "unit"),
+}
 
 
 def relation(old: str, new: str) -> Relation:
@@ -146,8 +152,8 @@ def _in_one_place(old: str, new: str) -> bool:
 
 
 def _alike_from_start(one: list[str], other: list[str]) -> int:
-    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
-                min(len(one), len(other)))  # fmt: skip
+    pairs = zip(one, other, strict=False)
+    return len([*takewhile(lambda pair: pair[0] == pair[1], pairs)])
 
 
 def _of_another(was: list[str], becomes: list[str]) -> bool:
@@ -177,12 +183,5 @@ def _weighty(text: str, denial: str = "") -> list[str]:
 
 
 def _kind(word: str) -> str:
-    """What else might stand in a word's place: another number, day, month, or rival."""
-    if _NUMBER.match(word):
-        return "number"
-    if word in UNITS.values():
-        return "unit"
-    for name, words in ("day", _DAYS), ("month", MONTHS):
-        if word.removesuffix("s") in words:
-            return name
-    return str(KINDS.get(word, ""))
+    """What else might stand in a word's place: another number, unit, day, month, or rival."""
+    return "number" if _NUMBER.match(word) else _KINDS.get(word, "")

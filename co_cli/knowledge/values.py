@@ -9,8 +9,8 @@ import re
 from co_cli.knowledge.replacement import KINDS
 from co_cli.knowledge.search.words import MONTHS
 
-_DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
-_ABBREVIATED = {day[:length]: day for day in _DAYS for length in (3, 4, 5)}
+DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+_ABBREVIATED = {day[:length]: day for day in DAYS for length in (3, 4, 5)}
 _SAME = {"postgresql": "postgres"}
 _MONTHS = {name: month for month in MONTHS for name in (month, month[:3]) if name != "may"}
 _UNITS = (
@@ -71,10 +71,10 @@ def _found(text: str) -> set[str]:
 def _values(text: str) -> dict[str, set[str]]:
     """The values in a sentence by their kind, but for its figures."""
     text = in_one_form(text)
-    found = {"unit": {*re.findall(_NAMED, text)}}
+    found = {"unit": {*_NAMED.findall(text)}}
     for word in re.findall(r"\w+", text):
         singular = word.removesuffix("s")
-        if day := _ABBREVIATED.get(word) or (singular if singular in _DAYS else ""):
+        if day := _ABBREVIATED.get(word) or (singular if singular in DAYS else ""):
             found.setdefault("day", set()).add(day)
         elif word in _MONTHS:
             found.setdefault("month", set()).add(_MONTHS[word])
