@@ -187,13 +187,13 @@ def ask(question: str, answers: Container[str]) -> str:
         notice(f"{said!r} is not one of the answers.")
 
 
-def which(question: str, choices: Mapping[str, str]) -> list[str]:
-    """The names of those that a person picks, if any; asked until it is clear."""
-    while True:
-        said = typed(question)
-        if (found := picked(said, choices)) is not None:
+def which(question: str, choices: Mapping[str, str], enter: Iterable[str] = ()) -> list[str]:
+    """The names of those that a person picks, or what Enter means; asked until it is clear."""
+    while said := typed(question):
+        if (found := [] if said.lower() == "q" else picked(said, choices)) is not None:
             return found
         notice(f"{said!r} does not say which.")
+    return [*enter]
 
 
 def confirm(question: str, yes: bool, *, quiet: bool = False, default: bool = False) -> bool:

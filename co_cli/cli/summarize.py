@@ -19,7 +19,6 @@ from co_cli.knowledge.lifecycle import SIGNALS
 from co_cli.knowledge.safety.check import check_text
 from co_cli.knowledge.store import disk
 from co_cli.knowledge.summary import Sentence
-from co_cli.meant import picked
 from co_cli.providers import models
 from co_cli.results import plural, undo_hint
 
@@ -115,15 +114,12 @@ def _list(book: Notebook, groups: Sequence[Sequence[Note]], declined: int) -> No
 
 
 def _picked(groups: list[list[Note]]) -> list[list[Note]]:
-    """The groups that a person names: all with Enter, asked until it is clear."""
+    """The groups that a person names: all with Enter."""
     rows = {str(at): group[0].summary for at, group in enumerate(groups, 1)}
-    while said := output.typed("Which ones (such as 1 3; Enter for all, n for none)?"):
-        if (names := [] if said.lower() == "q" else picked(said, rows)) is not None:
-            if not names:
-                say("Nothing was changed.")
-            return [groups[int(name) - 1] for name in names]
-        notice(f"{said!r} does not say which.")
-    return groups
+    names = output.which("Which ones (such as 1 3; Enter for all, n for none)?", rows, enter=rows)
+    if not names:
+        say("Nothing was changed.")
+    return [groups[int(name) - 1] for name in names]
 
 
 def _proposal(group: list[Note], reword: _Model, asking: bool, place: str) -> dict[str, Any]:
