@@ -13,7 +13,7 @@ from cli import Talking, co
 from repos import git
 from test_first_hour import Person
 
-from co_cli import trust
+from co_cli import paths, trust
 from co_cli.chat import transcripts
 from co_cli.chat.transcripts import Transcript
 from co_cli.errors import CoError, ReadOnly
@@ -222,6 +222,21 @@ def test_a_draft_that_another_conversation_gave_too_stays() -> None:
     done = co("session", "delete", gone, "--yes", "--drafts")
     assert "stays, as another conversation gave the same" in done.err
     assert [note.body for note in inbox.waiting(book)] == [text]
+
+
+@pytest.mark.parametrize("every", [True, False])
+def test_a_sensitive_draft_makes_the_memory_sensitive_that_says_the_same(every: bool) -> None:
+    """Red when a memory is told to others that the person accepted as sensitive."""
+    trust.claim(Path.cwd(), "2026-02-09T14:30:00+00:00")
+    book = Notebook(KNOWLEDGE)
+    text, fields = "Boats lie in the harbour", (("sensitive", True),)
+    [draft] = inbox.put(book, [inbox.Draft(text, fields=fields)], actor="chat").added
+    book.remember(text)
+    if every:
+        inbox.accept_every(book, Notebook(paths.user_knowledge()), [draft], "cli", None)
+    else:
+        inbox.accept(book, draft, actor="cli")
+    assert [note.meta.get("sensitive") for note in book.notes()] == [True]
 
 
 def test_drafts_of_a_conversation_go_whose_names_others_have_now() -> None:

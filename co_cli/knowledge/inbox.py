@@ -145,6 +145,11 @@ def _kept_fields(draft: Note, *, moves: bool = False) -> dict[str, Any]:
     return {name: draft.meta[name] for name in _KEPT[2 * moves :] if name in draft.meta}
 
 
+def _sensitive(draft: Note) -> dict[str, Any]:
+    """All that a memory which says the same takes over; else its header stays as it is."""
+    return {"sensitive": True} if draft.meta.get("sensitive") else {}
+
+
 def plan_accept(book: Notebook, draft: Note, *, actor: str, **choice: Unpack[Choice]) -> Plan:
     """Decide what accepting does: what saving the text would, and here the draft is archived."""
     if book.find(draft).raw != draft.raw:
@@ -162,8 +167,8 @@ def plan_accept(book: Notebook, draft: Note, *, actor: str, **choice: Unpack[Cho
         planner.edits.append(Edit(draft.file, draft.raw, None))
     near = around.of(str(fields.get("language") or ""))
     same, _ = lifecycle.judge(text, near, to.policy.threshold)
-    if same is not None:  # whose header stays as it is
-        saved = planner.consolidate(same, text, tags, {}).saved
+    if same is not None:
+        saved = planner.consolidate(same, text, tags, _sensitive(draft)).saved
     else:
         similar, replaces = choice.get("similar", "keep"), choice.get("replaces", "")
         saved = planner.save(around, text, tags, similar, replaces, fields).saved
@@ -274,7 +279,8 @@ def plan_every(
             tick(at + 1, len(texts))
         same, close = near.met(at, draft.language)
         if same and same.file not in {edit.path for edit in planner.edits}:
-            told = planner.consolidate(same, text, outside_tags(draft.tags), {}).saved
+            tags = outside_tags(draft.tags)
+            told = planner.consolidate(same, text, tags, _sensitive(draft)).saved
         elif same or close:
             continue
         else:
