@@ -468,6 +468,15 @@ def test_a_purge_finds_the_draft_that_a_note_of_the_other_notebook_was() -> None
     assert _holding(b"walrusword") == []
 
 
+def test_a_purge_finds_a_draft_that_waits_in_the_other_notebook() -> None:
+    """Red when the next look into the inbox tells what was purged."""
+    text = "The walrusword ledger is kept in Basel"
+    put(Notebook(Path(".co-cli/knowledge")), [Draft(text)], actor="chat")
+    Notebook(paths.user_knowledge(), scope="user").remember(text)
+    assert "2 copies removed" in co("forget", "g1", "--purge", "--yes").out
+    assert _holding(b"walrusword") == []
+
+
 def test_a_purge_finds_several_such_drafts_whose_name_another_has_now() -> None:
     """Red when a name is taken for the draft that waits under it, or one that is gone is sought."""
     project = Notebook(Path(".co-cli/knowledge"))

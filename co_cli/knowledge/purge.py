@@ -203,13 +203,17 @@ def _cited(holder: Note, copies: Copies) -> list[Part]:
 
 
 def left_elsewhere(book: Notebook, copies: Copies) -> list[Copies]:
-    """What another notebook still keeps of a note: it was moved from there, or drafted there."""
+    """What another notebook still keeps of a note: it was moved from there, or drafted there.
+
+    Drafts that wait there and say it are among it, as they are in the note's own notebook.
+    """
     uids = {uid for one in copies.own for note in one.notes if (uid := note.meta.get("uid"))}
     found = list[Copies]()
     for one in lineages(book):
-        if one.is_there or not (note := one.latest) or any(one in taken.own for taken in found):
+        if not (note := one.latest) or any(one in taken.own for taken in found):
             continue
-        if note.meta.get("uid") in uids or _holds(one, copies.texts):
+        moved = not one.is_there and note.meta.get("uid") in uids
+        if moved or _holds(one, copies.texts):
             found.append(find_copies(book, note))  # by its path: another may have its name now
     return found
 
