@@ -8,7 +8,7 @@ where hardly anything else differs, a yes in either order is enough.
 
 import re
 from collections import Counter
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import Literal
 
 from co_cli.errors import EmbedderUnavailable
@@ -110,7 +110,8 @@ def states_same(one: str, other: str) -> bool:
     words, others = _weighty(one, "no"), _weighty(other, "no")
     if words == others:
         return bool(words)
-    turned = {*words} == {*others} and all(_RANKED.search(_plain(text)) for text in (one, other))
+    ranked = all(_RANKED.search(_plain(text)) for text in (one, other))
+    turned = {*words} == {*others} and (ranked or _after_no(words) != _after_no(others))
     denied = _denies(one) != _denies(other)
     opposite = denied and {*words} ^ {*others} <= _EMPHASIS
     if turned or opposite or differ(one, other):
@@ -121,6 +122,11 @@ def states_same(one: str, other: str) -> bool:
         return may_be and built_in().same(one, other, _ONE_FACT + _DENIED * denied)
     except EmbedderUnavailable:  # recall says so; here words alone tell
         return False
+
+
+def _after_no(words: list[str]) -> set[str]:
+    """What is denied: "no tabs, spaces" is not "tabs, no spaces"."""
+    return {word for before, word in pairwise(words) if before == "no"}
 
 
 def _denies(text: str) -> bool:

@@ -165,15 +165,15 @@ class Meaning:
     def same(self, one: str, other: str, least: float) -> bool:
         """Whether it is by so much likelier that two sentences state one fact than not.
 
-        The logarithm of that must be reached in either order. Where neither looks like English,
-        nothing can be told; where one does, the other is taken for English too.
+        The logarithm of that is the mean of both orders. Where neither looks like English, nothing
+        can be told; where one does, the other is taken for English too.
         """
         if not self.tokens(one) and not self.tokens(other):
             return False
         cut = self.pieces.cut
         orders = self._joined(cut, one, other), self._joined(cut, other, one)
-        read = (self._sameness.read(both)[0] for both in orders)
-        return all(self._sameness.head("same", mean)[0] >= least for mean in read)
+        scores = [self._sameness.head("same", mean)[0] for mean in self._sameness.read(*orders)]
+        return sum(scores) / 2 >= least
 
     def _joined(self, cut: Callable[[str, int], list[int]], one: str, other: str) -> list[int]:
         """Two texts as one, with a mark between them."""
