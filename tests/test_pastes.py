@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
+from time import monotonic
 
 import pytest
 from cli import Talking, co
@@ -55,6 +56,8 @@ def say(session: Session, text: str, *pasted: str) -> str:
         (LETTER, LETTER.replace("I have", "She has"), ["I moved to Malta in May."]),
         ("one\r\ntwo", "one\ntwo", ["one\ntwo"]),
         (LETTER, "Love, Edith, and two parrots", []),
+        ("We use it\nAll is fine", "We use items of all kinds", []),
+        (LETTER, f"shorten this{LETTER}", [LETTER]),
     ],
 )  # fmt: skip
 def test_what_was_pasted_is_known_in_a_message(
@@ -62,6 +65,15 @@ def test_what_was_pasted_is_known_in_a_message(
 ) -> None:
     pastes.note(pasted)
     assert pastes.found(message) == outside
+
+
+def test_what_was_pasted_before_slows_down_no_message() -> None:
+    """Red when every sentence of a hundred pastes is looked for by itself: it was two seconds."""
+    for block in range(100):
+        pastes.note(" ".join(f"In block {block} is sentence {number}." for number in range(300)))
+    began = monotonic()
+    assert pastes.found("hello there") == []
+    assert monotonic() - began < 0.5
 
 
 def test_only_what_was_typed_beside_it_is_drafted() -> None:

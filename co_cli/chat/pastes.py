@@ -34,9 +34,9 @@ def found(message: str) -> list[str]:
     spans: list[tuple[int, int]] = []
     for block in {*_blocks}:
         whole = block in message
-        parts = [block] if whole or len(block) > _LONGEST else re.split(_END, block)
-        known = (one for one in parts if whole or len(one.split()) >= _FEWEST)
-        spans += chain(*(_places(one.strip(), message) for one in known))
+        parts = {block} if whole or len(block) > _LONGEST else {*re.split(_END, block)}
+        known = (one for one in parts if one in message and (whole or len(one.split()) >= _FEWEST))
+        spans += chain(*(_places(one.strip(), message, whole=whole) for one in known))
     joined: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if joined and not message[joined[-1][1] : start].strip():
@@ -46,8 +46,10 @@ def found(message: str) -> list[str]:
     return [message[start:end] for start, end in joined]
 
 
-def _places(part: str, message: str) -> list[tuple[int, int]]:
-    return [match.span() for match in re.finditer(re.escape(part), message)]
+def _places(part: str, message: str, *, whole: bool) -> list[tuple[int, int]]:
+    """Where a part stands in a message; what is no whole paste must not end within a word."""
+    form = re.escape(part) if whole else rf"(?<!\w){re.escape(part)}(?!\w)"
+    return [match.span() for match in re.finditer(form, message)]
 
 
 def apart(message: str, pasted: Sequence[str]) -> list[tuple[str, bool]]:
