@@ -145,7 +145,7 @@ def test_beside_a_similar_memory_the_keys_say_what_they_do() -> None:
     assert "Please answer with" in shown
 
 
-@pytest.mark.parametrize("noise", ["", "x", "yy", "3y", "y2", "maybe", "é"])
+@pytest.mark.parametrize("noise", ["", "x", "yy", "3y", "y2", "maybe", "é", "9" * 5000 + "y"])
 def test_anything_else_is_asked_again(noise: str) -> None:
     reviewed, shown = ask(Typist(noise, "n"), proposal("User prefers tabs"))
     assert verdicts(reviewed) == ["no"]

@@ -134,10 +134,7 @@ class Screen:
                 letter, number, named = "u", None, direct[1]
             chosen = card.meant(letter, number)
             idle = all(one.offered or one.action == "forgotten" for one in card.proposals)
-            idle = idle and begins(said) in (
-                "",
-                "n",
-            )  # who says "keep it until May" has not said no
+            idle &= begins(said) in ("", "n")  # who says "keep it until May" has not said no
             if not chosen and goes_on(whole) and idle:  # nothing that they asked for is lost
                 return self._ended(card, "n")
             if not chosen:

@@ -14,7 +14,7 @@ _ROUND = frozenset(  # what is said round an answer: "yes please", "keep both", 
 
 def parsed(said: str, count: int) -> tuple[str, int | None]:
     """A letter and, where several proposals are shown, which one: `e2`, `2e`, `e 2`."""
-    found = re.fullmatch(r"(\d*)\s*([a-z]+)\s*(\d*)", said)
+    found = re.fullmatch(r"(\d{0,9})\s*([a-z]+)\s*(\d{0,9})", said)
     number = (found[1] or found[3]) if found else ""
     if not found or (number and not 1 <= int(number) <= count):
         return "", None
