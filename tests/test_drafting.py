@@ -132,6 +132,22 @@ def test_what_others_wrote_and_what_is_to_be_worked_on_is_no_fact(said: list[str
     assert facts(said) == []
 
 
+@pytest.mark.parametrize(
+    "before",
+    ["Answer in English.\n", "Reply in English, please. I like tea.\n", "Dear Co,\n",
+     "Translate everything I send into German.\n", "Summarize long articles in bullet points.\n"],
+)  # fmt: skip
+def test_how_co_is_to_answer_is_no_task_that_hides_what_follows(before: str) -> None:
+    assert "User lives in Bonn" in texts(f"{before}I live in Bonn")
+
+
+@pytest.mark.parametrize(
+    "before", ["Act as a senior engineer.", "Answer as if I were five.", "Here is my bio: I'm 31."]
+)
+def test_the_part_that_co_plays_hides_no_later_turn(before: str) -> None:
+    assert texts(before, "I live in Bonn") == ["User lives in Bonn"]
+
+
 def test_the_persons_own_words_beside_a_quoted_mail_are_read() -> None:
     said = "On Mon, 3 May Karl wrote:\n> My office is in Ulm\nI live in Bonn"
     assert texts(said, "Remember: I prefer tea") == ["User lives in Bonn", "User prefers tea"]

@@ -40,7 +40,7 @@ _MAIL = (
     r"|-{2,} ?(?i:original|forwarded) message"
 )
 _DEAR = r"(?i:dear|liebe[rs]?|sehr geehrte[rs]?|chère?s?|estimad[oa]s?)"
-_LETTER = rf"{_DEAR} [^\n,.!?]{{1,60}}[,:!]?[ \t]*\n"
+_LETTER = rf"{_DEAR} (?!(?i:co)\b)[^\n,.!?]{{1,60}}[,:!]?[ \t]*\n"
 _GREETS = (  # somebody else, which makes a letter where it is signed
     rf"(?:{_DEAR}|(?i:hi|hello|hey|hallo|bonjour|hola|good (?:morning|afternoon|evening))) "
     r"(?!(?i:co|there)\b)[^\n,.!?]{1,40}[,:!]\s"
@@ -63,23 +63,26 @@ _WORKS_ON = (
     r"(?i:translate|rewrite|re-?phrase|re-?word|paraphrase|summari[sz]e|shorten|proof-?read"
     r"|spell-?check|polish|(?:complete|continue|finish|improve)(?= (?:this|these|the|my|it|with)\b)"
     rf"|(?:fix|correct|check|edit|review|format|grade|answer|reply to)(?=[^:\n]{{0,40}} (?:{_TEXT}"
-    r"|grammar|spelling|typos?|punctuation|wording|english|following)\b))\b"
+    r"|grammar|spelling|typos?|punctuation|wording|(?:my|the|this) english|following)\b))\b"
+)
+_HERE_IS = (
+    rf"(?i:here(?:'s| is| are)|this is|the following is|below is) (?:[\w'-]+ ){{1,4}}?{_TEXT}\b"
 )
 _TASK = (  # and the text that it is about
-    rf"{_ASKS}{_WORKS_ON}(?![^:\n]{{0,80}}\b(?i:note|memory|entry)\b)[^:\n]{{0,80}}[:\n]"
-    rf"|(?i:(?:here(?:'s| is| are)|this is|the following is|below is) (?:[\w'-]+ ){{1,4}}?{_TEXT}\b"
-    r"[^:.!?\n]{0,60}[:\n](?!\s*\S+@\S+\s*$))"
+    rf"{_ASKS}{_WORKS_ON}(?![^:\n]{{0,80}}\b(?i:note|memory|entry|always|every\w*|all|long)\b)"
+    r"[^:.!?\n]{0,80}(?::|[.!?]?[ \t]{0,3}\n)"
+    rf"|{_HERE_IS}[^:.!?\n]{{0,60}}[:\n](?!\s*\S+@\S+\s*$)"
 )
 _HANDED_OVER = (  # in the next turn
-    rf"{_ASKS}{_WORKS_ON}(?=.{{0,40}}\b(?i:this|these|following|below)\b)[^:\n]{{0,120}}[:.?!]?$"
-    rf"|(?i:(?:here(?:'s| is)|this is) (?:[\w'-]+ ){{1,4}}?{_TEXT}\b[^.!?\n]{{0,60}}[:.]?$)"
+    rf"(?:{_ASKS}{_WORKS_ON}(?=.{{0,40}}\b(?i:this|these|following|below)\b)[^:\n]{{0,120}}"
+    rf"|{_HERE_IS}[^:.!?\n]{{0,60}})[:.?!]?$"
 )
 _PLAYED = (
-    rf"{_ASKS}(?i:let'?s )?(?i:pretend|role-?play|act as (?:if|though|an?|my|the)\b"
-    r"|play the (?:role|part)|(?:write|speak|talk|answer) as (?:if|though))"
+    rf"{_ASKS}(?i:let'?s )?(?i:pretend|role-?play|act as (?:if|though)\b|play the (?:role|part))"
 )
 _SUPPOSED = (
-    rf"{_ASKS}(?i:let'?s )?(?i:imagine|suppose|assume|say) (?i:that )?(?i:i|my|we|our|you)\b"
+    rf"{_ASKS}(?i:let'?s )?(?i:(?:imagine|suppose|assume|say) (?:that )?(?:i|my|we|our|you)"
+    r"|(?:write|speak|talk|answer) as (?:if|though))\b"
 )
 _PLAYED_OUT = (
     r"(?i)\b(?:stop|end|enough|no more|out of character|back to (?:normal|work|reality))\b"
