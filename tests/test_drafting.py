@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -83,6 +84,7 @@ def test_a_correction_takes_the_place_of_what_it_corrects_and_quotes_both() -> N
         (["We deploy with Jenkins", "sorry, I was talking to Anna"], []),
         (["My dog is called Bello", "We meet every Monday", "no, Bella"], ["We meet every Monday"]),
         (["The retry limit is 5", "what do you know?", "sorry, 16"], ["The retry limit is 5"]),
+        (["The retry limit is 5", "oops, wrong key, 7"], ["The retry limit is 5"]),
     ],
 )  # fmt: skip
 def test_a_no_that_is_about_something_else_changes_no_fact(
@@ -103,6 +105,27 @@ def test_what_was_denied_later_is_not_drafted_and_the_denial_is() -> None:
 )  # fmt: skip
 def test_what_a_person_takes_back_is_not_drafted(back: str) -> None:
     assert texts("We deploy on Fridays", "Our CEO is called Ivo", back) == ["We deploy on Fridays"]
+
+
+@pytest.mark.parametrize(
+    "then",
+    ["Yesterday I was talking to Anna.", "They told me it was a joke.",
+     "My boss said that is wrong.", "If the linter complains, ignore it."],
+)  # fmt: skip
+def test_who_tells_of_a_joke_takes_nothing_back(then: str) -> None:
+    assert "Our CEO is called Ivo" in texts("Our CEO is called Ivo", then)
+
+
+def test_what_is_said_after_something_is_taken_back_is_drafted() -> None:
+    assert texts("We use React", "just kidding, we use Vue") == ["We use Vue"]
+    assert texts("We use React", "Never mind, we use Vue") == ["We use Vue"]
+
+
+def test_a_long_row_of_marks_is_passed_over_at_once() -> None:
+    """Red when the time grows with the square of the length: it was five seconds."""
+    began = monotonic()
+    assert texts(". " * 10_000 + "x") == []
+    assert monotonic() - began < 1
 
 
 _LETTER = "Dear all,\n\nI moved to Malta in May. I have two parrots.\n\nLove, Edith"

@@ -24,10 +24,7 @@ _ALIKE, _NEAR = 0.85, 0.5  # how like texts are that say the same; and that do i
 _NAMED = r"(?<=\w )[A-Z]\w*|\b\d[\w.:]*\b"
 _SHARED = 0.5  # of its words: what an earlier text must hold to be read again
 _SOON = 3  # turns within which "no, 90 days" makes doubtful what was said before
-_FILLER = (
-    r"(?i)[\W_]*(?:hm+|uh+|um+|er+|oh|ok(?:ay)?|wait|hold on|hang on|nice|thanks|thx|(?:ha){2,}"
-    r"|lol)?[\W_]*"
-)
+_FILLER = r"(?:hm+|uh+|um+|er+|oh|ok(?:ay)?|wait|hold on|hang on|nice|thanks|thx|(?:ha ?){2,}|lol)?"
 _FEWEST = 3  # words of a fact
 _STEM = 5  # letters
 _PASSING = (  # what is over tomorrow, or a joke
@@ -40,12 +37,15 @@ _UNSURE = (
     r"(?i)\?$|\b(?:not (?:quite |really )?(?:sure|certain)|unsure|undecided|User thinks User)\b"
 )
 _TAKEN_BACK = (  # what was said just before
-    r"(?i)\b(?:(?:just kidding|(?:only|just) joking|jk|i (?:lied|was (?:lying|joking))"
-    r"|(?:that|it) was (?:just )?a (?:joke|lie)|i take (?:that|it) back)(?=\W*(?:$|[.!;,\n]))"
-    r"|(?:(?:ignore|disregard|scratch|strike) (?:that|this|it|(?:my|the) (?:last|previous)"
-    r" (?:message|one|sentence))|that(?:'s| is| was) (?:not (?:true|right|correct)|a lie|wrong"
-    r"|false|untrue|incorrect)|never ?mind(?: that)?|wrong (?:chat|window)"
-    r"|i was(?:n't)? talking to \w+(?: \w+)?)(?: actually| please| now)?(?=\W*$|[.!;\n]))"
+    r"(?i)\b(?:just kidding|(?:only|just) joking|jk|i (?:lied|was (?:lying|joking))"
+    r"|i take (?:that|it) back|never ?mind(?: that)?)(?=\W*(?:$|[.!;,\n]))"
+    r"|(?:^|[.!?;,\n-])[ \n]{0,2}(?:(?:sorry|no|oh|oops|wait|actually|please|just|but|ok|hm+)\b"
+    r"[,.! ]{1,3}){0,3}(?:(?:that|it) was (?:just )?a (?:joke|lie)"
+    r"|(?:scratch|strike) (?:that|this|it)"
+    r"|(?:ignore|disregard) (?:that|this|(?:my|the) (?:last|previous) (?:message|one|sentence))"
+    r"|that(?:'s| is| was) (?:not (?:true|right|correct)|a lie|wrong|false|untrue|incorrect)"
+    r"|wrong (?:chat|window)|(?<=sorry, )i was talking to \w+(?: \w+)?|i wasn't talking to you)"
+    r"(?: actually| please| now)?(?=\W*$|[.!;\n])"
 )
 _POINTS = (
     r"(?i)(?:it|that|this(?= (?:is|was))|they|he|she|these|those|there)\b"  # at what is unknown
@@ -108,8 +108,8 @@ def facts(
             for at, part in enumerate(parts):
                 if at:
                     _take_back(heard, number)
-                _take_in(heard, part, said[number].strip(), number)
-            if not re.fullmatch(_FILLER, text):
+                _take_in(heard, part.lstrip(" ,;.!-"), said[number].strip(), number)
+            if not _is_filler(text):
                 heard = heard._replace(last=number)
         heard.half[:] = [one for one in heard.half if not enough() and _repeated(one, before)]
     kept = new_facts([*new_facts(heard.found, settled), *heard.half], ())
@@ -170,13 +170,18 @@ class _Heard(NamedTuple):
 
 def _take_in(heard: _Heard, text: str, quote: str, number: int) -> None:
     """Take in what was said in one go."""
-    for turn in () if re.fullmatch(_FILLER, text) else understand(text):
+    for turn in () if _is_filler(text) else understand(text):
         asked = turn.want == "keep" or re.match(_ASKS_FOR, text) is not None
         _add(heard, turn, Fact(turn.text, turn.tags, quote, number, turn.mine, asked), text)
         if turn.want not in (*KEPT, "greet", "nothing", "forget"):
             heard.asked.add(number)
     if "?" in text:
         heard.asked.add(number)
+
+
+def _is_filler(text: str) -> bool:
+    """Whether somebody says nothing with this, like "hm ..."."""
+    return re.fullmatch(_FILLER, " ".join(re.findall(r"[^\W_]+", text.lower()))) is not None
 
 
 def _take_back(heard: _Heard, number: int) -> None:
