@@ -202,19 +202,12 @@ def _add(heard: _Heard, turn: Turn, fact: Fact, said: str) -> None:
     elif re.search(_AGAIN, fact.quote) and found:
         return
     elif turn.want in ("keep", "correct", *STATEMENTS) and _lasts(turn):
-        if turn.want == "correct" or re.search(_CHANGED, fact.text):
+        corrects = turn.want == "correct"
+        if corrects or re.search(_CHANGED, fact.text):
             gone = may_replace([one.text for one in found], fact.text)
-            new = [one.turn == fact.turn and turn.want != "correct" for one in found]
-            begins = [turn.want == "correct" and _begin_alike(one, fact) for one in found]
-            kept = zip(found, gone, new, begins, strict=True)
-            found[:] = [one for one, old, now, same in kept if not (old or same) or now]
+            told = zip(found, gone, strict=True)
+            found[:] = [f for f, old in told if not old or (f.turn == fact.turn and not corrects)]
         (found if turn.sure else heard.half).append(fact)
-
-
-def _begin_alike(old: Fact, new: Fact) -> bool:
-    """Whether a correction begins with the words of what it corrects, up to the value."""
-    begins = " ".join(new.text.split()[:_FEWEST])
-    return len(new.text.split()) > _FEWEST and old.text.startswith(f"{begins} ")
 
 
 def _put_right(heard: _Heard, turn: Turn, fact: Fact, said: str) -> None:

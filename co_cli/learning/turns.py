@@ -100,9 +100,10 @@ _THEIR_OWN = (  # somebody close to the person, who is no matter of a project
     r"|landlord)\b"
 )
 _TO_ME = (  # how the person wants to be answered
-    r"(?i)(?<!'s )\b(?:answers|replies|explanations)\b(?! (?:from|of|to)\b)"
+    r"(?i)(?<!'s )\b(?:answers|replies|responses|explanations)\b(?! (?:from|of|to)\b)"
     r"|\b(?:write|talk|speak|reply|respond|explain \w+) to me\b|\b(?:answer|address) me\b"
 )
+_KEEPS = r"(?i)(?:please )?(?:keep|make) \w"
 _AGREES = r"(?i)(?:yes|yeah|yep|exactly|indeed|correct|ja|oui|sí)\b"
 _OBJECTS = r"(?i)\b(?:but|no|not|never|actually|instead|rather|wrong|meant?|now)\b|n't\b"
 _FORGETS = (  # what was told, or what is named, in German, French or Spanish
@@ -116,9 +117,6 @@ _CALLED = (
     r"(?!(?i:mon|tues|wednes|thurs|fri|satur|sun)day)([A-Z][\w.'-]*(?: [A-Z][\w'-]*){0,2}?)[.!]?"
 )
 _FORGOTTEN = r"(?i)you (?:keep|always|are|'re) ?(?:on )?forget(?:ting)? (?:that )?(?=\w+'?\w* \w)"
-_SHORTLY = (
-    r"(?i)(?:please )?(?:keep|make) (?:your |the |all )?(?:answers|replies|responses) \w.{1,60}"
-)
 _LOOKS = r"(?i)(?:please |can you |co,? ){0,2}(?:recall|find|search|look|show|retrieve)\b"
 LAST_NOTE = (  # is to be put right, or what was told
     r"(?i)^(?:(?:please|no|sorry),? )?(?:(?P<do>(?:correct|fix|change|update|edit) )?(?:(?:the"
@@ -272,7 +270,7 @@ def _hear(sentence: str) -> Heard:
     if forgotten := re.match(_FORGOTTEN, sentence):  # what Co is to know is told, not forgotten
         meant = sentence[forgotten.end() :]
         return hear(meant)._replace(want="keep", meant=meant)
-    if heard.want == "nothing" and re.fullmatch(_SHORTLY, sentence):
+    if heard.want == "nothing" and re.match(_KEEPS, sentence) and re.search(_TO_ME, sentence):
         return heard._replace(want="preference", likely=1.0, meant=sentence)
     return heard
 
@@ -360,7 +358,7 @@ def tags_for(text: str) -> list[str]:
 def tagged(tags: Iterable[str], text: str) -> list[str]:
     """The signal, the domains that a text speaks of, two at most, and the tags beside them."""
     kind, *others = tags
-    words = re.findall(r"\w+", re.sub(r"\w+://\S+", " ", text.lower()))
+    words = re.findall(r"\w+", re.sub(r"\b\w+://\S+", " ", text.lower()))
     domains = dict.fromkeys(_DOMAINS[word] for word in words if word in _DOMAINS)
     return [*dict.fromkeys([kind, *list(domains)[:2], *others])]
 
