@@ -9,10 +9,11 @@ from collections import deque
 from collections.abc import Sequence
 from itertools import chain
 
+from co_cli.learning.own_words import SENTENCE_END
+
 _SHORT = 120  # characters of a sentence that counts as typed
 _FEWEST = 3  # words by which a pasted sentence is known again after an edit
 _LONGEST = 10_000  # characters of a block that is looked for by its sentences
-_END = r"\n\s*|(?<=[.!?])[\"”')]*\s+"
 
 _blocks: deque[str] = deque(maxlen=100)  # the latest, as a message may be sent again
 
@@ -21,7 +22,7 @@ def note(text: str) -> str:
     """Take note of what was pasted; the same, with the line ends that a message has."""
     text = re.sub(r"\r\n?", "\n", text)
     block = text.strip()
-    if len(block) > _SHORT or re.search(_END, block):
+    if len(block) > _SHORT or re.search(SENTENCE_END, block):
         _blocks.append(block)
     return text
 
@@ -34,7 +35,7 @@ def found(message: str) -> list[str]:
     spans: list[tuple[int, int]] = []
     for block in {*_blocks}:
         whole = block in message
-        parts = {block} if whole or len(block) > _LONGEST else {*re.split(_END, block)}
+        parts = {block} if whole or len(block) > _LONGEST else {*re.split(SENTENCE_END, block)}
         known = (one for one in parts if one in message and (whole or len(one.split()) >= _FEWEST))
         spans += chain(*(_places(one.strip(), message, whole=whole) for one in known))
     joined: list[tuple[int, int]] = []

@@ -14,7 +14,7 @@ from co_cli.knowledge.replacement import KINDS, likeness, may_replace
 from co_cli.knowledge.safety.check import check_text
 from co_cli.knowledge.search.words import MONTHS, STOP
 from co_cli.learning.amend import names_another, placed
-from co_cli.learning.own_words import PRIVATE, is_speech, own_turns
+from co_cli.learning.own_words import PRIVATE, SENTENCE_END, is_speech, own_turns
 from co_cli.learning.turns import KEPT, Turn, understand
 
 MOST = 5  # drafts of one conversation, unless somebody says otherwise
@@ -52,7 +52,6 @@ _POINTS = (
 )
 _WAS = r"(?i)\b(?:was|were)\b"
 _CHANGED = r"(?i)\b(?:now|instead|no longer|any ?more|renamed|from now on)\b"
-_END = r"[.!?][\"”')]*\s+|\n+"  # of a sentence
 _TURNS = (
     r"(?i)n['’]t\b|\b(?:not?|cannot|never|none|nobody|nothing|neither|nor|without|if|unless|until"
     r"|except|only|would|could|should|might|maybe|perhaps|wish|hope|said|says|told"
@@ -240,7 +239,7 @@ def _put_right(heard: _Heard, turn: Turn, fact: Fact, said: str) -> None:
 
 def _says_more(said: str, turn: Turn, old: Fact) -> bool:
     """Whether more is said than another value of what a fact says: "sorry, I was with Anna"."""
-    sentence = next((one for one in re.split(_END, said) if turn.text in one), said)
+    sentence = next((one for one in re.split(SENTENCE_END, said) if turn.text in one), said)
     rest = {*re.findall(r"\w\w+|\d", sentence.replace(turn.text, " ").lower())} - STOP - _CORRECTING
     return not words(" ".join(rest)) <= words(old.text)
 
@@ -318,8 +317,8 @@ def faithful(text: str, quote: str, turn: str) -> tuple[bool, str]:
     That is the whole sentence, where the quote leaves out a word that turns its meaning.
     """
     at = turn.index(quote)
-    begins = [0, *(end.end() for end in re.finditer(_END, turn[:at]))][-1]
-    ends = re.search(_END, turn[at + len(quote) - 1 :])
+    begins = [0, *(end.end() for end in re.finditer(SENTENCE_END, turn[:at]))][-1]
+    ends = re.search(SENTENCE_END, turn[at + len(quote) - 1 :])
     sentence = turn[begins : at + len(quote) - 1 + ends.end() if ends else None].strip()
     turns, left = _turning(sentence), iter(_stems(turn))
     same = _turning(text) == turns and all(word in left for word in _stems(text))

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 
 MOST = 2000  # characters of a turn that is read
+SENTENCE_END = r"(?<=[.!?…])[\"”')]*\s+|\n\s*"
 _CODE = (
     r"(?i)(?:(?:def|class|import|from|return|func|fn|const|let|var|public|private|package|using"
     r"|#include|if|for|while|select|insert|create|update)\b.*[:;{)]|[})\]];?|\$ .*|.*[;{])$"

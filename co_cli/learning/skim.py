@@ -9,12 +9,11 @@ import re
 from collections.abc import Iterable, Sequence
 
 from co_cli.learning.drafting import Fact, chosen, facts
-from co_cli.learning.own_words import PRIVATE, is_speech
+from co_cli.learning.own_words import PRIVATE, SENTENCE_END, is_speech
 
 TURNS, CHARACTERS = 40, 4000  # of a conversation that are read; those passed over do not count
 _SHORT = 160  # characters of a turn that is a task rarely enough
 _AROUND = range(-1, 4)  # turns before and after a fact that may put it right, or take it back
-_END = re.compile(r"(?<=[.!?…])\s+|\n+")
 _TELLS = re.compile(  # speaks of the person, of what they like, or is to be kept
     r"(?i)\b(?:i|me|my|mine|myself|we|us|our|ich|mir|mich|meine?[mnrs]?|je|j['’]|moi|mon|ma|mes|yo"
     r"|soy|mis?|prefers?|(?:dis)?likes?|loves?|hates?|favou?rite|rather|always|never|from now on"
@@ -61,7 +60,8 @@ def _skimmed(text: str) -> str:
     """The sentences of a turn that may tell something of the person."""
     if not is_speech(text):
         return ""
-    says = [one for one in _END.split(text) if not (_ASKS.match(one) or one.rstrip().endswith("?"))]
+    every = re.split(SENTENCE_END, text)
+    says = [one for one in every if not (_ASKS.match(one) or one.rstrip().endswith("?"))]
     return "\n".join(one for one in says if len(text) <= _SHORT or _TELLS.search(one))
 
 
