@@ -20,7 +20,6 @@ from co_cli.agent.approval import SAVE
 from co_cli.deps import CoDeps
 from co_cli.knowledge import inbox
 from co_cli.knowledge.format.note import Note, now, timestamp
-from co_cli.knowledge.relation import states_same
 from co_cli.learning.drafting import (
     MOST,
     TOKENS,
@@ -31,7 +30,7 @@ from co_cli.learning.drafting import (
     new_facts,
 )
 from co_cli.learning.own_words import own_turns
-from co_cli.learning.rejected import rejections
+from co_cli.learning.rejected import rejections, stated
 from co_cli.learning.turns import tagged
 from co_cli.learning.voice import third_person
 from co_cli.tools.memory import echo
@@ -117,11 +116,7 @@ def put(deps: CoDeps, facts: Sequence[Fact], origin: str) -> tuple[list[Note], i
     with deps.notebooks() as shelf:
         rejected = rejections(shelf.project, shelf.user)
         there = [draft.body for book in shelf for draft in inbox.waiting(book)]
-        every = [
-            fact
-            for fact in facts
-            if not rejected(fact.text) and not any(states_same(old, fact.text) for old in there)
-        ]
+        every = [one for one in facts if not rejected(one.text) and not stated(one.text, there)]
         wanted = chosen(every)
         for book in (shelf.project, shelf.user):
             own = [f for f in wanted if deps.scope("user" if f.mine else None) == book.scope]

@@ -7,7 +7,7 @@ again in its own words everywhere, and in others wherever that notebook is read.
 
 import json
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 
 from co_cli import paths
@@ -17,10 +17,12 @@ from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.inbox import waiting
 from co_cli.knowledge.pages import INBOX
 from co_cli.knowledge.relation import states_same
+from co_cli.knowledge.replacement import likeness
 from co_cli.knowledge.similarity import key
 from co_cli.knowledge.store import disk, mark
 
 MOST = 1000  # rejections that are remembered, the newest
+_NEAREST = 8  # texts that are read for whether they state the same; each takes 20 ms
 _FILE = "rejected.jsonl"
 
 
@@ -35,7 +37,19 @@ def rejections(*books: Notebook) -> Callable[[str], bool]:
     gone = [note for book in books for _, note in book.archived()]
     drafts = [note.body for note in gone if note.file.startswith(f"{INBOX}/")]
     texts = [text for text in drafts if _digest(text) in known]
-    return lambda text: _digest(text) in known or any(states_same(old, text) for old in texts)
+    return lambda text: _digest(text) in known or stated(text, texts)
+
+
+def stated(text: str, olds: Iterable[str]) -> bool:
+    """Whether one of the texts that are most like a text states the same."""
+    nearest = sorted(olds, key=lambda old: _near(old, text), reverse=True)[:_NEAREST]
+    return any(states_same(old, text) for old in nearest)
+
+
+def _near(old: str, text: str) -> float:
+    """How like texts are; by their words where one of them has no vector."""
+    words, others = {*old.lower().split()}, {*text.lower().split()}
+    return likeness(old, text) or len(words & others) / max(len(words | others), 1)
 
 
 def remember_rejection(draft: Note) -> None:
