@@ -224,3 +224,26 @@ def test_what_was_half_said_counts_when_it_was_said_in_another_conversation_too(
     [fact] = facts([said], before=["hi", "Grandma's recipe needs less salt, you know"])
     assert (fact.text, fact.quote) == (said, said)
     assert facts([said], before=[said], settled=[(said, said)]) == [fact]  # it was only offered
+
+
+@pytest.mark.parametrize(
+    ("fact", "then"),
+    [
+        ("The rehearsal hall holds 80 people", "scratch that, 95"),
+        ("Our ticket scanner is a Zebra TC21", "hang on, TC26"),
+        ("Seats are held for 10 minutes", "no wait, that's the old value, it's 15 minutes now"),
+        ("Our printer is in room 3", "it isn't, it's in room 5"),
+        ("The meeting with the council is on 4 March", "it's been moved to 11 March"),
+        ("Our stage manager is Ilonka", "wait no, Ilonka left, it's Marloes"),
+        ("I planted 40 tulips", "correction: 60 tulips"),
+        ("The backup runs at 3 am", "forget what I just said"),
+        ("Our cloud provider is Hetzner", "nah, that's nonsense"),
+        ("The admin panel is in Svelte", "I was wrong about the admin panel"),
+    ],
+)
+def test_what_was_put_right_in_a_way_that_is_not_understood_is_not_drafted(
+    fact: str, then: str
+) -> None:
+    """Red when the old value is drafted, or both are spliced."""
+    assert facts([fact]) != []
+    assert [one.text for one in facts([fact, then]) if one.turn == 0 or "…" in one.quote] == []

@@ -39,6 +39,7 @@ _DIRECTED = re.compile(r"\b(?:over|than|before|after|from|to|rather|above|below|
 _RANKED = re.compile(r"\b(?:over|than|before|after|from|rather|above|below|prefer\w*\b.*\bto)\b")
 _RATHER = re.compile(r"\b(?:more|better|rather) than\b")
 _NUMBER = re.compile(r".*\d|(?:one|half|once|twice)$")
+_HALVES = re.compile(r"[,;]|\b(?:but|and)\b")
 _MARKS = ".,;:!?…()[]{}\"'“”‘`*"
 # Words without which a sentence says the same, or that stand for each other.
 _LIGHT = frozenset(
@@ -110,8 +111,11 @@ def states_same(one: str, other: str) -> bool:
     words, others = _weighty(one, "no"), _weighty(other, "no")
     if words == others:
         return bool(words)
-    ranked = all(_RANKED.search(_plain(text)) for text in (one, other))
-    turned = {*words} == {*others} and (ranked or _after_no(words) != _after_no(others))
+    ranked, halved = (
+        all(map(what.search, map(_plain, (one, other)))) for what in (_RANKED, _HALVES)
+    )
+    moved = halved and _after_no(words) != _after_no(others)
+    turned = {*words} == {*others} and (ranked or moved)
     denied = _denies(one) != _denies(other)
     opposite = denied and {*words} ^ {*others} <= _EMPHASIS
     if turned or opposite or differ(one, other):
@@ -125,7 +129,7 @@ def states_same(one: str, other: str) -> bool:
 
 
 def _after_no(words: list[str]) -> set[str]:
-    """What is denied: "no tabs, spaces" is not "tabs, no spaces"."""
+    """What is denied: "no tabs, but spaces" is not "tabs, but no spaces"."""
     return {word for before, word in pairwise(words) if before == "no"}
 
 

@@ -47,6 +47,13 @@ _TAKEN_BACK = (  # what was said just before
     r"|wrong (?:chat|window)|(?<=sorry, )i was talking to \w+(?: \w+)?|i wasn't talking to you)"
     r"(?: actually| please| now)?(?=\W*$|[.!;\n])"
 )
+_PUTS_RIGHT = (  # what was said just before; where it cannot be told how, that is in doubt
+    r"(?i)(?:(?:no|nope|nah|wait|sorry|oops|oh|hm+|ok|well|actually|hang on|hold on)[,.! ]{1,3})"
+    r"{0,3}(?:(?:scratch|strike) (?:that|this|it)|correction|make (?:that|it)|i was wrong"
+    r"|(?:it|that)(?:'s not| isn't)|it(?:'s| has) (?:been|now)|forget what i|never ?mind"
+    r"|(?:that's|it's) (?:the old|nonsense|rubbish|outdated)|(?:ignore|disregard) my)\b"
+    r"|(?i:hang on|hold on|no wait|wait no),"
+)
 _POINTS = (
     r"(?i)(?:it|that|this(?= (?:is|was))|they|he|she|these|those|there)\b"  # at what is unknown
 )
@@ -108,6 +115,8 @@ def facts(
                 if at:
                     _take_back(heard, number)
                 _take_in(heard, part.lstrip(" ,;.!-"), said[number].strip(), number)
+            if re.match(_PUTS_RIGHT, text.replace("’", "'")) and not heard.told_in(number):
+                _take_back(heard, number)
             if not _is_filler(text):
                 heard = heard._replace(last=number)
         heard.half[:] = [one for one in heard.half if not enough() and _repeated(one, before)]
@@ -166,6 +175,9 @@ class _Heard(NamedTuple):
     asked: set[int]
     last: int  # turn in which more was said than "hm"
 
+    def told_in(self, turn: int) -> bool:
+        return any(fact.turn == turn for fact in (*self.found, *self.half))
+
 
 def _take_in(heard: _Heard, text: str, quote: str, number: int) -> None:
     """Take in what was said in one go."""
@@ -185,8 +197,7 @@ def _is_filler(text: str) -> bool:
 
 def _take_back(heard: _Heard, number: int) -> None:
     """Drop what was said just before: in this turn, or in the one before it."""
-    here = any(fact.turn == number for fact in (*heard.found, *heard.half))
-    since = number if here else heard.last
+    since = number if heard.told_in(number) else heard.last
     for some in (heard.found, heard.half):
         some[:] = [fact for fact in some if fact.turn < since]
 
@@ -227,7 +238,8 @@ def _put_right(heard: _Heard, turn: Turn, fact: Fact, said: str) -> None:
             return
         text = placed(old.text, turn.text, said, whole)[1]
         other = names_another(said, turn.text, old.text) if whole else _says_more(said, turn, old)
-        fits = _fits(old.text, text) if text and not other else -1
+        spliced = "," in turn.text or re.search(r"\b(\w+) \1\b", text)
+        fits = 0 if spliced else _fits(old.text, text) if text and not other else -1
         if fits > 0 and (whole or old.turn >= heard.last):
             quote = " … ".join(dict.fromkeys((old.quote, fact.quote)))
             found[at] = old._replace(text=text, quote=quote, turn=fact.turn)

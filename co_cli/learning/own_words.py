@@ -20,7 +20,8 @@ _LOG = (
 PRIVATE = (  # what a person wants to be kept out, in so many words
     r"(?i)\b(?:do ?n'?t|do not|never|no need to|not to|rather not|(?:should|must)(?:n'?t| not)) "
     r"(?:ever )?(?:save|store|remember|record|memori[sz]e|keep|note|write|log|learn) "
-    r"(?:this|that|it|any|these|those|what|down|a (?:note|record))\b|\boff the record\b"
+    r"(?:this|that|it|any (?:of|notes?|records?)|these|those|what|down|a (?:note|record))\b"
+    r"|\boff the record\b"
     r"|\bkeep (?:this|that|it) (?:out|between|private)|\bbetween us\b"
 )
 _LABELS = (  # what a person puts before their own words
