@@ -533,3 +533,8 @@ def test_questions_about_what_was_are_understood(said: str, turn: Turn) -> None:
     [found] = understand(said)
     named = found.want in ("restore", "earlier")
     assert found._replace(text=topic(found.text) if named else found.text) == turn
+
+
+def test_a_label_of_the_persons_own_costs_nothing_they_say() -> None:
+    """Words alone do not tell "Editor: I use vim" from "Karl: I use vim", and the chat asks."""
+    assert "vim" in understand("Editor: I use vim")[0].text

@@ -95,7 +95,7 @@ _SENTENCE = r"(?:^|(?<=[.!?\n]))[ \t]{0,8}"
 
 def own_words(said: str) -> str:
     """What the person says themselves in a turn."""
-    said = re.sub(rf"(?m)^(?:{_WROTE})?{_QUOTED}(?:\n|$)|^{_SAID_BY}.*(?:\n.+)*(?:\n|$)", "", said)
+    said = re.sub(rf"(?m)^(?:{_WROTE})?{_QUOTED}(?:\n|$)", "", said)
     *_, signed = 0, *(found.start() for found in re.finditer(_SIGNED, said))
     letter = re.search(_LINE + _GREETS, said[:signed])
     others = rf"{_LINE}(?:{_MAIL}|{_SAID_AT}|{_LETTER})"
@@ -105,11 +105,15 @@ def own_words(said: str) -> str:
 
 
 def own_turns(said: Iterable[str]) -> list[str]:
-    """The same turn by turn; nothing of a text that was announced, nor of a part that is played."""
+    """The same turn by turn; nothing of a text that was announced, nor of a part that is played.
+
+    Nor what stands after a name: "Karl: I ..." may be his, where nobody is asked at once.
+    """
     found, handed_over, played = list[str](), False, False
     for text in said:
         played = played and not re.search(_PLAYED_OUT, text)
-        found.append("" if handed_over or played else own_words(text))
+        named = re.sub(rf"(?m)^{_SAID_BY}.*(?:\n.+)*(?:\n|$)", "", text)
+        found.append("" if handed_over or played else own_words(named))
         handed_over = re.match(_HANDED_OVER, text.strip()) is not None
         played = played or re.search(rf"{_SENTENCE}{_PLAYED}", text) is not None
     return found
