@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -225,7 +224,7 @@ def test_control_c_leaves_nothing_half_done_and_says_so(site: Site) -> None:
     site.answers["/slow"] = site.forever(page(b"")[:-4] + b"\r\nX: ", b"y", 0.01)
     with Terminal("ingest", "--allow-private", site.url("/slow"), at_once=True) as person:
         person.expect("Fetching")
-        person.process.send_signal(signal.SIGINT)
+        person.interrupt()
         done = person.end()
     assert done.code == 130
     assert "Stopped; nothing more was done." in done.out
