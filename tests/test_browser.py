@@ -58,6 +58,7 @@ def client(book: Notebook) -> Iterator[Client]:
 def page(browser: Browser, client: Client) -> Iterator[Page]:
     context = browser.new_context()
     context.set_default_timeout(20_000)
+    expect.set_options(timeout=20_000)
     page = context.new_page()
     errors = list[str]()
     page.on("pageerror", lambda error: errors.append(str(error)))
@@ -151,11 +152,12 @@ def test_a_note_is_written_edited_forgotten_undone_and_restored(page: Page) -> N
     expect(page.locator("a.row")).to_have_count(3)
     page.click("#toast >> text=Undo")
     expect(page.locator("a.row")).to_have_count(4)
-    page.click("a.row >> nth=0")
+    page.press("a.row >> nth=0", "Enter")  # a list that is drawn anew may lose a click
     page.click("[data-key=forget]")
     expect(page.locator("a.row")).to_have_count(3)
+    expect(page.locator("#toast")).to_contain_text("Forgot")
     page.click("nav >> text=Archive")
-    page.click("text=Restore")
+    page.press("#pane >> text=Restore", "Enter")
     expect(page.locator("#pane .empty")).to_contain_text("The archive is empty")
 
 
