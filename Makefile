@@ -101,7 +101,7 @@ $(READY): requirements/base.lock requirements/dev.lock pyproject.toml
 	@echo "Setting up $(VENV) (about a minute the first time)" >&2
 	@$(BIN)/python -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
 		|| $(PYTHON) -m venv --clear $(VENV)
-	@{ $(BIN)/python -m pip install --require-hashes -r requirements/dev.lock \
+	@{ $(BIN)/python -m pip install --no-deps --require-hashes -r requirements/dev.lock \
 		&& $(BIN)/python -m pip install --no-deps --no-build-isolation -e . ; } >$(LOG) 2>&1 \
 		|| { cat $(LOG) >&2; exit 1; }
 	@# The path as pip writes it, with a letter beyond ASCII, stops Python before 3.13 in LC_ALL=C.
