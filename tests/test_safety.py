@@ -332,11 +332,63 @@ def test_a_sentence_that_tells_a_passphrase_of_words_is_refused(text: str) -> No
     assert without_secrets(text.format(value)) == text.format(LEFT_OUT)
 
 
-def test_a_number_for_tests_is_a_card_number_to_who_calls_it_theirs() -> None:
-    number = "4111 1111 " + "1111 1111"
-    assert find_secret(f"my credit card is {number}") == "card-number"
-    assert find_secret(f"our test card is {number}") is None
-    assert find_secret(f"Visa's number for trials is {number}") is None
+def card(prefix: str, length: int) -> str:
+    """A number of a brand's with its check digit."""
+    body = prefix + noise(40, "0123456789")[: length - len(prefix) - 1]
+    doubled = [int(c) * 2 - 9 * (c > "4") if n % 2 == 0 else int(c)
+               for n, c in enumerate(body[::-1])]  # fmt: skip
+    return f"{body}{-sum(doubled) % 10}"
+
+
+@pytest.mark.parametrize(
+    ("prefix", "length"),
+    [("4", 13), ("4", 16), ("4", 19), ("51", 16), ("2221", 16), ("2720", 16), ("34", 15),
+     ("37", 15), ("6011", 16), ("65", 16), ("305", 14), ("36", 14), ("3528", 16), ("3589", 16),
+     ("2131", 15), ("62", 16), ("62", 19), ("6759", 13), ("50", 18), ("2200", 16), ("81", 16)],
+)  # fmt: skip
+def test_the_number_of_any_brand_of_card_is_a_secret(prefix: str, length: int) -> None:
+    """Red when a brand, a length or a way to group the digits is stored."""
+    number = card(prefix, length)
+    by_four = [number[at : at + 4] for at in range(0, length, 4)]
+    printed = [number[:4], number[4:10], number[10:]] if length < 16 else by_four
+    shapes = [number, *(gap.join(by_four) for gap in (" ", "-", ".", "\u00a0", "\u2009", " - "))]
+    shapes += [" ".join(printed)] if length != 13 else []
+    for shape in shapes:
+        for text in (
+            "{}", "My card: {}", "The card number ({}) is for travel.", "{} is on my credit card",
+            "https://shop.example/pay?card={}&step=2", "Visa {}, 12/29, 381",
+        ):  # fmt: skip
+            assert find_secret(text.format(shape)) == "card-number", text.format(shape)
+            assert number[-4:] not in without_secrets(text.format(shape))
+
+
+def test_the_number_of_a_common_card_needs_no_word_beside_it() -> None:
+    """Red when a sentence or an address hides one that no word announces."""
+    for prefix, length in (("4", 16), ("55", 16), ("2400", 16), ("37", 15), ("6011", 16)):
+        for text in ("Pay the hotel with {} please", "https://shop.example/pay/{}", "n={}"):
+            assert find_secret(text.format(card(prefix, length))) == "card-number"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["the span is {}", "trace_id: a{}", "0.{}", "1714406400{}", "IBAN DE44 {}", "order-x{}"],
+)
+def test_digits_that_only_look_like_a_card_are_stored(text: str) -> None:
+    number = card("4", 16)
+    wrong = number[:-1] + str((int(number[-1]) + 1) % 10)
+    grouped = " ".join(number[at : at + 4] for at in range(0, 16, 4))
+    digits = {"the span is {}": wrong, "IBAN DE44 {}": grouped}.get(text, number)
+    assert find_secret(text.format(digits)) is None
+
+
+def test_a_published_number_is_stored_only_where_it_is_said_to_be_for_tests() -> None:
+    """Red when a valid number is stored because everybody may know it."""
+    for number in ("4111 1111 " + "1111 1111", "5555" + "555555554444", "4242 4242 " + "4242 4242"):
+        assert find_secret(f"my credit card is {number}") == "card-number"
+        assert find_secret(f"Visa: {number}") == "card-number"
+        assert find_secret(f"The latest card is {number}") == "card-number"
+        assert find_secret(f"our test card is {number}") is None
+        assert find_secret(f"Visa's number for trials is {number}") is None
 
 
 def labelled(half: str, label: str) -> list[str]:

@@ -53,9 +53,20 @@ _SAID_BESIDE = _FUNCTION_WORDS | frozenset(
     " these those what here there somewhere elsewhere else same different plain text".split()
 )
 _TEST_CARDS = frozenset("4111111111111111 5555555555554444 378282246310005".split())
-_OWN = r"(?i)\b(?:my|our|his|her|their|meine|unsere|ma|notre|mi|nuestra)\b[^.\n]{0,40}$"
-_FOR_TESTS = r"(?i)test|sandbox|dummy|fake|example|sample|demo"
-_CARD_WORDS = r"(?i)card|visa|master|amex|american express|karte|carte|tarjeta|cv[cv]|exp"
+_FOR_TESTS = r"(?i)(?<![\w./@-])(?:test|sandbox|dummy|fake|example|sample|demo|trial)"
+_CARD_WORDS = (
+    r"(?i)card|visa|master|amex|american express|discover|diners|jcb|union ?pay|maestro|rupay"
+    r"|credit|debit|karte|carte|tarjeta|cv[cv]|exp"
+)
+# How the numbers of each brand begin, and how long they are.
+_CARDS = re.compile(
+    r"4(?:\d{12}|\d{15}|\d{18})|3[47]\d{13}|35(?:2[89]|[3-8]\d)\d{12,15}"  # Visa, Amex, JCB
+    r"|(?:5[1-5]\d\d|222[1-9]|22[3-9]\d|2[3-6]\d\d|27[01]\d|2720)\d{12}"  # Mastercard
+    r"|3(?:0[0-5]|[689]\d)\d{11,16}|220[0-4]\d{12,15}|2131\d{11}"  # Diners, Mir, JCB
+    r"|6\d{12,18}|5[0678]\d{11,17}|8[12]\d{14}|9792\d{12}"  # Discover, UnionPay, Maestro, RuPay
+)
+_COMMON = re.compile(r"[24]\d{15}|3[47]\d{13}|35\d{14}|5[1-5]\d{14}|6(?:011|[245]\d\d)\d{12}")
+_IBAN = re.compile(r"\b[A-Z]{2}\d\d(?:[ -]?[A-Z0-9]{1,4}){0,7}[ -]?$")
 
 
 class Match(NamedTuple):
@@ -199,14 +210,16 @@ def _seed(match: Match) -> bool:
 
 
 def _card(match: Match) -> bool:
-    """Digits with a right check digit, grouped as on a card or where a card is spoken of."""
-    value = re.sub("[ -]", "", match.value)
-    known = value in _TEST_CARDS or len(set(value)) < 5 or value.startswith("40000")
-    if known and (re.search(_FOR_TESTS, match.around(60)) or not re.search(_OWN, match.before(60))):
-        return False  # everybody's, unless somebody calls it their own
+    """A brand's digits with a right check digit, grouped or alone, or where a card is named."""
+    value = re.sub(r"\D", "", match.value)
     doubled = [int(c) * 2 - 9 * (c > "4") if n % 2 else int(c) for n, c in enumerate(value[::-1])]
-    grouped = len(value) < len(match.value)
-    return sum(doubled) % 10 == 0 and bool(grouped or re.search(_CARD_WORDS, match.around(60)))
+    if sum(doubled) % 10 or not _CARDS.fullmatch(value) or _IBAN.search(match.before(40)):
+        return False
+    published = value in _TEST_CARDS or len(set(value)) < 5 or value.startswith("40000")
+    if published and re.search(_FOR_TESTS, match.around(60)):
+        return False  # everybody's, and said to be
+    plain = len(value) < len(match.value) or match.value == match.text.strip()
+    return bool(plain or _COMMON.fullmatch(value) or re.search(_CARD_WORDS, match.around(60)))
 
 
 def _pin(match: Match) -> bool:

@@ -132,8 +132,9 @@ seed-phrase: a wallet's seed phrase
     seed - /\b(?=0?1\D)(?P<value>(?:\d{1,2}[.):]?[ \t]{0,3}[a-z]{3,8}[\s,]{1,3}(?!0?1[.): \t]))
         {11,23}\d\d[.):]?[ \t]{0,3}[a-z]{3,8})(?![\w'-])/
 card-number: a card number
-    card 3|4|5|6 [3-6]\d{3}(?<![\w.#/-]....)(?:(?:[ -]\d{4}){3}|\d{9,12}
-        |[ -]\d{6}[ -]\d{5})(?![\w-])
+    card - (?<![^\W_])(?<!\d[.,])[2-9](?:\d{3}(?:(?:<APART>\d{4}){3}|<APART>\d{6}<APART>\d{4,5})
+        |\d{7}<APART>\d{8}|\d{12,18})(?![^\W_])
+    card - (?<![^\W_])(?<!\d[.,])[2-9]\d{3}(?:<APART>\d{4}){2,3}<APART>\d{1,3}(?![^\W_])
 pin-code: a PIN or an access code
     pin pin|puk|cvv|cvc /(?:pin|puk|cv[vc])(?<![\w-]...)(?:[ -]?code)?<SOME>(?:[:=]|<IS>)
         [ \t]{0,3}(?P<value>#?\d[\w#*-]{2,14})/
@@ -210,6 +211,8 @@ _PIECES = {
     "<GAP>": r",?[ \t](?:(?:we|i|you|they|which|that|by|for|of|on|to|at|from|in|fürs?|vom|von|zum"
     r"|zur|der|des|du|de|del|da|do|pour|para|per|voor|van|wi-?fi|wlan|api|admin|root|user"
     r"|d['’]\w{1,12}|\([^()\n]{1,30}\))(?!\w)(?:[ \t][^\s:=;]{1,24}){0,5}?)",
+    # What people and programs write between the groups of a card's digits.
+    "<APART>": r"[ \t.\xa0\u2000-\u200a\u2010-\u2015\u202f\u3000-]{1,3}",
     "<SOME>": r"(?:[ \t][^\s:=]{1,24}){0,5}?[ \t]{0,3}",
     # The longest comes first: what follows it is the value.
     "<IS>": r"(?:[ \t](?=[iwalhecèéjg])(?:(?:is|was|has been|got) (?:now )?(?:set|changed|reset) to"
