@@ -1448,8 +1448,8 @@ def test_status_says_what_is_loaded_and_how_things_are() -> None:
     assert found["project"] == str(project)
     assert found["trust"]["trusted"] is True
     assert list(found) == [
-        "project", "auto_learn", "trust", "context", "instructions", "languages", "notebooks",
-        "folders",
+        "project", "auto_learn", "trust", "context", "instructions", "languages", "problems",
+        "notebooks", "folders",
     ]  # fmt: skip
 
 
@@ -1774,6 +1774,36 @@ def test_keys_typed_before_the_question_where_a_secret_is_kept_do_not_answer_it(
         terminal.type("1Password\n")
         assert terminal.end().code == 0
     assert loads("knowledge", "show", "1")["content"] == "the root password is [in 1Password]"
+
+
+@pytest.mark.parametrize(
+    ("file", "data", "count"),
+    [
+        ("context.md", b"---\nversion: 9\n---\nRules\n", 1),
+        ("context.md", b"caf\xe9\n", 1),
+        ("../instructions.md", b"caf\xe9\n", 0),
+    ],
+)
+def test_status_counts_a_file_that_it_skipped_as_doctor_does(
+    file: str, data: bytes, count: int
+) -> None:
+    """Red when Health says "every file readable" above a file that was left out."""
+    ok("init")
+    (MEMORIES.parent / file).write_bytes(data)
+    lines = ok("status").splitlines()
+    assert lines[-1] == "Health    1 problem: co knowledge doctor"
+    found = loads("status")
+    assert found["notebooks"][0]["problems"] == count
+    assert len(found["problems"]) == 1 - count
+    told = co("knowledge", "doctor")
+    assert (told.code, told.err) == (1, "\n1 problem. Co never changes these files by itself.\n")
+    assert os.path.basename(file) in told.out
+
+
+def test_a_broken_context_of_the_person_is_counted_too() -> None:
+    ok("init", "-g")
+    home("context.md").write_bytes(b"caf\xe9\n")
+    assert loads("status")["notebooks"][1]["problems"] == 1
 
 
 def test_doctor_does_not_call_it_well_above_a_problem() -> None:

@@ -1,19 +1,18 @@
 """co knowledge doctor: name every file that cannot be used, and mend numbers after a merge."""
 
-import os
-
 import click
 
-from co_cli import folders, paths
+from co_cli import folders, paths, prompts
 from co_cli.cli.options import as_json, open_here
 from co_cli.cli.output import notice, notice_plain, say, say_line, to_json
 from co_cli.knowledge import Notebook, doctor
-from co_cli.knowledge.context import read_context
 from co_cli.knowledge.meaning.encoders import broken_weights
 from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.renumber import renumber
 from co_cli.knowledge.safety.escape import escape
+from co_cli.prompts import SystemPrompt
 from co_cli.results import counted, plural, undo_hint
+from co_cli.workspace import Workspace
 
 
 @click.command("doctor")
@@ -29,11 +28,7 @@ def doctor_command(fix: bool, as_json: bool) -> None:
     fixed = [_fix(book, as_json) for book in books] if fix else []
     problems = [problem for book in books for problem in doctor.diagnose(book, closely=True)]
     problems += [problem for book in books.folders for problem in book.checked()[1]]
-    problems += [Problem(paths.folders_file(), why)] if (why := folders.trouble()) else []
-    own = os.path.join(paths.user_knowledge(), "context.md")
-    problems += read_context(own, os.path.join(workspace.project, paths.CONTEXT)).skipped
-    if workspace.trouble is not None:
-        problems.append(Problem("settings", str(workspace.trouble)))
+    problems += broken_files(workspace, prompts.session_prompt("", None, workspace=workspace))
     problems += [Problem(path, f"{why}; reinstall Co") for path, why in broken_weights()]
     searches = [book.search for book in (*books, *books.folders) if book.store.exists()]
     indexes = [(search.index_path, search.compare()) for search in searches]
@@ -70,6 +65,15 @@ def doctor_command(fix: bool, as_json: bool) -> None:
     notice_plain([*plain.values()])
     if problems:
         raise click.exceptions.Exit(1)
+
+
+def broken_files(workspace: Workspace, prompt: SystemPrompt) -> list[Problem]:
+    """What is wrong with the files beside the notebooks: instructions, settings, Co's own lists."""
+    found = [Problem(paths.folders_file(), why)] if (why := folders.trouble()) else []
+    found += [Problem("trust", why)] if (why := workspace.trust.problem) else []
+    if workspace.trouble is not None:
+        found.append(Problem("settings", str(workspace.trouble)))
+    return [*found, *prompt.skipped]
 
 
 def _fix(book: Notebook, quiet: bool) -> tuple[list[dict[str, str]], list[Problem]]:

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from co_cli import folders, prompts, trust
+from co_cli.cli.doctor import broken_files
 from co_cli.cli.folders import folder_json
 from co_cli.cli.options import as_json, open_here
 from co_cli.cli.output import notice, say, say_line, table, to_json, warn
@@ -17,6 +18,7 @@ from co_cli.knowledge.notebook import Notebook
 from co_cli.providers import models
 from co_cli.providers.registry import WINDOW
 from co_cli.results import plural
+from co_cli.workspace import Workspace
 
 
 @click.command("status")
@@ -30,23 +32,21 @@ def status_command(tools: bool, as_json: bool) -> None:
         _tell_tools(as_json)
         return
     workspace = open_here()
-    project, status, learns = workspace.project, workspace.trust, workspace.own.auto_learn
+    status = workspace.trust
     window = WINDOW
     with suppress(SettingsError):  # a session will say so
         window = models.choose(None, workspace.own, os.environ).window
     prompt = prompts.session_prompt("", None, workspace=workspace, window=window)
+    beside = broken_files(workspace, prompt)
     books = [_book_json(book) for book in workspace.shelf]
     added = [folder_json(book) for book in workspace.shelf.folders]
     if as_json:
-        files = [file._asdict() for file in prompt.files]
-        context = {"context": prompt.receipt.as_json(), "instructions": files}
-        told = {"project": project, "auto_learn": learns, "trust": trust_json(workspace)} | context
-        told["languages"] = sorted(workspace.languages)
-        to_json(told | {"notebooks": books, "folders": added})
+        rows = {"problems": [problem._asdict() for problem in beside], "notebooks": books}
+        to_json(_session_json(workspace, prompt) | rows | {"folders": added})
         return
     used = [", ".join(sorted(workspace.languages))] if workspace.languages else []
-    used += ["auto-learn is on"] * (learns == "on")
-    say_line(f"Project   {project}  ({'; '.join([_trust_word(status), *used])})")
+    used += ["auto-learn is on"] * (workspace.own.auto_learn == "on")
+    say_line(f"Project   {workspace.project}  ({'; '.join([_trust_word(status), *used])})")
     say(f"Context   {prompt.receipt.line()}")
     for line in prompt.details():
         say_line(f"          {line}")
@@ -64,13 +64,25 @@ def status_command(tools: bool, as_json: bool) -> None:
     for folder in added:
         say_line(f"Folder    {_folder_line(folder)}")
     warn(folders.trouble())
-    problems = sum(book["problems"] for book in books)
+    problems = sum(book["problems"] for book in books) + len(beside)
     problems += sum(len(folder["problems"]) for folder in added)
     bad = f"{plural(problems, 'problem')}: co knowledge doctor"
     say(f"Health    {bad if problems else '✓ every file readable'}")
     articles = any(one["articles"] for one in (*books, *added))
     if not articles and not any(book["count"] for book in books):
         notice('\nNothing is saved yet. Try: co learn "We deploy on Tuesdays"')
+
+
+def _session_json(workspace: Workspace, prompt: prompts.SystemPrompt) -> dict[str, Any]:
+    """What a session here would be given."""
+    return {
+        "project": workspace.project,
+        "auto_learn": workspace.own.auto_learn,
+        "trust": trust_json(workspace),
+        "context": prompt.receipt.as_json(),
+        "instructions": [file._asdict() for file in prompt.files],
+        "languages": sorted(workspace.languages),
+    }
 
 
 def _tell_tools(as_json: bool) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from co_cli.errors import CoError, FormatError
 from co_cli.knowledge.article import canonical
+from co_cli.knowledge.context import read_context
 from co_cli.knowledge.format.frontmatter import MAX_ID
 from co_cli.knowledge.format.note import CONFLICT, Note, has_conflict
 from co_cli.knowledge.format.rewrite import rewrite
@@ -25,6 +26,7 @@ def diagnose(book: Notebook, *, closely: bool = False) -> list[Problem]:
     look, (articles, broken) = book.look(), book.pages.articles()
     odd = [*_odd(book, look.notes), *_last_number(book, look)]
     odd += _odd_articles(book, articles, closely)
+    odd += read_context(book.store.locate("context.md"), None).skipped
     return [*look.problems, *broken, *book.pages.drafts()[1], *odd, *_journal(book)]
 
 

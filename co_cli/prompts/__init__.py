@@ -53,6 +53,7 @@ class SystemPrompt(NamedTuple):
     files: tuple[PromptFile, ...]
     warnings: tuple[str, ...]
     known: Mapping[str, str] = {}  # the person's and the project's files in it, by their names
+    skipped: tuple[Problem, ...] = ()  # instruction files that cannot be used
 
     def line(self) -> str:
         """What entered, in a few words."""
@@ -129,13 +130,16 @@ def build(
     known = known or _context(files)
     if known.text:
         parts.append(wrap(f"{_DATA}\n\n{known.text}"))
-    if instructions := dict(_instructions(files, warnings)):
+    skipped: list[Problem] = []
+    if instructions := dict(_instructions(files, skipped)):
         parts += ["## Project-Specific Instructions", *instructions.values()]
     parts.append(shipped("closing.md", provider))
-    told = (*known.warnings(), *warnings)
+    lines = (f"WARNING: instruction file skipped: {problem}" for problem in skipped)
+    told = (*known.warnings(), *warnings, *(escape(line, keep="") for line in lines))
     texts = {_CONTEXTS[one]: defang(text) for one, text in known.texts if one in _CONTEXTS}
     texts |= {one.relpath: text.partition("\n\n")[2] for one, text in instructions.items()}
-    return SystemPrompt("\n\n".join(parts) + "\n", known, tuple(instructions), told, texts)
+    text = "\n\n".join(parts) + "\n"
+    return SystemPrompt(text, known, tuple(instructions), told, texts, tuple(skipped))
 
 
 def knowledge(project: paths.AnyPath) -> tuple[str, list[str]]:
@@ -198,18 +202,15 @@ def _context(files: _Project, limit: int = SIZE_LIMIT) -> Receipt:
     return loaded._replace(skipped=(*loaded.skipped, *problems))
 
 
-def _instructions(files: _Project, warnings: list[str]) -> Iterator[tuple[PromptFile, str]]:
+def _instructions(files: _Project, problems: list[Problem]) -> Iterator[tuple[PromptFile, str]]:
     """Each instruction file that may be used, with its section of the prompt."""
     folders = paths.folders_to(files.folder) if files.folder else ()
-    problems: list[Problem] = []
     for relpath in (paths.INSTRUCTIONS, *(_for_agents(files, one) for one in ("", *folders))):
         data = files.read(relpath, problems)
         if data and (text := decode(data).removeprefix("\ufeff").strip()):
             kept, loaded = cut(text, MAX_INSTRUCTIONS, relpath)
             file = PromptFile(relpath, loaded, len(text.encode()) - loaded)
             yield file, f"### {defang(relpath)}\n\n{defang(kept)}"
-    for problem in problems:
-        warnings.append(escape(f"WARNING: instruction file skipped: {problem}", keep=""))
 
 
 def _for_agents(files: _Project, folder: str) -> str:
