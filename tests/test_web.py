@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from cli import COMMAND, PATIENCE, co
-from page import Client, serving
+from page import Answer, Client, serving
 
 from co_cli.knowledge import Notebook
 from co_cli.knowledge.inbox import Draft, put
@@ -276,6 +276,48 @@ def test_what_is_sensitive_is_nowhere_on_the_page(page: Client) -> None:
     assert "Zebrafish" not in clash.body.decode()
     with serving(sensitive=True) as other:
         assert "Zebrafish" in seen(other.enter(), "3")["html"]
+
+
+def test_no_write_answers_with_what_is_sensitive(page: Client) -> None:
+    """Red when an answer holds the similar notes' texts, or an error a sensitive note's file."""
+    for text in ("The alarm is called Zebrafish", "Zebrafish is the word at the gate"):
+        assert co("learn", text).code == 0
+    put(book(), [Draft("The alarm is called Puma")], actor="agent")
+    put(book(), [Draft("Zebrafish sleeps", fields=(("sensitive", True),))], actor="agent")
+    for number in ("3", "4"):
+        assert co("knowledge", "sensitive", number).code == 0
+    assert co("forget", "4", "--yes").code == 0
+    (draft,) = page.get("inbox")["rows"]
+    hidden = page.ask("GET", "/api/note?ref=i:zebrafish-sleeps", page.reading)
+    assert (hidden.status, b"Zebrafish sleeps" in hidden.body) == (404, False)
+
+    def twice(name: str, said: dict[str, str]) -> list[Answer]:
+        first = page.post(name, **said)
+        assert first.status == 409
+        return [first, page.post(name, **said, agreed=first.json["now"]["agreed"])]
+
+    own = {"text": "The alarm is called Tiger", "tags": "", "scope": "project"}
+    answers = twice("save", own)
+    answers += twice("save", own | {"text": "The alarm is called Bear", "similar": "update"})
+    met = {"ref": draft["ref"], "seen": draft["seen"], "tags": ""}
+    answers += twice("accept", met | {"text": "The alarm is called Lion"})
+    assert [one.status for one in answers] == [409, 200] * 3
+    path = next(Path(".co-cli/knowledge/memories").glob("003*"))
+    path.write_text(path.read_text() + "more\n")
+    path.with_name("003-zebrafish-too.md").write_bytes(path.read_bytes())
+    every = range(1, 1 + page.get("changes")["rows"][0]["n"])
+    answers += [page.post("undo", scope="project", n=str(number)) for number in every]
+    answers += [page.post("restore", ref=ref) for ref in ("3", "4", "i:zebrafish-sleeps")]
+    for name in ("edit", "mark", "forget", "accept", "reject"):
+        said = {"ref": "3", "seen": "", "text": "x", "tags": "", "mark": "pin"}
+        answers += [
+            page.post(name, **said),
+            page.post(name, **said | {"ref": "i:zebrafish-sleeps"}),
+        ]
+    for kept in Path(".co-cli/knowledge/archive").rglob("*zebra*"):
+        kept.write_text("broken")
+    answers += [page.ask("GET", f"/api/{name}", page.reading) for name in ("health", "archive")]
+    assert [one.body for one in answers if b"zebra" in one.body.lower()] == []
 
 
 def test_what_nobody_agreed_to_is_marked_and_not_rendered() -> None:

@@ -10,7 +10,6 @@ from co_cli.knowledge.format.rewrite import rewrite
 from co_cli.knowledge.plan import Plan, Planner, Saved
 from co_cli.knowledge.safety.check import check_text, clean_tags
 from co_cli.learning.rejected import remember_rejection
-from co_cli.results import saved_json
 from co_cli.verbs import MARKS
 from co_cli.web.state import Asked, Changed, Row, State
 from co_cli.web.views import archived, similar
@@ -32,14 +31,14 @@ def save(state: State, asked: Asked) -> Row:
     fresh = book.scope == "project" and trust.untouched(project)
     saved = book.remember(**_wanted(asked), actor=ACTOR, seen=seen, agreed=plan)
     trouble = trust.claim(project, timestamp(now())) if fresh else ""
-    return saved_json(book, saved) | _told(book, saved, "Saved", trouble or saved.trouble)
+    return _answer(book, saved, "Saved", trouble or saved.trouble)
 
 
 def _agreed(state: State, book: Notebook, plan: Plan, asked: Asked) -> str:
     """What the person agreed to; Changed when they have not seen what the text is similar to."""
     if plan.saved.similar and asked["agreed"] != plan.seen:
         now = {"similar": similar(state, book, plan), "agreed": plan.seen}
-        raise Changed("this is similar to what is remembered already", now)
+        raise Changed("this is similar to a note that you have", now)
     return plan.seen
 
 
@@ -58,7 +57,7 @@ def edit(state: State, asked: Asked) -> Row:
 
     if body is None and tags == note.tags:
         return {"ref": state.called(book, note), "display": "Nothing changed."}
-    return _told(book, book.do(ACTOR, plan), "Edited")
+    return _answer(book, book.do(ACTOR, plan), "Edited")
 
 
 def mark(state: State, asked: Asked) -> Row:
@@ -67,20 +66,20 @@ def mark(state: State, asked: Asked) -> Row:
     if (one := MARKS.get(asked["mark"])) is None or note.kind == "draft":
         raise CoError("there is no such mark")
     saved = one.act(book, note, actor=ACTOR)
-    return _told(book, saved, "") | {"display": f"{one.told(saved)}."}
+    return _answer(book, saved, "") | {"display": f"{one.told(saved)}."}
 
 
 def forget(state: State, asked: Asked) -> Row:
     """Archive a note."""
     book, note = state.held(asked)
-    return _told(book, book.forget(note, actor=ACTOR, seen=asked["seen"]), "Forgot")
+    return _answer(book, book.forget(note, actor=ACTOR, seen=asked["seen"]), "Forgot")
 
 
 def restore(state: State, asked: Asked) -> Row:
     """Bring an archived note back."""
     if (gone := archived(state).get(asked["ref"])) is None:
         raise CoError("that is not in the archive")
-    return _told(gone[0], gone[0].restore(gone[1], actor=ACTOR), "Restored")
+    return _answer(gone[0], gone[0].restore(gone[1], actor=ACTOR), "Restored")
 
 
 def undo(state: State, asked: Asked) -> Row:
@@ -95,7 +94,7 @@ def accept(state: State, asked: Asked) -> Row:
     plan = inbox.plan_accept(book, draft, actor=ACTOR, **_wanted(asked))
     seen = _agreed(state, book, plan, asked)
     saved = inbox.accept(book, draft, actor=ACTOR, seen=seen, **_wanted(asked))
-    return saved_json(book, saved) | _told(book, saved, "Saved")
+    return _answer(book, saved, "Saved", saved.trouble)
 
 
 def reject(state: State, asked: Asked) -> Row:
@@ -103,12 +102,14 @@ def reject(state: State, asked: Asked) -> Row:
     book, draft = state.held(asked)
     saved = inbox.reject(book, draft, actor=ACTOR)
     remember_rejection(draft)
-    return _told(book, saved, "Rejected")
+    return _answer(book, saved, "Rejected")
 
 
-def _told(book: Notebook, saved: Saved, verb: str, trouble: str = "") -> Row:
-    said = f"{verb} {saved.note.kind} {saved.ref}." + (f" {trouble}" if trouble else "")
-    return {"ref": saved.ref, "display": said, "change": saved.change, "scope": book.scope}
+def _answer(book: Notebook, saved: Saved, verb: str, trouble: str = "") -> Row:
+    """What was done to which note; never a text, as the note or a similar one may be sensitive."""
+    display = f"{verb} {saved.note.kind} {saved.ref}." + (f" {trouble}" if trouble else "")
+    row = {"ref": saved.ref, "action": saved.action, "display": display}
+    return row | {"change": saved.change, "scope": book.scope}
 
 
 ACTIONS = {one.__name__: one for one in (save, edit, mark, forget, restore, undo, accept, reject)}

@@ -65,13 +65,9 @@ def _use(state: State) -> Row:
 def health(state: State, _: Asked) -> Row:
     """What is wrong with files and indexes, and how well notes are found."""
     problems = [problem for book in state.shelf for problem in doctor.diagnose(book)]
-    names = [
-        n.path for b in state.shelf for n in (*b.look().notes, *b.articles()) if state.hides(n)
-    ]
-    told = ["(marked sensitive)" if one.path in names else str(one) for one in problems]
     books = [book for book in state.shelf if book.store.exists()]
     states = [{"scope": b.scope, "state": b.search.compare().text} for b in books]
-    return {"problems": told, "indexes": states}
+    return {"problems": [*map(state.problem, problems)], "indexes": states}
 
 
 def evaluation(state: State, _: Asked) -> Row:

@@ -165,11 +165,18 @@ class Page:
         except Changed as error:
             return JSONResponse({"error": error.sentence(), "now": _shown(error.now)}, 409)
         except CoError as error:
-            code = 404 if isinstance(error, NotFound) else 400
-            return JSONResponse({"error": error.sentence()}, code)
+            return await self._error(error.sentence(), 404 if isinstance(error, NotFound) else 400)
         except OSError as error:
             why = ": ".join(filter(None, (error.strerror or str(error), error.filename)))
-            return JSONResponse({"error": f"{why}. Nothing more was done."}, 500)
+            return await self._error(f"{why}. Nothing more was done.", 500)
+
+    async def _error(self, text: str, status: int) -> Response:
+        """Why a request was not carried out; where even that cannot be told safely, no reason."""
+        try:
+            text = await self._on_worker(State.redact, text)
+        except (CoError, OSError):
+            text = "The notes cannot be read. Run `co knowledge doctor` to see why."
+        return JSONResponse({"error": text}, status)
 
     def _aside(self, act: Callable[[State, Asked], Row], asked: Asked) -> Row:
         """Do what takes long, with notebooks of its own."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections import Counter
 from contextlib import suppress
 from functools import cached_property
@@ -11,7 +13,7 @@ from co_cli.errors import CoError, MovedOn, NotFound
 from co_cli.knowledge import Note, Notebook
 from co_cli.knowledge.inbox import vouched, waiting
 from co_cli.knowledge.lifecycle import linked
-from co_cli.knowledge.pages import ARTICLES, INBOX, MEMORIES
+from co_cli.knowledge.pages import ARTICLES, INBOX, MEMORIES, Problem
 from co_cli.knowledge.search.watch import Watcher
 from co_cli.knowledge.store import Entry, disk
 from co_cli.results import age, note_json, outdated, outside_text, span
@@ -19,6 +21,7 @@ from co_cli.verbs import Found, counts, labels
 from co_cli.workspace import Workspace
 
 Row = dict[str, Any]
+HIDDEN = "(marked sensitive)"
 
 
 class Asked(dict[str, str]):
@@ -60,6 +63,15 @@ class Seen:
         notes = [note for _, note in self.by.values()]
         tags = Counter(tag for note in notes for tag in note.tags if tag[:1] != "_")
         return {"tags": dict(tags.most_common(200)), "categories": counts(notes)}
+
+    @cached_property
+    def files(self) -> list[Note]:
+        """Every note, article and draft, and every archived one, also those that are not shown."""
+        found = list[Note]()
+        for book in self.books:
+            found += [*book.look().notes, *book.articles(), *book.pages.drafts()[0]]
+            found += [note for _, note in book.pages.archived()]
+        return found
 
     @cached_property
     def journal(self) -> list[tuple[Notebook, Entry]]:
@@ -122,6 +134,23 @@ class State:
     def hides(self, note: Note) -> bool:
         """Whether a note is kept off the page."""
         return not self.sensitive and note.meta.get("sensitive") is True
+
+    def redact(self, text: str) -> str:
+        """A sentence without the names of files that are kept off the page: their words are theirs.
+
+        For messages alone; a note's own text is never touched.
+        """
+        hidden = {note.name.removesuffix(".md") for note in self.seen.files if self.hides(note)}
+        for name in hidden:
+            text = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", HIDDEN, text)
+        return text
+
+    def problem(self, problem: Problem) -> str:
+        """A problem in words; hidden where its file is, or was archived and can no longer tell."""
+        path, names = problem.path, {n.name for n in self.seen.files if not self.hides(n)}
+        known = "/archive/" not in path or os.path.basename(path) in names
+        shown = self.sensitive or (known and self.redact(path) == path)
+        return self.redact(str(problem)) if shown else HIDDEN
 
     def find(self, ref: str) -> tuple[Notebook, Note]:
         """A note, draft or file by what the page calls it."""

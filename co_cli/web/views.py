@@ -21,7 +21,7 @@ from co_cli.knowledge.search.places import parts
 from co_cli.knowledge.store import Entry, disk, previous
 from co_cli.results import above_text, draft_text, hit_ref, outdated
 from co_cli.verbs import labels
-from co_cli.web.state import Asked, Row, State, written
+from co_cli.web.state import HIDDEN, Asked, Row, State, written
 
 _PAGE, _ANSWERS, _GONE = 60, 15, 200  # rows of a list, answers to a question, rows of the archive
 _MOST = 1200  # rows of a list that are drawn again
@@ -151,7 +151,7 @@ def meets(state: State, asked: Asked) -> Row:
 def similar(state: State, book: Notebook, plan: Plan) -> list[Row]:
     """What is remembered already that resembles what a plan would save."""
     met = [one for one, _ in plan.saved.similar]
-    told = [(one, "(marked sensitive)" if state.hides(one) else one.body) for one in met]
+    told = [(one, HIDDEN if state.hides(one) else one.body) for one in met]
     return [{"ref": state.called(book, one), "text": text} for one, text in told]
 
 
