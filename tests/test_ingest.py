@@ -13,9 +13,14 @@ from typing import Any
 import pytest
 from article_set import article, pdf
 from cli import COMMAND, Result, Terminal, co
+from faults import CLEAN, Ended, Fault, Say, Shim, in_child
 from handmade import put_article
 from web import Site, answer, serving
 
+from co_cli.articles import ingest as ingesting
+from co_cli.articles import records
+from co_cli.articles.extract import Document
+from co_cli.knowledge import Notebook
 from co_cli.knowledge.store import disk
 
 ARTICLES = Path(".co-cli/knowledge/articles")
@@ -346,6 +351,46 @@ def test_a_file_is_compared_by_its_bytes_and_read_only_if_it_was_read_here() -> 
     Path("notes.md").write_bytes(TWO)
     assert "2 articles compared: 1 updated, 1 unchanged." in co("knowledge", "refresh", "--yes").out
     assert kept("tides")[1] == TWO.decode().strip()
+
+
+def test_killed_anywhere_in_a_refresh_no_article_counts_as_edited() -> None:
+    """G8. Red when what the source said is noted only after the article was written."""
+    texts = [f"# Tides\n\nThe harbour floods at spring number {n}.\n" for n in range(400)]
+    source = Path("notes.md").resolve()
+    book = Notebook(ARTICLES.parent)
+
+    def write(at: int, fault: Fault | None) -> tuple[Ended, Shim]:
+        found = ingesting.Found(str(source), Document("Tides", texts[at], "markdown", ()))
+
+        def agree(_: Say) -> None:
+            planned = ingesting.plan(book, found, found.about())
+            assert not planned.edited, texts[at]
+            ingesting.agree(book, planned)
+
+        shim = Shim(Path.cwd().parent, fault, sync=False)
+        return in_child(agree, shim), shim
+
+    def clean(at: int) -> None:
+        ended, _ = write(at, None)
+        assert ended.status == CLEAN, ended.lines
+
+    clean(0)
+    clean(1)
+    n = 0
+    while True:
+        n += 1
+        ended, _ = write(n + 1, Fault("kill", n))
+        assert ended.killed or ended.status == CLEAN, ended.lines
+        if not ended.killed:
+            break
+        record = records.load(book, book.find("a:tides"))
+        assert record
+        assert record.is_of(book.find("a:tides").body), n
+    assert n > 50
+    clean(n + 2)
+    (ARTICLES / "tides.md").write_text((ARTICLES / "tides.md").read_text() + "\nMine.\n")
+    found = ingesting.Found(str(source), Document("Tides", texts[-1], "markdown", ()))
+    assert ingesting.plan(book, found, found.about()).edited
 
 
 def test_a_purge_takes_along_what_is_known_of_the_source(site: Site) -> None:

@@ -164,7 +164,7 @@ def plan(
     if old is None or old.body == new.body:
         return planned
     record = records.load(book, old)
-    if record is None or record.text == records.digest(old.body):
+    if record is None or record.is_of(old.body):
         return planned
     changed = record.text != records.digest(found.text)
     if changed and own:
@@ -185,6 +185,7 @@ def _with_header(document: Document, about: About) -> About:
 def agree(book: Notebook, planned: Planned) -> None:
     """Keep it as an article as a person saw it; what its server said is noted."""
     found, about, agreed, _ = planned
+    expect_record(book, found, agreed)
     saved = book.keep(found.text, seen=agreed.seen, agreed=agreed, **about)
     note_record(book, found, saved)
 
@@ -195,11 +196,20 @@ def keep(book: Notebook, found: Found, about: About, *, actor: str = "cli") -> P
         # in a busy notebook, at last, while nobody else can write
         with book.store.locked() if tries == _TRIES else suppress(MovedOn):
             done = plan(book, found, about, own=True, actor=actor)
+            expect_record(book, found, done.plan)
             saved = book.commit(done.plan)
             break
     if not done.edited:
         note_record(book, found, saved)
     return done
+
+
+def expect_record(book: Notebook, found: Found, planned: Plan) -> None:
+    """Take down what is about to be written into an article, as the record follows its file."""
+    old = before(planned)
+    record = records.load(book, old) if old else None
+    if old and record and records.digest(planned.saved.note.body) == records.digest(found.text):
+        records.save(book, old, record.expecting(old.body, found.text))
 
 
 def note_record(book: Notebook, found: Found, saved: Saved) -> None:

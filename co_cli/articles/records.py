@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from co_cli import paths
 from co_cli.errors import CoError
@@ -19,12 +19,28 @@ from co_cli.knowledge.store import disk
 
 
 class Record(NamedTuple):
-    """What the server said of a page's age, the digest of what the page said, and when."""
+    """What the server said of a page's age, the digest of what the page said, and when.
+
+    `pending` is the digest of what Co was about to write into the article: whoever is killed before
+    the next record leaves either text, and nobody edited it.
+    """
 
     etag: str = ""
     modified: str = ""
     text: str = ""
     checked: str = ""
+    pending: str = ""
+
+    def is_of(self, text: str) -> bool:
+        """Whether this text came from the source, as far as is known."""
+        return digest(text) in (self.text, self.pending)
+
+    def expecting(self, old: str, new: str) -> Self:
+        """The record while an article's text gives way to another that the source says now."""
+        here = self
+        if self.pending and self.pending == digest(old):  # who wrote it noted no more than that
+            here = self._replace(etag="", modified="", text=self.pending)
+        return here._replace(pending=digest(new))
 
 
 def digest(text: str) -> str:
@@ -34,10 +50,10 @@ def digest(text: str) -> str:
 
 def load(book: Notebook, note: Note) -> Record | None:
     """What is known of an article's source; None when it was not read here, or for another."""
-    with suppress(CoError, ValueError, TypeError, KeyError):
+    with suppress(CoError, ValueError, AttributeError):
         if (data := disk.read_if_any(_path(book, note))) is not None:
             told = json.loads(data)
-            return Record(*(str(told[name]) for name in Record._fields))
+            return Record(*(str(told.get(name, "")) for name in Record._fields))
     return None
 
 

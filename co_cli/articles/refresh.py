@@ -74,7 +74,9 @@ def _read_again(
     """What the source says now; None when it is surely the same."""
     source = str(note.meta["source"])
     if ingest.is_address(source):
-        known = Validators(record.etag, record.modified) if record else NOTHING_KNOWN
+        known = NOTHING_KNOWN
+        if record and record.pending != records.digest(note.body):
+            known = Validators(record.etag, record.modified)
         allow = ingest.allowing(source) if allow_private else NOBODY
         return ingest.read(source, reader, known=known, allow=allow, watch=watch)
     if record is None:  # a note may come from elsewhere, and name any file

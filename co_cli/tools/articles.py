@@ -157,10 +157,15 @@ async def save_knowledge(
         shown = approved.get("shown")
         agreed = shown.plan if shown else None
         text = agreed.saved.note.body if agreed else text  # exactly what the person agreed to
+        found = deps.pages.get(canonical(source))
+        if found and agreed:
+            from co_cli.articles.ingest import expect_record
+
+            expect_record(book, found, agreed)
         saved = book.keep(
             text, actor=deps.actor, call=call, agreed=agreed, seen=approved.get("seen", ""), **about
         )
-        if found := deps.pages.get(canonical(source)):
+        if found:
             from co_cli.articles.ingest import note_record
 
             note_record(book, found, saved)
