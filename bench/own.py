@@ -126,7 +126,7 @@ def verdict(unpaid: Asked, paid: Asked) -> int:
     for state, asked in (("paid", paid), ("unpaid", unpaid)):
         missed += tell(f"wrongly empty, {state}", asked.empty, 9)
         missed += tell(f"off topic, nothing or doubtful, {state}", asked.declined, 0.80, least=True)
-        missed += tell(f"answerable, only doubtful hits, {state}", asked.only_weak, 0.15)
+        missed += tell(f"answerable, only doubtful hits, {state}", asked.only_weak, 0.16)
     return missed
 
 

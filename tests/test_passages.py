@@ -216,4 +216,4 @@ def test_memories_are_cut_as_ever(tmp_path: Path) -> None:
     put(tmp_path, 1, GUIDE)
     hit = Notebook(tmp_path).recall("run the wizard")[0]
     assert (hit.heading, hit.anchor, hit.text) == ("", "", GUIDE.strip())
-    assert reading(Part("Ann: I like tea"), ["drinks", "_x"])[1] == "I like tea (drinks)"
+    assert reading(Part("Tea: green"), ["drinks", "_x"])[1] == "Tea: green (drinks)"

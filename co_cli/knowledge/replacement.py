@@ -18,7 +18,7 @@ from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.meaning.encoders import LENGTH, built_in
 from co_cli.knowledge.search.hits import Hit
-from co_cli.knowledge.search.words import STOP, spoken
+from co_cli.knowledge.search.words import STOP
 
 _ENOUGH = 2.6  # what these must add up to:
 _JUDGED = 0.75  # the judge's score,
@@ -219,14 +219,14 @@ def _rivals(old: str, new: str) -> bool:
 @lru_cache(1024)
 def hint(text: str) -> float:
     """What the words of a new text say for or against a replacement."""
-    said = spoken(text)[1].lower().replace("’", "'")
+    said = text.lower().replace("’", "'")
     told = _CHANGED if _CHANGE_WORDS.search(said) else _LATELY if _NOW_WORDS.search(said) else 0.0
     return told + _LEAVES * (_LEAVES_WORDS.search(said) is not None)
 
 
 @lru_cache(1024)
 def _stems(text: str) -> frozenset[str]:
-    words = re.findall(r"\w+", spoken(text)[1].lower())
+    words = re.findall(r"\w+", text.lower())
     return frozenset(word[:_STEM].rstrip("s") for word in words if word not in STOP)
 
 

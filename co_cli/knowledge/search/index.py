@@ -35,14 +35,14 @@ PATIENCE = 10.0  # seconds to wait for another process
 _BESIDE = ("-wal", "-shm", "-journal")  # Co leaves none of these, but SQLite would believe them
 _MANY = 9  # files that may vanish at once without a question
 _BATCH = 1000
-SCHEMA = "co 13"
+SCHEMA = "co 14"
 Progress = Callable[[int, int], None] | None
 
 _TABLES = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE file(
     id INTEGER PRIMARY KEY, name TEXT, sign INTEGER, hash BLOB, number INTEGER,
-    created TEXT, expires TEXT, tags TEXT, passages INTEGER, speaker TEXT, why TEXT, line INTEGER,
+    created TEXT, expires TEXT, tags TEXT, passages INTEGER, why TEXT, line INTEGER,
     owed INTEGER, uid TEXT, language TEXT);
 CREATE INDEX languages ON file(language) WHERE language <> '';
 CREATE INDEX owing ON file(name) WHERE owed;
@@ -51,7 +51,6 @@ CREATE INDEX names ON file(name);
 CREATE INDEX unread ON file(name) WHERE why IS NOT NULL;
 CREATE INDEX numbers ON file(number);
 CREATE INDEX uids ON file(uid) WHERE uid IS NOT NULL;
-CREATE INDEX speakers ON file(speaker) WHERE speaker IS NOT NULL;
 CREATE TABLE place(id INTEGER PRIMARY KEY, place TEXT);
 CREATE TABLE word(word TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE vector(id INTEGER PRIMARY KEY, v BLOB);
@@ -294,7 +293,7 @@ class Index:
             note, known = page.found, (row, name, page.signature, digest_of(page))
             if isinstance(note, FormatError):
                 head = number_of(name), "", "", "", 0
-                files.append((*known, *head, None, str(note), note.line, 0, None, ""))
+                files.append((*known, *head, str(note), note.line, 0, None, ""))
                 row += 1
                 continue
             told = parts(note)
@@ -310,8 +309,8 @@ class Index:
             )
             expires = str(note.meta.get("expires") or "")[:10]
             head = note.id, note.created, expires, tags + "\n", len(told)
-            speaker, uid = words.spoken(note.body)[0] or None, note.meta.get("uid") or None
-            files.append((*known, *head, speaker, None, 0, 0, uid, note.language))
+            uid = note.meta.get("uid") or None
+            files.append((*known, *head, None, 0, 0, uid, note.language))
             row += len(told)
         put = self.lookup.db.executemany
         put("INSERT INTO terms(rowid,body,title,tags,date) VALUES(?,?,?,?,?)", terms)
@@ -324,7 +323,7 @@ class Index:
         found = self.reader.passages({key: text for _, key, text in readings}, freed)
         if found is None and readings:
             files = [(*file[:-3], 1, *file[-2:]) for file in files]  # owed until it answers again
-        put("INSERT INTO file VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", files)
+        put("INSERT INTO file VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)", files)
         vectors = ((at, key, *found[key]) for at, key, _ in readings) if found else ()
         self._put_vectors([row for row in vectors if any(row[2])])
 

@@ -174,11 +174,6 @@ class Lookup:
         query = "SELECT name FROM file WHERE uid=?"
         return [name for uid in sorted(uids) for name in self._column(query, uid)]
 
-    def speaks(self, name: str) -> bool:
-        """Whether some note says that this person said it."""
-        query = "SELECT 1 FROM file WHERE speaker=? LIMIT 1"
-        return self._get(query, name).get is not None
-
     # The words
 
     def stems(self, analysed: str) -> list[str]:
@@ -320,13 +315,6 @@ class Lookup:
         query = """SELECT id FROM file WHERE created LIKE ? AND why IS NULL
                    ORDER BY created DESC, number DESC, name"""
         return self._column(query, like)
-
-    def after(self, row: Row, seconds: int) -> list[int]:
-        """The memory made right after this one, if it is that near."""
-        query = """SELECT id FROM file WHERE number=? AND number > 1 AND passages=1
-                   AND unixepoch(created) - unixepoch(?) BETWEEN 0 AND ?
-                   ORDER BY created, name LIMIT 1"""
-        return self._column(query, row.number + 1, row.created, seconds)
 
     def beginning(self, prefix: str, limit: int) -> list[str]:
         """Words of the notes that begin like this."""

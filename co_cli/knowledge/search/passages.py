@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from co_cli.knowledge.meaning.wordpiece import tagged
-from co_cli.knowledge.search import words
 
 KEY = 12  # bytes of a digest
 MOST = 4095  # passages of one note
@@ -60,11 +59,11 @@ class Part(NamedTuple):
 
 
 def reading(part: Part, tags: Iterable[str]) -> tuple[bytes, str]:
-    """A passage as an embedder reads it: what is said, without who says it, and the tags.
+    """A passage as an embedder reads it, with its tags.
 
     What an article's passage stands under is read with it. Before it the hash that it is known by.
     """
-    text = tagged(words.spoken(part.text)[1], tags)
+    text = tagged(part.text, tags)
     text = ". ".join([*part.above, text])
     return digest(text.encode("utf-8", "replace")), text
 

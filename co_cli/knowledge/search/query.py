@@ -35,7 +35,7 @@ _LENGTHS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _ISO = r"\b(\d{4})-(\d\d)(?:-(\d\d))?\b"
 _IN = r"(?i)\b(?:in|of|during|since|until|by|before|after|mid|late|early|last|this|next) \Z"
 
-FEW = 20  # passages that are read to see whether they hold a part of a word
+_FEW = 20  # passages that are read to see whether they hold a part of a word
 _BEGUN, _WITHIN, _SLIP = 0.8, 0.7, 0.7  # how well it meets a word to begin like it, hold it, differ
 _LEAST = 100  # of a handful of notes nothing can be said about how rare a word is
 _NAMED = 2.0
@@ -159,12 +159,12 @@ class QueryTerms:
     def __init__(self, lookup: Lookup, query: Query, said: Callable[[int], str]) -> None:
         self.lookup, self.query = lookup, query
         self.size = lookup.passages()
-        named = [word.casefold() for word in query.words if word[0].isupper()]
-        self.people = list(filter(lookup.speaks, named))
         self.wanted: dict[str, None] = {}  # what the index is asked for
         self.stems: dict[str, tuple[str, float]] = {}  # for which word each stands, and how well
         self.idf: dict[str, float] = {}
         self.within: dict[str, set[int]] = {}  # words that only stand inside others, and where
+        self.guesses: set[str] = set()  # words that no passage has; others may stand for them
+        self.misspelt = False  # even so nothing was found, but for words one letter away
         self.weight: dict[str, float] = {}  # of each word
         self.whole = self.lost = 0.0  # the weight of all, and of names that stand nowhere
         self._found: set[str] = set()  # the words that stand somewhere
@@ -196,15 +196,14 @@ class QueryTerms:
     def _ask(self, word: str) -> None:
         """Look for a word as a whole, and for its parts, which together are as good."""
         whole, parts = words.whole_and_parts(word)
-        if word.casefold() in self.people:
-            self.wanted.update(dict.fromkeys((*whole, *parts)))
-            return
         count = sum(self._want(word, term, 1.0) for term in whole)
         count += sum(self._want(word, term, 0.0) for term in parts)
         own = [stem for stem, (of, share) in self.stems.items() if of == word and not share]
         together = sum(self.idf[stem] for stem in own)
         for stem in own:
             self.stems[stem] = word, self.idf[stem] / together
+        if whole + parts and not count and not words.is_dense(word):
+            self.guesses.add(word)
         name = word in self.query.names and word.isalpha()
         if words.is_dense(word) and len(word) == 1:
             self._begin(word, 1)
@@ -234,7 +233,7 @@ class QueryTerms:
         if sum([self._want(word, other, _BEGUN) for other in self.lookup.beginning(low, _MOST)]):
             return True
         rows = self.lookup.holding(low) if len(low) > 3 else []
-        rows = [row for row in rows if len(rows) <= FEW and low in self._said(row)]
+        rows = [row for row in rows if len(rows) <= _FEW and low in self._said(row)]
         if rows:
             self.within[word] = set(rows)
         return bool(rows)
@@ -251,7 +250,8 @@ class QueryTerms:
                 for other in self.lookup.of_length(len(low) - 1, len(low) + 1):
                     near = words.slip(low, other) or words.slip(low, other.removesuffix("s"))
                     known += self._want(word, other, _SLIP) if near else 0
-        return known > 0
+        self.misspelt = known > 0
+        return self.misspelt
 
     def weigh(self) -> None:
         """How much each word counts; a name counts more, and against all if it stands nowhere."""

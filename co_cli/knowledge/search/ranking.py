@@ -17,15 +17,14 @@ from co_cli.knowledge.search.hits import Filters
 from co_cli.knowledge.search.index import Index
 from co_cli.knowledge.search.lookup import Row, Scores
 from co_cli.knowledge.search.passages import Part
-from co_cli.knowledge.search.query import FEW, Query, QueryTerms, Span
+from co_cli.knowledge.search.query import Query, QueryTerms, Span
 
 # Meaning is the cosine, `near` the share of the question's words that stand there, by rarity.
 # `only` stands for a name or a coinage that no other note has.
-# `who`, `asks` and `reply` speak only where notes begin with a speaker's name or ask something.
 # An `article` that answers no better than a memory comes after it.
 WEIGHTS = {
     "meaning": 10.0, "near": 4.0, "month": 3.5, "day": 3.5, "expired": -1.5, "only": 6.0,
-    "who": 3.0, "asks": -2.6, "reply": 0.5, "article": -0.3,
+    "article": -0.3,
 }  # fmt: skip
 
 _FIRST = 50  # candidates of each kind, at least
@@ -34,8 +33,7 @@ _MANY = 1000  # what so many passages have tells none of them apart
 _DATED = 50
 _LETTERS = 0.6  # what shared letters count beside a cosine
 _OF_ONE = 3  # passages of one note
-_BREATH = 60  # seconds within which one note answers another
-_PERSON, _DAY = 3.0, 2.0  # what a person and a day weigh beside the words
+_DAY = 2.0  # what a day weighs beside the words
 
 _LOW, _HIGH, _BASE, _SLOPE = 0.35, 0.5, -0.17, 0.1  # the floor by the logarithm of the passages
 _MISS, _FAINT = -0.15, -0.25  # the best must reach this, any other that; below 0 a hit is weak
@@ -45,11 +43,8 @@ _TOP = 5
 
 _COVERED = 0.4  # what the words that stand there count beside the meaning: is this a miss?
 _NEAR = 0.3  # meaning from here on is worth telling
-_REPLIES = 3.0  # and so is that it answers a question that is this near
-_REASONS = {"month": "date", "who": "person"}
 
 _RRF = 60
-_SENTENCE = r"(?<=[.!?])\s+|\n+"
 _Some = TypeVar("_Some")
 
 
@@ -65,6 +60,7 @@ class Candidate:
         self.score = self.cover = self.sure = 0.0
         self.exact = 0
         self.in_text = self.weak = False
+        self.guessed = False  # it has only other words than those that were asked for
 
     @property
     def shown(self) -> float:
@@ -94,9 +90,8 @@ class Candidate:
         if matched and not self.exact:
             parts.append("words: " + ", ".join(matched))
         parts += self.tags
-        parts += [why for name, why in _REASONS.items() if features.get(name, 0.0) > 0]
-        if features.get("reply", 0.0) > _REPLIES:
-            parts.append("answers a question")
+        if features.get("month", 0.0) > 0:
+            parts.append("date")
         if not parts or (features["meaning"] >= _NEAR and not self.exact):
             parts.append("meaning")
         return "; ".join(parts)
@@ -133,8 +128,6 @@ class Ranking:
         picked = self._pick(keyword, exact, nearest)
         if fusion == "rrf":
             by_places(picked, keyword, nearest)
-        else:
-            self._reply(picked)
         told: dict[str, Candidate] = {}
         for found in in_order(picked.values()):
             if (first := told.setdefault(found.row.name, found)) is not found:
@@ -152,7 +145,7 @@ class Ranking:
         floors = [min(_HIGH, max(_LOW, _BASE + _SLOPE * math.log(size or 1))) for size in sizes]
         for one in found:
             one.sure = one.strength - floors[one.row.article]
-            one.weak = one.sure < _LOST * terms.lost / (terms.whole or 1.0)
+            one.weak = one.guessed or one.sure < _LOST * terms.lost / (terms.whole or 1.0)
         miss, faint = (_MISS, _FAINT) if any(self.vector) else (_BLIND, _BLIND)
         if max((one.sure for one in found[:_TOP]), default=-1.0) < miss:
             return []
@@ -278,25 +271,22 @@ class Ranking:
         if part is None:
             return None
         found = Candidate(key, row, part, self._meaning.get(key, 0.0))
-        features, text = found.features, part.text
+        features = found.features
         said = {*self.lookup.stems(words.analysed(_all(part, row)))}
         found.met = self.terms.met(key, [stem for stem in self.terms.stems if stem in said])
         found.tags = self._tags(row.tags)
-        if people := self.terms.people:
-            first = words.spoken(text)[0] == people[0]
-            features["who"] = float(first) if len(people) == 1 else 0.5 * first
         for day in query.days:
             month, near_day = day.fits(row.created)
             features["month"] = max(features.get("month", 0.0), month)
             features["day"] = max(features.get("day", 0.0), near_day)
-        if "?" in text:
-            features["asks"] = _asking(text)
         if row.article:
             features["article"] = 1.0
         if row.expires and row.expires < query.today:
             features["expired"] = 1.0
         if letters or len(found.met) == len(self.terms.weight) or len(query.needle) < 3:
             found.exact = self._exact(found)
+        if found.met and found.met.keys() <= self.terms.guesses and not found.exact:
+            found.guessed = self.terms.misspelt or features["meaning"] < _NEAR
         if not found.exact and key in self.terms.special:
             features["only"] = 1.0
         near = sum(self.terms.weight[word] * share for word, share in found.met.items())
@@ -314,10 +304,6 @@ class Ranking:
     def _cover(self, found: Candidate, near: float) -> float:
         """How much of what was asked for this passage covers, from 0 to 1."""
         whole = self.terms.whole + self.terms.lost
-        if people := self.terms.people:
-            low = found.text.casefold()
-            whole += _PERSON
-            near += _PERSON * any(name in low for name in people)
         if self.query.days:
             whole += _DAY
             near += _DAY * (found.features["month"] > 0 or found.features["day"] > 0)
@@ -339,31 +325,10 @@ class Ranking:
             return 2
         return int(found.in_text or any(needle in tag for tag in tags))
 
-    def _reply(self, picked: dict[int, Candidate]) -> None:
-        """A note made right after one that asks the question is likely to answer it."""
-        asking = in_order(found for found in picked.values() if "asks" in found.features)
-        for asker in asking[:FEW]:
-            for key in self._may(self.lookup.after(asker.row, _BREATH)):
-                self._compare([key])
-                answer = picked.get(key) or self._look(key, self.lookup.file(key), False)
-                if answer:
-                    picked[key] = answer
-                    core = sum(WEIGHTS[name] * asker.features[name] for name in ("meaning", "near"))
-                    answer.features["reply"] = core
-                    answer.score += WEIGHTS["reply"] * core
-                    answer.cover = max(answer.cover, asker.cover)
-
 
 def _all(part: Part, row: Row) -> str:
     """All that may hold a word that is asked for: what stands above a passage, its text, tags."""
     return "\n".join([*part.above, part.text + row.tags])
-
-
-def _asking(text: str) -> float:
-    """Which share of a text is questions."""
-    parts = re.split(_SENTENCE, text)
-    asked = sum(len(part) for part in parts if part.rstrip().endswith("?"))
-    return asked / (sum(map(len, parts)) or 1)
 
 
 def by_places(picked: dict[int, Candidate], keyword: Scores, nearest: Scores) -> None:

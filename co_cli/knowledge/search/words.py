@@ -17,7 +17,6 @@ _DENSE = (
     "[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
     "\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
-_SPEAKER = r"([A-Z][\w.-]*(?: [A-Z][\w.-]*)?):\s"
 MONTHS = (
     "january february march april may june july august september october november december"
 ).split()
@@ -112,12 +111,6 @@ def slip(one: str, other: str) -> bool:
     one, other = one[same:], other[same:]
     swapped = one[:2] == other[:2][::-1] and one[2:] == other[2:]
     return swapped or one[1:] in (other, other[1:]) or one == other[1:]
-
-
-def spoken(text: str) -> tuple[str, str]:
-    """Who says it, in lower case, and what, for a text such as `Ann: I prefer tabs`."""
-    match = re.match(_SPEAKER, text)
-    return (match.group(1).casefold(), text[match.end() :]) if match else ("", text)
 
 
 def folded(text: str) -> str:
