@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from co_cli.knowledge import Note, Notebook, Shelf
-from co_cli.knowledge.pages import Ref, named
+from co_cli.knowledge.format.note import number_of
+from co_cli.knowledge.pages import MEMORIES, Ref, named
 from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.search.scan import holds, scan
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:  # what only read something never loads what writes
 _REF = r"#?g?\d{1,9}(-[a-z0-9-]+)?(\.md)?|g?[aim]:.+"  # names a note rather than describing it
 _NEAR = 5  # notes that recall offers for a few words
 _MOST = 10  # notes that hold the words, and are shown
+_CHANGES = 20  # that are offered to be undone
+_HIDDEN = "(marked sensitive)"
 
 Found = list[tuple[Notebook, Note]]
 
@@ -111,15 +114,41 @@ def counts(notes: Iterable[Note]) -> dict[str, int]:
 def refs(
     shelf: Shelf, *, archived: bool = False, drafts: bool = False
 ) -> Iterator[tuple[str, str]]:
-    """The references of notes, or of archived ones or drafts, with what the notes say."""
+    """The references of notes, or of archived ones or drafts, with what the notes say.
+
+    Nothing that a sensitive note says: where its name is words of it, it is left out.
+    """
     for book in shelf:
         there = book.pages.drafts()[0] if drafts else (*book.notes(), *book.articles())
         for note in [n for _, n in book.archived()] if archived else there:
-            yield book.ref(note), escape(note.summary, keep="")
+            if not note.sensitive:
+                yield book.ref(note), escape(note.summary, keep="")
+            elif note.id:
+                yield book.ref(note), _HIDDEN
 
 
 def tags(shelf: Shelf) -> Iterator[tuple[str, str]]:
-    """The tags that notes have, most used first, with how many have them."""
+    """The tags that notes have, most used first, with how many have them; of no sensitive note."""
     notes = [note for book in shelf for note in (*book.notes(), *book.articles())]
-    used = Counter(tag for note in notes for tag in note.tags)
+    used = Counter(tag for note in notes if not note.sensitive for tag in note.tags)
     return ((escape(tag, keep=""), str(many)) for tag, many in used.most_common())
+
+
+def changes(book: Notebook) -> Iterator[tuple[str, str]]:
+    """The last changes, newest first, with the numbers of their memories.
+
+    No file's name: it is the text's first words, and the text may be sensitive.
+    """
+    for entry in reversed(book.store.entries()[-_CHANGES:]):
+        names = [file["path"] for file in entry.files if file["path"].startswith(f"{MEMORIES}/")]
+        numbers = [f"{book.prefix}{number}" for name in names[:3] if (number := number_of(name))]
+        yield str(entry.n), f"{entry.op} {', '.join(numbers)}".rstrip()
+
+
+def hidden(shelf: Shelf) -> list[Note]:
+    """The sensitive notes, drafts and archived notes, whose words no completion shows."""
+    found: list[Note] = []
+    for book in shelf:
+        found += [*book.look().notes, *book.articles(), *book.pages.drafts()[0]]
+        found += [note for _, note in book.pages.archived()]
+    return [note for note in found if note.sensitive]

@@ -448,3 +448,24 @@ def test_the_chat_shows_it_and_does_not_change_it(added: Path) -> None:
             act(shelf, "a:my-notes/cooking/bread")
     shelf.close()
     assert added.exists()
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["sensitive: true", "sensitive: yes", "Sensitive: 'True'", "sensitive: on # keep out",
+     "{sensitive: true}", "title: a: b\nsensitive: true", "sensitive: true\nsensitive: false"],
+)  # fmt: skip
+def test_a_sensitive_file_is_shown_to_the_person_and_to_nobody_else(
+    added: Path, header: str
+) -> None:
+    """G19. Red when a folder's files have no such mark, or one that cannot be read is none."""
+    put(added / "safe.md", f"---\n{header}\n---\n\nThe marmalade recipe is behind the picture.\n")
+    put(added / "shed.md", "---\nsensitive: no\n---\n\nThe marmalade jars are in the shed.\n")
+    assert {one.partition("#")[0] for one in refs("where is the marmalade")} == {
+        "a:my-notes/safe", "a:my-notes/shed"
+    }  # fmt: skip
+    deps = CoDeps(sensitive=False)
+    told = asyncio.run(recall_memory(SimpleNamespace(deps=deps), "where is the marmalade"))
+    assert [one["ref"].partition("#")[0] for one in told["results"]] == ["a:my-notes/shed"]
+    with deps.notebooks() as shelf, pytest.raises(NotFound):
+        deps.find(shelf, "a:my-notes/safe")

@@ -13,9 +13,11 @@ from openai_server import Server, serving
 from test_chat import connected
 
 from co_cli.chat import notes
+from co_cli.chat.transcripts import Transcript
 from co_cli.deps import CoDeps
 from co_cli.errors import Ambiguous, CoError, NotFound
 from co_cli.knowledge import Notebook
+from co_cli.knowledge.format.note import now
 from co_cli.meant import meant
 
 NOTES = Path(".co-cli/knowledge")
@@ -342,7 +344,7 @@ def test_a_wrong_slash_command_names_the_one_that_does_it() -> None:
         ("co chat --personality ", "sonnet\t"),
         ("co chat --model ", "offline"),
         ("co ask --model ", "anthropic:"),
-        ("co knowledge undo ", "1\tsave 001-we-deploy-on-tuesdays.md"),
+        ("co knowledge undo ", "1\tsave 1"),
     ],
 )
 def test_a_shell_completes_every_name(words: str, offered: str) -> None:
@@ -350,6 +352,47 @@ def test_a_shell_completes_every_name(words: str, offered: str) -> None:
     done = command(_CO_COMPLETE="fish_complete", COMP_WORDS=words, COMP_CWORD="")
     assert (done.code, done.err) == (0, "")
     assert f"plain,{offered}" in done.out
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_no_completion_shows_what_a_sensitive_note_says(shell: str) -> None:
+    """Red when a summary, a tag, a name or a conversation's first words reach the shell."""
+    co("learn", "Our safe is behind the harbour picture", "--sensitive", "--tag", "harbours")
+    co("learn", "We deploy on Tuesdays", "--tag", "release")
+    co("learn", "The harbour key is under the mat", "--sensitive")
+    co("forget", "3")
+    memories = Path(".co-cli/knowledge/memories")
+    articles, inbox = memories.parent / "articles", memories.parent / "inbox"
+    for folder in (articles, inbox):
+        folder.mkdir(exist_ok=True)
+    (articles / "harbour-plan.md").write_text(
+        "---\nsource: https://a.example/x\nfetched: 2026-02-09\ntitle: The harbour plan\n"
+        "sensitive: true\n---\nThe plan\n"
+    )
+    (inbox / "harbour-tide.md").write_text(
+        '---\nid: 0\ncreated: "2026-02-09"\nsensitive: true\n---\nThe harbour tide is low\n'
+    )
+    talk = Transcript(Path.cwd(), now)
+    talk.write(said="our safe is behind the harbour picture, right?")
+    talk.write(turn=[{"kind": "request", "parts": []}])
+    shown = ""
+    for words in ("co forget", "co knowledge show", "co knowledge restore", "co knowledge undo",
+                  "co knowledge list --tag", "co inbox", "co knowledge refresh",
+                  "co chat --resume",
+                  "co session delete"):  # fmt: skip
+        count = str(len(words.split()))
+        done = command(
+            _CO_COMPLETE=f"{shell}_complete", COMP_WORDS=f"{words} ",
+            COMP_CWORD="" if shell == "fish" else count,
+        )  # fmt: skip
+        assert (done.code, done.err) == (0, ""), words
+        shown += done.out
+    assert "harbour" not in shown
+    with_words = (
+        ("We deploy on Tuesdays", "(marked sensitive)") if shell != "bash" else ("release",)
+    )
+    for word in with_words:
+        assert word in shown
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -249,9 +248,7 @@ def _changes(chat: Chat, before: str) -> Iterator[tuple[str, str]]:
     shelf = chat.deps.shelf()
     if not before:
         yield "-g", "your own notebook"
-    for entry in reversed((shelf.user if before == "-g" else shelf.project).store.entries()[-20:]):
-        names = (os.path.basename(file["path"]) for file in entry.files[:3])
-        yield str(entry.n), f"{entry.op} {', '.join(names)}"
+    yield from verbs.changes(shelf.user if before == "-g" else shelf.project)
 
 
 def _files(chat: Chat, before: str) -> Names:

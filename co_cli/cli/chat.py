@@ -6,17 +6,18 @@ from typing import Any
 
 import click
 
-from co_cli.chat import transcripts
+from co_cli.chat import mentions, transcripts
 from co_cli.cli.options import completing, open_here
 from co_cli.cli.output import on_terminal
 from co_cli.cli.session import build_prompt, enter, with_log, with_model
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
-from co_cli.knowledge.format.note import now
+from co_cli.knowledge.format.note import marks, now
 from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.store import disk
 from co_cli.prompts.texts import personalities
 from co_cli.providers import models
+from co_cli.verbs import hidden
 
 _OFFERED = 20  # conversations, where an ID is completed
 
@@ -60,6 +61,13 @@ def chat_command(
 
 
 def conversations() -> list[tuple[str, str]]:
-    """The latest conversations here, with what was said first."""
-    found = transcripts.recent(open_here().project, _OFFERED)
-    return [(one.id, escape("".join(one.said[:1])[:60], keep="")) for one in found]
+    """The latest conversations here, with what was said first; not where a note is sensitive."""
+    workspace = open_here()
+    found = transcripts.recent(workspace.project, _OFFERED)
+    silent = set[str]()
+    if notes := hidden(workspace.shelf):
+        texts = [text for note in notes for text in (note.body, str(note.meta.get("quote") or ""))]
+        holding = mentions.about([mark for note in notes for mark in marks(note)], texts)
+        silent = {path for paths in holding for path in paths}
+    said = {one.id: "" if one.path in silent else "".join(one.said[:1])[:60] for one in found}
+    return [(name, escape(text, keep="")) for name, text in said.items()]

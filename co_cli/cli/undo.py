@@ -8,11 +8,14 @@ from co_cli.cli.output import tell
 from co_cli.knowledge.moving import other_half
 from co_cli.knowledge.safety.escape import escape
 from co_cli.results import half_undone_text
+from co_cli.verbs import changes
+
+_last_changes = completing(lambda _: changes(open_here().shelf.project))
 
 
 @click.command("undo")
 @click.argument("number", type=click.IntRange(1), required=False, metavar="[CHANGE]",
-                shell_complete=completing(lambda _: _changes()))  # fmt: skip
+                shell_complete=_last_changes)  # fmt: skip
 @in_user
 @as_json
 def undo_command(number: int | None, in_user: bool, as_json: bool) -> None:
@@ -23,8 +26,3 @@ def undo_command(number: int | None, in_user: bool, as_json: bool) -> None:
     text = f"✓ Undid change {entry.n} ({entry.op}): {files_text(entry)}"
     half = half_undone_text(other, other_half(book, other, entry), "co knowledge undo")
     tell(as_json, entry_json(entry), escape(text, keep="") + half)
-
-
-def _changes() -> list[tuple[str, str]]:
-    entries = open_here().shelf.project.store.entries()[-20:]
-    return [(str(one.n), escape(f"{one.op} {files_text(one)}", keep="")) for one in entries[::-1]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from co_cli.knowledge.search.recall import Search
 
 _EVERY = Filters()
+_NO = ("false", "no", "off", "0", "none", "null", "~", "")
 
 
 class FolderArticle(Note):
@@ -117,8 +119,21 @@ class FolderBook(Notebook):
         meta = {
             "id": 0, "created": created, "fetched": created, "source": path,
             "title": title, "tags": _tags(header.get("tags")), "trust": "external",
+            "sensitive": _is_sensitive(header, text),
         }  # fmt: skip
         return FolderArticle(self.root, path, raw, meta, body.strip() or title)
+
+
+def _is_sensitive(header: Mapping[str, Any], text: str) -> bool:
+    """Whether a header keeps its text from others, in whatever spelling of yes.
+
+    One that cannot be read does, if it holds the word.
+    """
+    if not header:
+        start = text.partition("\n\n")[0].lower()
+        return start.startswith("---") and "sensitive" in start
+    values = (value for name, value in header.items() if str(name).lower() == "sensitive")
+    return any(str(value).strip().lower() not in _NO for value in values)
 
 
 def _tags(value: Any) -> list[str]:

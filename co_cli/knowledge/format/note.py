@@ -54,6 +54,7 @@ class Note:
         self.uid: str = meta.get("uid") or self.handle
         self.protected = meta.get("decay_protected") is True and self.kind != "draft"
         self.pinned = meta.get("pinned") is True
+        self.sensitive = meta.get("sensitive") is True
         self.external = self.kind == "article" or is_external(meta)
         self.consolidated = "_consolidated" in self.tags
 

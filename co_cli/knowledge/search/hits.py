@@ -54,7 +54,7 @@ class Filters(NamedTuple):
             and wanted <= {tag.lower() for tag in note.tags}
             and self.since <= note.created[:10] <= (self.until or "~")
             and (self.languages is None or note.language in ("", *self.languages))
-            and (self.sensitive or note.meta.get("sensitive") is not True)
+            and (self.sensitive or not note.sensitive)
         )
 
 
