@@ -77,6 +77,7 @@ CORE_ORDER = [
     "article",
     "undo",
     "notebook",
+    "pair",
     "inbox",
     "verify",
     "summary",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -224,21 +225,22 @@ def test_cos_own_tags_are_not_taken_from_a_draft(book: Notebook) -> None:
     assert (saved.note.tags, saved.note.consolidated) == (["tea"], False)
 
 
-def test_a_draft_edited_while_it_goes_elsewhere_waits_and_is_told(
+def test_a_draft_edited_while_it_goes_elsewhere_waits_and_nothing_is_saved(
     book: Notebook, tmp_path: Path
 ) -> None:
+    """Red when the memory is written although the draft could not leave."""
     [note] = put(book, [Draft("We use tea")], actor="chat").added
 
     class Slow(Notebook):
-        def commit(self, plan: Plan) -> Saved:
-            saved = super().commit(plan)
+        def commit(self, plan: Plan, then: Callable[[], object] | None = None) -> Saved:
             Path(note.path).write_bytes(note.raw + b"and cake\n")
-            return saved
+            return super().commit(plan, then)
 
-    saved = accept(book, note, actor="cli", into=Slow(tmp_path / "other"))
-    assert saved.note.body == "We use tea"
-    assert "changed meanwhile" in saved.trouble
+    other = Slow(tmp_path / "other")
+    with pytest.raises(MovedOn, match="changed meanwhile"):
+        accept(book, note, actor="cli", into=other)
     assert [one.body for one in waiting(book)] == ["We use tea\nand cake"]
+    assert other.notes() == []
 
 
 def test_undo_tells_a_purge_from_what_was_purged(book: Notebook) -> None:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple, TypedDict, Unpack
 
-from co_cli.errors import EmbedderUnavailable, FormatError, MovedOn, NotFound, RefusedText
+from co_cli.errors import EmbedderUnavailable, FormatError, MovedOn, RefusedText
 from co_cli.knowledge import lifecycle, similarity
 from co_cli.knowledge.article import free_name
 from co_cli.knowledge.format.note import Note, moment_told, slugify
@@ -16,6 +16,7 @@ from co_cli.knowledge.format.rewrite import render
 from co_cli.knowledge.meaning.encoders import DIM, built_in
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.pages import INBOX, Problem
+from co_cli.knowledge.pair import all_locked, commit_both
 from co_cli.knowledge.plan import Plan, Planner, Saved, new_uid
 from co_cli.knowledge.policy import Similar
 from co_cli.knowledge.safety.check import check_text, outside_tags
@@ -186,30 +187,31 @@ def met_elsewhere(other: Notebook, text: str) -> list[tuple[Note, float]]:
 def accept(
     book: Notebook, draft: Note, *, actor: str, seen: str = "", **choice: Unpack[Choice]
 ) -> Saved:
-    """Make a memory of a draft, as one change; in another notebook it is two.
+    """Make a memory of a draft, as one change of each notebook that it concerns.
 
     `seen` is the `Plan.seen` that the person agreed to. MovedOn when saving would do anything else
     now or the draft was changed, NotFound when it no longer waits.
     """
     to = choice.get("into", book)
+
+    def commit(plan: Plan) -> Saved:
+        if to is book:
+            return to.commit(plan)
+        with all_locked(book, to):
+            return commit_both(book, _archived(book.planner(actor), draft, "accept"), to, plan)
+
     plan = partial(plan_accept, book, draft, actor=actor, **choice)
-    saved = to.agree(lambda: plan().hold_to(seen), to.commit)
-    if to is not book:
-        try:
-            reject(book, draft, actor=actor, op="accept")
-        except (MovedOn, NotFound) as error:
-            saved.trouble = f"{error}; what waits in the inbox now is not what was saved"
-    return saved
+    return to.agree(lambda: plan().hold_to(seen), commit)
 
 
-def reject(book: Notebook, draft: Note, *, actor: str, op: str = "reject") -> Saved:
+def reject(book: Notebook, draft: Note, *, actor: str) -> Saved:
     """Archive a draft; undo and restore bring it back."""
+    return book.do(actor, lambda planner: _archived(planner, draft, "reject"))
 
-    def plan(planner: Planner) -> Plan:
-        saved = planner.forget(draft, str(disk.digest(draft.raw))).saved
-        return planner.plan(op, saved.action, saved.note)
 
-    return book.do(actor, plan)
+def _archived(planner: Planner, draft: Note, op: str) -> Plan:
+    saved = planner.forget(draft, str(disk.digest(draft.raw))).saved
+    return planner.plan(op, saved.action, saved.note)
 
 
 class _Neighbours:

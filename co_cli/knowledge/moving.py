@@ -7,6 +7,7 @@ from co_cli.knowledge.format.note import Note, file_name, scoped
 from co_cli.knowledge.format.rewrite import rewrite
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.pages import MEMORIES, Ref, named
+from co_cli.knowledge.pair import all_locked, commit_both
 from co_cli.knowledge.plan import Plan, Planner, Saved, new_uid
 from co_cli.knowledge.store import Edit, Entry
 
@@ -65,21 +66,18 @@ def _twin(note: Note, notes: Iterable[Note]) -> Note | None:
 
 
 def move(source: Notebook, target: Notebook, note: Note, language: str, *, actor: str) -> Saved:
-    """Have it in that notebook, for this language or for all, and no longer in its own.
-
-    It is written there before it is archived here: a crash between the two leaves both, and whoever
-    does it again finds that it is there.
-    """
+    """Have it in that notebook, for this language or for all, and no longer in its own."""
     op, ref = "promote" if target.scope == "user" else "demote", source.ref(note)
     if note.kind != "memory" or note.plain:
         hint = f"First: co knowledge adopt {ref}" if note.plain else ""
         raise CoError(f"{ref} cannot be moved: it is no memory with a header", hint=hint)
     if not source.own([note]):
         raise CoError(f"memory {ref} came with git, and nobody here agreed to it", hint="co trust")
-    saved = target.do(actor, lambda planner: _arriving(planner, note, language, op))
-    if source.root != target.root:
-        source.do(actor, lambda planner: _leaving(planner, note, op))
-    return saved
+    if source.root == target.root:
+        return target.do(actor, lambda planner: _arriving(planner, note, language, op))
+    with all_locked(source, target):
+        arriving = _arriving(target.planner(actor), note, language, op)
+        return commit_both(source, _leaving(source.planner(actor), note, op), target, arriving)
 
 
 def _arriving(planner: Planner, note: Note, language: str, op: str) -> Plan:

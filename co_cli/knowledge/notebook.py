@@ -270,14 +270,15 @@ class Notebook:
         look = self.look()
         return look, Around(look.notes, look.notes[::-1], len(look.notes), look.highest)
 
-    def commit(self, plan: Plan) -> Saved:
+    def commit(self, plan: Plan, then: Callable[[], object] | None = None) -> Saved:
         """Carry out a plan that a person has seen; MovedOn when it no longer fits.
 
-        Decay is a change of its own, so that undo takes back the decay and not the save.
+        `then` is as in `Store.commit`. Decay is a change of its own, so that undo takes back the
+        decay and not the save.
         """
         saved = plan.saved
         if plan.change is not None:
-            saved.change = self.store.commit(plan.change)
+            saved.change = self.store.commit(plan.change, then)
             if self.origins is not None:
                 self.origins.wrote(plan.change.op, [edit[:3] for edit in plan.change.edits])
         if saved.decayed and saved.action != "decayed":

@@ -4,7 +4,7 @@
 Nothing above this room opens a notebook's files. Paths are relative: `memories/012-tea.md`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -40,10 +40,16 @@ class Change(NamedTuple):
     call: str = ""
     over: bool | None = None
     about: tuple[dict[str, Any], ...] = ()  # files that a purge leaves nothing of
+    pair: str = ""  # shared with the change of another notebook that happens with this one
+    other: str = ""  # where that notebook is
 
 
 class Entry(NamedTuple):
-    """One journalled change: what the intent line said, and how it ended."""
+    """One journalled change: what the intent line said, and how it ended.
+
+    Of two that happen together, as when a memory moves, the one that takes it away decides whether
+    both did; both name the other notebook, so that a purge can follow a memory.
+    """
 
     n: int
     state: State
@@ -55,6 +61,13 @@ class Entry(NamedTuple):
     call: str = ""
     over: bool = False
     files: Sequence[dict[str, Any]] = ()
+    pair: str = ""
+    other: str = ""
+
+    @property
+    def arrives(self) -> bool:
+        """Whether this is the half of a pair that the other half decides about."""
+        return bool(self.pair) and any(file["after"] is not None for file in self.files)
 
     @property
     def settled(self) -> int:
@@ -71,7 +84,7 @@ def intent(change: Change, tail: Entry, n: int) -> Entry:
     return Entry(
         n, "intent", max(tail.high, change.high), change.op, change.actor, change.at,
         change.undoes, change.call, tail.over if change.over is None else change.over,
-        [*files, *change.about],
+        [*files, *change.about], change.pair, change.other,
     )  # fmt: skip
 
 
@@ -155,8 +168,11 @@ class Store(Protocol):
         meanwhile is a DiskTrouble.
         """
 
-    def commit(self, change: Change) -> int:
-        """Carry a change out and return its number; MovedOn as from `refuse_stale`."""
+    def commit(self, change: Change, then: Callable[[], object] | None = None) -> int:
+        """Carry a change out and return its number; MovedOn as from `refuse_stale`.
+
+        `then` happens before the change counts as done; when it fails, nothing has changed.
+        """
 
     # What only a purge does, while holding the lock
 

@@ -9,7 +9,7 @@ import errno
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import get_ident
 from typing import TYPE_CHECKING
@@ -187,8 +187,8 @@ class FolderStore:
 
         return Writer(self)
 
-    def commit(self, change: Change) -> int:
-        return self._writer.commit(change)
+    def commit(self, change: Change, then: Callable[[], object] | None = None) -> int:
+        return self._writer.commit(change, then)
 
     def begin(self, change: Change) -> None:
         self._writer.begin(change)

@@ -21,7 +21,7 @@ def _entry(line: bytes) -> Entry | None:
     try:
         entry = Entry(**json.loads(line))
         numbers = (entry.n, entry.high, entry.undoes)
-        words = (entry.state, entry.op, entry.actor, entry.at, entry.call)
+        words = (entry.state, entry.op, entry.actor, entry.at, entry.call, entry.pair, entry.other)
         sides = [file[side] for file in entry.files for side in ("before", "after")]
         fits = (
             all(type(number) is int and 0 <= number < MAX_NUMBER for number in numbers)
@@ -38,6 +38,8 @@ def _entry(line: bytes) -> Entry | None:
 def _line(entry: Entry) -> str:
     """All about a change that begins, or how it ended."""
     said = entry._asdict()
+    if not entry.pair:
+        del said["pair"], said["other"]
     if entry.state != "intent":
         said = {name: said[name] for name in ("n", "state", "high", "over")}
     return json.dumps(said, separators=(",", ":")) + "\n"

@@ -1,6 +1,6 @@
 """A notebook's files in dictionaries, gone with the process: for trials, and tests of one's own."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from threading import RLock
@@ -97,14 +97,21 @@ class MemoryStore:
                 self._entries[-1] = self.tail()._replace(state="cut short")
             yield
 
-    def commit(self, change: Change) -> int:
+    def commit(self, change: Change, then: Callable[[], object] | None = None) -> int:
         with self.locked():
             refuse_stale(self, change)
+            before = dict(self._files), dict(self._times)
             entry = intent(change, self.tail(), self.tail().n + 1)
             for edit in change.edits:
                 if edit.before is not None:
                     self.put(_path(edit.path, entry.n), edit.before, self.modified(edit.path))
                 self.put(edit.path, edit.after, edit.modified)
+            try:
+                if then is not None:
+                    then()
+            except BaseException:
+                self._files, self._times = before
+                raise
             self._entries.append(entry._replace(state="done"))
             return entry.n
 

@@ -6,11 +6,12 @@ the edits, and writes a done line. A commit cut short is finished or rolled back
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from co_cli import paths
 from co_cli.errors import CoError, MovedOn
 from co_cli.knowledge.store import Change, Edit, Entry, disk, exchange, intent, refuse_stale
 from co_cli.knowledge.store.files import FolderStore
@@ -25,18 +26,23 @@ class Writer:
 
     store: FolderStore
 
-    def commit(self, change: Change) -> int:
+    def commit(self, change: Change, then: Callable[[], object] | None = None) -> int:
         with self.store.locked():
             refuse_stale(self.store, change)
             entry = self.begin(change)
             try:
                 self._apply(entry.n, change.edits)
-                self.store.journal.append(entry._replace(state="done"))
+                if then is None:
+                    self.store.journal.append(entry._replace(state="done"))
+                else:
+                    then()
+                    with suppress(OSError):  # an end that is lost is found out again
+                        self.store.journal.append(entry._replace(state="done"))
             except BaseException:
                 with suppress(OSError, CoError):
                     if self.store.tail().state == "intent":
                         self._sweep(entry)
-                        self._roll_back(entry)
+                        self._end(entry, whole=then is not None, otherwise=False)
                 raise
             return entry.n
 
@@ -118,14 +124,43 @@ class Writer:
         self._sweep(entry)
         if entry.op == "purge":
             self.store.journal.append(entry._replace(state="cut short"))
-        elif all(
-            disk.digest_of(path) == file["after"]
-            and (file["before"] is None or self._held(kept) == file["before"])
-            for file, path, kept in self._files(entry)
-        ):
+        else:
+            self._end(entry, whole=self._is_whole(entry), otherwise=True)
+
+    def _end(self, entry: Entry, *, whole: bool, otherwise: bool) -> None:
+        """Journal a change as done that is whole, and its other half too; else roll it back.
+
+        `otherwise` is what counts where nobody can tell about the other half.
+        """
+        if whole and (not entry.arrives or self._has_left(entry, otherwise)):
             self.store.journal.append(entry._replace(state="done"))
         else:
             self._roll_back(entry)
+
+    def _is_whole(self, entry: Entry) -> bool:
+        """Whether every file is as the change meant it to be."""
+        return all(
+            disk.digest_of(path) == file["after"]
+            and (file["before"] is None or self._held(kept) == file["before"])
+            for file, path, kept in self._files(entry)
+        )
+
+    def _has_left(self, entry: Entry, otherwise: bool) -> bool:
+        """Whether the change of the other notebook took place, or will be found to have.
+
+        Whoever made both held both locks, and is dead or here. A journal may have come with a
+        repository: between a project and the person's own notebook it is asked, and nowhere else.
+        """
+        here, there, own = map(
+            os.path.realpath, (self.store.root, entry.other, paths.user_knowledge())
+        )
+        if own not in (here, there) or not os.path.isdir(there):
+            return otherwise
+        other = FolderStore(there)
+        half = next((one for one in other.entries() if one.pair == entry.pair), None)
+        if half is None or half.state != "intent":
+            return half is not None and half.state == "done"
+        return Writer(other)._is_whole(half)
 
     def _files(self, entry: Entry) -> list[tuple[dict[str, Any], str, str]]:
         """The files of a change, where each is and where its old bytes are; none behind a link."""
