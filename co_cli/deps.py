@@ -102,12 +102,21 @@ class CoDeps:
 
     def find(self, shelf: Shelf, ref: str) -> tuple[Notebook, Note]:
         """The memory that a model means; of the others not even the name is told."""
+        try:
+            return self._find(shelf, ref)
+        except NotFound:
+            if self.sensitive:
+                raise
+        # The same words for what is hidden and for what does not exist.
+        raise NotFound(f"there is no {kind_of(ref.strip())} {ref.strip()[:60]} that you may see")
+
+    def _find(self, shelf: Shelf, ref: str) -> tuple[Notebook, Note]:
         book, name = shelf.place(ref)
         self.scope(book.scope)  # before anything is looked up: even a name may come from outside
         notes = [book.find(name)] if kind_of(name) == "article" else book.notes()
         own = self.tellable(book, notes)
         try:
-            plain = own == notes and kind_of(name) != "draft"
+            plain = own == notes and kind_of(name) != "draft" and not book.hides_sensitive
             note = book.find(name) if plain else pick(name, own, book.prefix)
         except Ambiguous as error:  # it tells their names
             self.entered(*(one.mark for one in error.choices if isinstance(one, Note)))

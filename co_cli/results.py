@@ -122,6 +122,7 @@ def draft_text(book: Notebook, draft: Note) -> dict[str, str]:
     told = filter(None, (outside_text(draft), origin, age(draft.created, book.today())))
     more += ["sensitive"] if draft.meta.get("sensitive") is True else []
     lines = {"Said": said, "From": ", ".join(told), "Holds": " ".join(filter(None, more))}
+    lines["Fixes"] = f"memory {book.ref(old)}" if (old := book.corrected(draft)) else ""
     return {label: text for label, text in lines.items() if text}
 
 
@@ -139,8 +140,14 @@ def note_json(book: Notebook, note: Note) -> dict[str, Any]:
         **({"sensitive": True} if note.meta.get("sensitive") is True else {}),
         **({"plain": True} if note.plain else {}),
         **({"title": note.title, "attachment": original} if note.kind == "article" else {}),
-        **({n: note.meta.get(n) for n in ("quote", "origin")} if note.kind == "draft" else {}),
+        **(_draft_json(book, note) if note.kind == "draft" else {}),
     }
+
+
+def _draft_json(book: Notebook, draft: Note) -> dict[str, Any]:
+    """What only a draft has; what it is meant to replace, where that is still here."""
+    replaces = {"replaces": book.ref(old)} if (old := book.corrected(draft)) else {}
+    return {name: draft.meta.get(name) for name in ("quote", "origin")} | replaces
 
 
 def _checked_json(book: Notebook, note: Note) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -31,6 +32,9 @@ from mcp.types import (
 )
 from pydantic import FileUrl
 
+from co_cli.agent.approval import Decision, Review, Reviewed
+from co_cli.chat.inbox import review
+from co_cli.deps import CoDeps
 from co_cli.knowledge import Notebook
 from co_cli.mcp import serving
 from co_cli.mcp.server import Options
@@ -269,7 +273,9 @@ def test_without_a_way_to_ask_a_save_is_a_draft(era: str) -> None:
             )
             assert saved.structured_content["action"] == "draft"
             again = await client.call_tool("save_memory", {"content": "User prefers tabs"})
-            assert again.structured_content["action"] == "known"
+            assert again.structured_content == saved.structured_content
+            known = await client.call_tool("save_memory", {"content": "We deploy on Tuesdays"})
+            assert known.structured_content["action"] == "known"
             assert (await client.call_tool("save_knowledge", PAGE)).is_error
             assert (await client.call_tool("forget_memory", {"ref": "1"})).is_error
 
@@ -282,6 +288,39 @@ def test_without_a_way_to_ask_a_save_is_a_draft(era: str) -> None:
     kept = Path(listed()[-1]["path"]).read_text()
     for field in ("client: tester 1.0", "source: mcp", "trust: external"):
         assert field in kept
+
+
+def test_a_draft_keeps_which_memory_it_is_to_replace() -> None:
+    """Red when a correction waits beside what it corrects, or one of nothing is taken."""
+    learned("We deploy on Tuesdays", "Tea is at four")
+    learned("User prefers pytest", flags=("-g",))
+    assert co("knowledge", "protect", "2").code == 0
+    save: dict[str, Any] = {"content": "Releases go out on Fridays", "replaces": "1"}
+    own = {"content": "User likes unittest", "replaces": "g1"}
+
+    async def main() -> None:
+        async with connected() as client:
+            for wrong in ("99999", "2", "a:none", "../x", "g9"):
+                told = await client.call_tool("save_memory", save | {"replaces": wrong})
+                assert told.is_error
+                assert f"no memory {wrong} here that this could replace" in text_of(told)
+            told = await client.call_tool("save_memory", own | {"scope": "project"})
+            assert told.is_error
+            for one in (save, own):
+                assert not (await client.call_tool("save_memory", one)).is_error
+
+    run(main)
+    assert [(one["content"], one["replaces"]) for one in drafts()] == [
+        (save["content"], "1"), (own["content"], "g1")
+    ]  # fmt: skip
+    assert "Fixes  memory 1" in co("inbox", "accept", drafts()[0]["ref"]).out
+
+    async def yes(review: Review) -> Reviewed:
+        return Reviewed([Decision(one, "update") for one in review.proposals])
+
+    anyio.run(review, CoDeps(), yes, print, "test")
+    texts = ["Tea is at four", save["content"], own["content"]]
+    assert [row["content"] for row in listed()] == texts
 
 
 @pytest.mark.parametrize("writes", [False, True])
@@ -360,7 +399,51 @@ def test_a_question_tells_no_client_of_a_sensitive_memory(era: str) -> None:
     run(main)
     assert "memory 1" not in "".join(asked)
     assert "blue" not in asked[0]
-    assert [row["content"].split()[6] for row in listed()] == ["blue", "red"]
+    assert [row["content"].split()[6] for row in listed()] == ["blue", "blue"]
+
+
+@pytest.mark.parametrize("protected", [False, True])
+@pytest.mark.parametrize("way", ["draft", "ask", "write"])
+def test_a_guessed_sensitive_text_is_answered_like_any_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, protected: bool
+) -> None:
+    """Red when an answer, a question or what can be read then differs where the guess is right."""
+    text = "The door code is in the {} safe of Marta"
+    header = "source: https://a.example/blue\nfetched: 2026-02-09\ntitle: A\nsensitive: true"
+    for word in ("pink", "blue"):  # a project each, that differ in nothing but what is guessed
+        (tmp_path / word).mkdir()
+        monkeypatch.chdir(tmp_path / word)
+        learned(text.format("blue"), "We deploy on Tuesdays")
+        assert co("knowledge", "sensitive", "1").code == 0
+        assert not protected or co("knowledge", "protect", "1").code == 0
+        Path(".co-cli/knowledge/articles").mkdir()
+        Path(".co-cli/knowledge/articles/blue.md").write_text(f"---\n{header}\n---\nA\n")
+    heard: dict[str, list[str]] = {}
+
+    async def main(word: str) -> None:
+        asked: list[str] = []
+        said: Any = {"elicitation_callback": saying("accept", asked)} if way == "ask" else {}
+        async with connected(Options(allow_writes=way == "write"), **said) as client:
+            save = partial(client.call_tool, "save_memory")
+            found = [
+                await save({"content": text.format(word)}),
+                await save({"content": text.format(word) + " and hers"}),
+                await save({"content": "Tea at four", "replaces": "1" if word == "blue" else "99"}),
+                await client.call_tool("read_note", {"ref": "1" if word == "blue" else "99"}),
+                await client.call_tool("read_note", {"ref": f"a:{word}"}),
+                await client.call_tool("forget_memory", {"ref": f"a:{word}"}),
+                await client.call_tool("save_knowledge", {
+                    "content": f"# {word}", "source": f"https://a.example/{word}",
+                    "title": f"About {word}"}),
+                await client.call_tool("list_memories", {}),
+            ]  # fmt: skip
+        told = [*asked, *(f"{one.structured_content}\n{text_of(one)}" for one in found)]
+        heard[word] = [re.sub(r"blue|pink|[0-9]+", "", one) for one in told]
+
+    for word in ("pink", "blue"):
+        monkeypatch.chdir(tmp_path / word)
+        anyio.run(main, word)
+    assert heard["blue"] == heard["pink"]
 
 
 def test_a_question_tells_what_the_other_notebook_has_in_words() -> None:

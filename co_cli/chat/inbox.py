@@ -34,8 +34,12 @@ async def review(deps: CoDeps, ask: Asker, tell: Callable[[str], None], actor: s
         alike = [] if draft.external else [one for one in alike if not one[1].external]
         batch = alike if kind == draft.category and alike else found[:1]
         scopes = [f"language:{one.language}" if one.language else at.scope for at, one in batch]
-        drafts = zip((one for _, one in batch), scopes, strict=True)
-        plans = [Proposal("", SAVE, one.body, tuple(one.tags), place) for one, place in drafts]
+        old = [at.ref(note) if (note := at.corrected(one)) else "" for at, one in batch]
+        drafts = zip((one for _, one in batch), scopes, old, strict=True)
+        plans = [
+            Proposal("", SAVE, one.body, tuple(one.tags), place, replaces=ref)
+            for one, place, ref in drafts
+        ]
         shown = [await asyncio.to_thread(planned, deps, plan) for plan in plans]
         wrong = {one: plan.refused for one, plan in zip(batch, shown, strict=True) if plan.refused}
         for (book, one), why in wrong.items():

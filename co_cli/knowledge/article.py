@@ -65,7 +65,7 @@ def plan_keep(planner: Planner, text: str, **about: Unpack[About]) -> Plan:
     page = _checked(text, planner.at, **about)
     key = page.key
     for note in planner.book.articles():
-        if _key(note.meta["source"], note.body) == key:
+        if planner.book.tells(note) and _key(note.meta["source"], note.body) == key:
             return _update(planner, note, page)
     return planner.plan("keep", "created", _add(planner, page, _used(planner)))
 

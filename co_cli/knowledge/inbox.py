@@ -28,6 +28,7 @@ ACCEPTS = "accept all"  # a change that makes a memory of each of many drafts
 _FEW, _NEAREST, _NEWEST = 200, 40, 10  # notes that a text is compared with: all, or else these
 _Knows = Callable[[str], bool]
 _Progress = Callable[[int, int], None] | None
+_UNVOUCHED = ("quote", "origin", "replaces")  # of a header that nobody here wrote
 # What a memory keeps of its draft's header; pinned and protected it becomes by the person's word.
 _KEPT = ("scope", "language", "created", "updated", "source", "expires", "check", "sensitive",
          "trust", "client")  # fmt: skip
@@ -125,7 +126,7 @@ def vouched(book: Notebook, drafts: list[Note]) -> list[Note]:
 
 
 def _foreign(draft: Note) -> Note:
-    said = {name: value for name, value in draft.meta.items() if name not in ("quote", "origin")}
+    said = {name: value for name, value in draft.meta.items() if name not in _UNVOUCHED}
     meta = said | {"source": "import", "trust": "external"}
     return Note(draft.path, draft.raw, meta, draft.body, plain=draft.plain)
 
@@ -171,7 +172,9 @@ def plan_accept(book: Notebook, draft: Note, *, actor: str, **choice: Unpack[Cho
     if same is not None:
         saved = planner.consolidate(same, text, tags, _sensitive(draft)).saved
     else:
-        similar, replaces = choice.get("similar", "keep"), choice.get("replaces", "")
+        old = to.corrected(draft)
+        named = old.name[:-3] if old else ""
+        similar, replaces = choice.get("similar", "keep"), choice.get("replaces") or named
         saved = planner.save(around, text, tags, similar, replaces, fields).saved
     return Plan(planner.change("accept") if planner.edits else None, saved)
 

@@ -59,6 +59,7 @@ class Notebook:
         self.prefix = "g" if scope == "user" else ""  # before a number in a reference
         self.policy, self.clock, self.how, self.origins = policy or Policy(), clock, how, origins
         self.languages: frozenset[str] | None = None  # whose notes are told here; None for all
+        self.hides_sensitive = False  # as if there were none: others see what is shown and done
         self.pages = Pages(self.store)
         self._search: Search | None = None
         self.store.settle()
@@ -102,8 +103,9 @@ class Notebook:
         return [note for note in self.look().notes if self.tells(note)]
 
     def tells(self, note: Note) -> bool:
-        """Whether it is for all, or for a language that is used here."""
-        return self.languages is None or note.language in ("", *self.languages)
+        """Whether it is for all, or for a language that is used here, and not hidden."""
+        is_hidden = self.hides_sensitive and note.sensitive
+        return not is_hidden and (self.languages is None or note.language in ("", *self.languages))
 
     def articles(self) -> list[Note]:
         """Every article that can be read, by name."""
@@ -122,6 +124,11 @@ class Notebook:
     def find(self, ref: Ref, look: Look | None = None) -> Note:
         """The note by number, file name or uid; Ambiguous when several answer to it."""
         return self.pages.find(ref, look, self.prefix)
+
+    def corrected(self, draft: Note) -> Note | None:
+        """The memory that a draft is meant to replace, if it is here."""
+        uid = draft.meta.get("replaces")
+        return next((note for note in self.notes() if note.uid == str(uid)), None) if uid else None
 
     def archived(self) -> list[tuple[Entry, Note]]:
         """Notes that a change removed and that are not there now, newest first."""
@@ -266,9 +273,16 @@ class Notebook:
             recent = self.clock() - timedelta(days=min(self.policy.window_days, 36500))
             around = self.search.around(text, timestamp(recent)[:19], _RECENT)
             if around is not None:
-                return Look([], [], tail, around.highest), around
+                return Look([], [], tail, around.highest), self._shown(around)
         look = self.look()
-        return look, Around(look.notes, look.notes[::-1], len(look.notes), look.highest)
+        around = Around(look.notes, look.notes[::-1], len(look.notes), look.highest)
+        return look, self._shown(around)
+
+    def _shown(self, around: Around) -> Around:
+        if not self.hides_sensitive:
+            return around
+        same, near = ([n for n in some if not n.sensitive] for some in (around.same, around.near))
+        return around._replace(same=same, near=near)
 
     def commit(self, plan: Plan, then: Callable[[], object] | None = None) -> Saved:
         """Carry out a plan that a person has seen; MovedOn when it no longer fits.

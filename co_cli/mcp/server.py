@@ -21,7 +21,9 @@ from co_cli.agent.approval import DECLINED, FORGET, KEEP, SAVE, WRITES, Decision
 from co_cli.agent.told import told
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError, MovedOn
-from co_cli.knowledge import Shelf, inbox
+from co_cli.knowledge import Note, Notebook, Shelf, inbox
+from co_cli.knowledge.format.note import scoped
+from co_cli.knowledge.similarity import key
 from co_cli.learning.rejected import rejections
 from co_cli.mcp.asking import Client, Context, NeedsInput, replaceable
 from co_cli.mcp.tools import LIST, READ, RECALL, TOOLS, checked
@@ -32,7 +34,12 @@ from co_cli.workspace import Workspace
 _MOST_PROJECTS, _MOST_ASKED, MOST_CLIENTS = 8, 100, 1000  # that are remembered
 _MOST_DRAFTS = 200  # that wait in an inbox before clients are told to stop
 _Result = dict[str, Any]
-_KNOWN = {"action": "known", "display": "It is known already, waits, or was rejected before."}
+_KNOWN = {"action": "known", "display": "This is already saved."}
+# Whether it was there before, or was rejected, is no client's to know.
+_DRAFTED = {
+    "action": "draft",
+    "display": "Offered to the person, who reviews new drafts with: co inbox",
+}
 
 
 class Options(NamedTuple):
@@ -117,6 +124,8 @@ class Memory:
         """A project's workspace; its notebooks stay open, in the one thread that all work is in."""
         if project not in self.projects:
             workspace = Workspace(project, lenient=True, watch=True)
+            for book in workspace.shelf:
+                book.hides_sensitive = not self.options.sensitive
             self.projects[project] = workspace
             self.close(_MOST_PROJECTS)
             self.opened(workspace)
@@ -136,11 +145,10 @@ class Memory:
         if not (client.can_ask or self.options.allow_writes):
             return await asyncio.to_thread(_draft, deps, name, arguments)
         if name != FORGET and not asked:
-            arguments = arguments | {"scope": _scope(deps, arguments.get("scope"))}
+            old = await asyncio.to_thread(_corrected, deps, arguments)
+            arguments = arguments | {"scope": _scope(deps, arguments.get("scope"), old)}
         plan = partial(prepare, deps, "", name, arguments)
         proposal = asked.proposal if asked else await asyncio.to_thread(plan)
-        if not (asked or proposal.replaces) and (wrong := arguments.get("replaces")):
-            raise CoError(f"there is no memory {wrong[:60]} here that this could replace")
         while True:
             if proposal.refused:
                 raise CoError(f"it cannot be done: {proposal.refused}")
@@ -175,8 +183,22 @@ class Memory:
         return Decision(proposal, "update" if update else "yes")
 
 
-def _scope(deps: CoDeps, wanted: str | None) -> str:
+def _corrected(deps: CoDeps, arguments: _Result) -> tuple[Notebook, Note] | None:
+    """The memory that a save is to replace; CoError where there is none or it may not go."""
+    if not (ref := arguments.get("replaces")):
+        return None
+    with deps.notebooks() as shelf, suppress(CoError):
+        book, note = deps.find(shelf, ref)
+        fits = arguments.get("scope") in (None, book.scope) and note.kind == "memory"
+        if fits and not note.protected:
+            return book, note
+    raise CoError(f"there is no memory {ref[:60]} here that this could replace")
+
+
+def _scope(deps: CoDeps, wanted: str | None, old: tuple[Notebook, Note] | None) -> str:
     """Where a note goes: no client makes a project, and what is for one is not told in all."""
+    if old:
+        return old[0].scope
     if wanted != "user" and paths.is_project(deps.folder()):
         return deps.scope("project")
     if wanted == "project":
@@ -189,26 +211,27 @@ def _draft(deps: CoDeps, name: str, arguments: _Result) -> _Result:
     if name != SAVE:
         what = "ingest ADDRESS" if name == KEEP else f"forget {arguments['ref'][:60]}"
         raise CoError("nobody is here who could agree to that", hint=f"The person can: co {what}")
+    old, fields = _corrected(deps, arguments), dict[str, Any](deps.saved_as)
+    if old:
+        fields |= scoped(old[1].language) | {"replaces": old[1].uid}
     draft = inbox.Draft(
         arguments["content"], tuple(arguments.get("tags", ())),
-        origin=f"mcp: {deps.saved_as['client']}", fields=(*deps.saved_as.items(),),
+        origin=f"mcp: {deps.saved_as['client']}", fields=(*fields.items(),),
     )  # fmt: skip
     folder = deps.folder()
     begun = paths.is_project(folder) and not trust.untouched(folder)
-    in_user = not begun or deps.scope(arguments.get("scope")) == "user"
+    wanted = old[0].scope if old else arguments.get("scope")
+    in_user = not begun or deps.scope(wanted) == "user"
     with deps.notebooks() as shelf:
         book = shelf.user if in_user else shelf.project
         if len(inbox.waiting(book)) >= _MOST_DRAFTS:
             raise CoError("the inbox is full", hint="The person looks through it with: co inbox")
         rejected = rejections(shelf.project, shelf.user)
         put = inbox.put(book, [draft], actor=deps.actor, refused=rejected)
+        saved = {key(note.body) for note in deps.tellable(book, book.notes())}
     if put.refused:
         raise CoError(put.refused[0].reason)
-    if not put.added:
-        return dict(_KNOWN)
-    ref = book.ref(put.added[0])
-    display = f"Draft {ref} waits for the person, who reviews it with: co inbox"
-    return {"display": display, "action": "draft", "ref": ref, "path": put.added[0].path}
+    return dict(_KNOWN if key(draft.text) in saved else _DRAFTED)
 
 
 async def read_note(ctx: memory.Context, ref: str) -> _Result:
