@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import quote
 
 import anyio
 import pytest
@@ -95,6 +96,16 @@ def working_in(*folders: Path) -> Callable[..., Awaitable[ListRootsResult]]:
         return ListRootsResult(roots=[Root(uri=FileUrl(one.as_uri())) for one in folders])
 
     return roots
+
+
+class AnyRoot(Root):
+    """A root as a careless client names it."""
+
+    uri: str  # type: ignore[assignment]
+
+
+class AnyRoots(ListRootsResult):
+    roots: list[AnyRoot]  # type: ignore[assignment]
 
 
 def run(main: Callable[[], Awaitable[None]]) -> None:
@@ -180,6 +191,74 @@ def test_the_clients_folder_chooses_the_project(
             assert "Tuesdays" not in text_of(told)
 
     run(main)
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(
+    "roots",
+    [
+        ["https://a.example/x", "vscode-remote://ssh/home", "untitled:1", "", "/", "file:"],
+        ["file://elsewhere{0}", "file:///C:/Users/me", "file:///c%3A/x", "file:////srv", "C:\\x"],
+        ["file:///gone", "file:///%00", "file:///%ff%fe", "file:///" + "x" * 100_000, "\ud800"],
+        ["http://[", "file://[/x", "file:", "FILE://LOCALHOST/gone/%zz"],
+        [f"file:///gone/{n}" for n in range(900)],
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore:Pydantic serializer")  # of a client that names such roots
+def test_an_odd_root_is_passed_by_and_the_first_that_is_here_counts(
+    era: str, roots: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Red when a root of another kind, or that is not here, breaks the calls of its client."""
+    learned("Here we deploy on Tuesdays")
+    other, here = tmp_path / "C# & 100%25 é", os.getcwd()
+    other.mkdir()
+    monkeypatch.chdir(other)
+    learned("There we deploy on Fridays")
+    monkeypatch.chdir(here)
+
+    async def told(*more: str) -> str:
+        async def named(_: Any) -> ListRootsResult:
+            uris = [uri.format(other) for uri in roots] + [*more]
+            return AnyRoots(roots=[AnyRoot(uri=uri) for uri in uris])
+
+        async with connected(mode=era, list_roots_callback=named) as client:
+            return text_of(await client.call_tool("list_memories", {}))
+
+    async def main() -> None:
+        assert "Tuesdays" in await told()
+        (other / "file.md").touch()
+        for uri in (other.as_uri(), f"file://localhost{other.as_uri()[7:]}", f"file:{other}",
+                    f"file://{other}", f"file://{other}/file.md"):  # fmt: skip
+            assert "Fridays" in await told(uri)
+
+    run(main)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_folder_whose_name_is_no_text_can_be_worked_in(era: str, tmp_path: Path) -> None:
+    """Red when an answer cannot be sent because a path in it is not UTF-8."""
+    folder = os.fsencode(tmp_path) + b"/caf\xe9"
+    os.makedirs(folder + b"/.git")
+
+    async def main() -> None:
+        async def named(_: Any) -> ListRootsResult:
+            return ListRootsResult(roots=[Root(uri=FileUrl(f"file://{quote(folder)}"))])
+
+        said: Any = {"mode": era, "list_roots_callback": named}
+        async with connected(Options(allow_writes=True), **said) as client:
+            for text in ("We deploy on Tuesdays", "We deploy on Fridays"):
+                saved = await client.call_tool("save_memory", {"content": text})
+                assert not saved.is_error
+            for tool, more in (
+                ("recall_memory", {"query": "deploy"}), ("list_memories", {}),
+                ("read_note", {"ref": "1"}), ("forget_memory", {"ref": "1"}),
+            ):  # fmt: skip
+                assert "Tuesdays" in text_of(await client.call_tool(tool, more))
+            assert len((await client.list_resources()).resources) == 2
+            await client.read_resource("co://context")
+
+    run(main)
+    assert os.path.isdir(folder + b"/.co-cli")
 
 
 def test_the_schemas_are_small_and_in_the_dialect_of_strict_clients() -> None:

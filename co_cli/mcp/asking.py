@@ -4,15 +4,21 @@ A server used to ask by a request of its own; since 2026 it answers that it need
 client calls again with that. `Client` does either.
 """
 
+import asyncio
 import os
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import islice
 from typing import Any, NamedTuple
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from mcp import types
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import BaseModel, ValidationError
 
 from co_cli.agent.approval import FORGET, KEEP, Proposal
 from co_cli.knowledge.safety.escape import escape
@@ -21,7 +27,18 @@ Context = ServerRequestContext[Any, Any]
 _ROOTS, _AGREED = "roots", "agreed"
 _SECONDS = 10  # that a client has to name its folders
 _LONGEST = 4000  # characters of an article that a person is shown
+_MOST_ROOTS = 1000  # that are looked at
 _WORDS = {FORGET: "Forget this?", KEEP: "Keep this article?"}
+
+
+class _Root(BaseModel):
+    """A root as clients send it: any text, where the SDK's own type takes only some."""
+
+    uri: str
+
+
+class _Roots(BaseModel):
+    roots: list[_Root]
 
 
 class NeedsInput(Exception):
@@ -61,18 +78,17 @@ class Client(NamedTuple):
         elicits = self.has("elicitation")
         return elicits is not None and (elicits.form is not None or elicits.url is None)
 
-    async def folders(self) -> list[str] | None:
-        """The folders that it works in; None if it has no such notion, or does not answer."""
+    async def folder(self) -> str:
+        """The first folder it works in that is here; empty where there is none, or no answer."""
         if self.has("roots") is None:
-            return None
+            return ""
+        is_modern = self.ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        kind = types.ListRootsResult if is_modern else _Roots
         try:
-            request = types.ListRootsRequest()
-            found = await self._ask(_ROOTS, request, types.ListRootsResult, seconds=_SECONDS)
-        except MCPError:
-            return None
-        urls = [urlsplit(str(root.uri)) for root in found.roots]
-        named = [unquote(url.path) for url in urls if url.scheme == "file"]
-        return [path for path in named if os.path.isdir(path)]
+            found = await self._ask(_ROOTS, types.ListRootsRequest(), kind, seconds=_SECONDS)
+        except (MCPError, ValidationError):
+            return ""
+        return await asyncio.to_thread(_first_folder, [str(root.uri) for root in found.roots])
 
     async def agrees(self, proposal: Proposal, state: str, *, asked: bool) -> types.ElicitResult:
         """What its person says to this write; `asked` if they were, and this is their answer."""
@@ -83,7 +99,10 @@ class Client(NamedTuple):
             message=question(proposal, self.name), requested_schema=_form(proposal)
         )
         request = types.ElicitRequest(params=form)
-        said: types.ElicitResult = await self._ask(_AGREED, request, types.ElicitResult, state)
+        try:
+            said: types.ElicitResult = await self._ask(_AGREED, request, types.ElicitResult, state)
+        except ValidationError:  # no answer that the protocol knows is no yes
+            said = types.ElicitResult(action="cancel")
         return said
 
     async def _ask(
@@ -98,6 +117,33 @@ class Client(NamedTuple):
             return answer
         raise NeedsInput(types.InputRequiredResult(input_requests={key: request},
                                                    request_state=state))  # fmt: skip
+
+
+def _first_folder(uris: Iterable[str]) -> str:
+    """The first folder among these that is on this machine; a file stands for its own."""
+    for uri in islice(uris, _MOST_ROOTS):
+        local = re.fullmatch(r"(?is)file:(?://(?:localhost)?(?=/))?(/(?!/).*)", uri.strip())
+        sent = local[1].encode(errors="replace") if local else b""
+        for path in map(os.fsdecode, (unquote_to_bytes(sent), sent)):  # not all are encoded
+            if os.path.isdir(path):
+                return path
+            if os.path.isfile(path):
+                return os.path.dirname(path)
+    return ""
+
+
+async def readable_roots(ctx: Context, call_next: Any) -> Any:
+    """Pass on a request without those of its roots that the SDK would refuse it for."""
+    params = ctx.params or {}
+    match params.get("inputResponses"):
+        case {"roots": {"roots": list(roots)} as answer, **others}:
+            named = [root.get("uri") for root in roots if isinstance(root, dict)]
+            uris = [uri for uri in named if isinstance(uri, str)]
+            folder = await asyncio.to_thread(_first_folder, uris)
+            kept = [{"uri": f"file://{quote_from_bytes(os.fsencode(folder))}"}] if folder else []
+            answers = {**others, _ROOTS: {**answer, "roots": kept}}
+            ctx = replace(ctx, params={**params, "inputResponses": answers})
+    return await call_next(ctx)
 
 
 def _form(proposal: Proposal) -> dict[str, Any]:

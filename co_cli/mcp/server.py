@@ -113,8 +113,8 @@ class Memory:
     async def _project(self, client: Client) -> str:
         if known := self.chosen.get(client.session):
             return known
-        folders = await client.folders()
-        project = paths.project_folder(folders[0]) if folders else self.here
+        folder = await client.folder()
+        project = paths.project_folder(folder) if folder else self.here
         if client.session:
             self.chosen[client.session] = project
             forget_oldest(self.chosen, MOST_CLIENTS)

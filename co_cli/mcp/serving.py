@@ -31,7 +31,7 @@ from co_cli.errors import CoError
 from co_cli.knowledge import Shelf
 from co_cli.knowledge.search.files import FOLDERS
 from co_cli.knowledge.search.watch import Watcher
-from co_cli.mcp.asking import Client, Context
+from co_cli.mcp.asking import Client, Context, readable_roots
 from co_cli.mcp.resources import Resources
 from co_cli.mcp.server import MOST_CLIENTS, Memory, Options, forget_oldest
 from co_cli.workspace import Workspace, read_closely
@@ -73,6 +73,7 @@ class CoServer:
             on_list_prompts=notes.prompts, on_get_prompt=notes.prompt,
             on_subscriptions_listen=ListenHandler(self.bus),
         )  # fmt: skip
+        self.server.middleware.append(readable_roots)
         for name, heard in (("initialized", self._greeted), ("roots/list_changed", self._moved)):
             method = f"notifications/{name}"
             self.server.add_notification_handler(method, types.NotificationParams, heard)
