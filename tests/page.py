@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from uvicorn import Server
+
 from co_cli.web.server import Page
 
 
@@ -28,18 +30,18 @@ class Answer(NamedTuple):
 class Client:
     """Somebody who talks to the server, as the page does, or otherwise."""
 
+    server: Server  # where it runs in this process
+
     def __init__(self, address: str) -> None:
         self.address = address
         self.origin, _, self.token = address.partition("/#token=")
         self.host = self.origin.removeprefix("http://")
-        self.cookie = ""
+        self.secret = ""
         self.stop: Callable[[], None] = lambda: None
 
     def enter(self) -> Client:
-        """Exchange the token for the cookie, as the page does first of all."""
-        answer = self.post("session", token=self.token)
-        assert answer.status == 200
-        self.cookie = answer.headers["set-cookie"].partition(";")[0]
+        """Take the secret out of the address, as the page does first of all."""
+        self.secret = self.token
         return self
 
     def ask(self, method: str, path: str, headers: dict[str, str], body: bytes = b"") -> Answer:
@@ -59,12 +61,12 @@ class Client:
     @property
     def reading(self) -> dict[str, str]:
         """The headers with which the page reads."""
-        return {"Host": self.host, "Cookie": self.cookie}
+        return {"Host": self.host, "Authorization": f"Bearer {self.secret}"}
 
     def writing(self, body: bytes) -> dict[str, str]:
         """The headers with which the page writes."""
         return {
-            **self.reading, "Origin": self.origin, "X-Co": "page",
+            **self.reading, "Origin": self.origin,
             "Content-Type": "application/json", "Content-Length": str(len(body)),
         }  # fmt: skip
 
@@ -87,12 +89,14 @@ class Client:
 
 
 @contextmanager
-def serving(*, sensitive: bool = False) -> Iterator[Client]:
-    """The page of the notes here, while this lasts."""
-    page = Page(None, sensitive=sensitive)
+def serving(*, port: int = 0, seconds: int = 0, sensitive: bool = False) -> Iterator[Client]:
+    """The page of the notes here, while this lasts; `seconds` for a request to arrive."""
+    page = Page(None, port, sensitive=sensitive)
+    page.server.config.timeout_keep_alive = seconds or page.server.config.timeout_keep_alive
     thread = threading.Thread(target=page.run)
     thread.start()
     client = Client(page.address)
+    client.server = page.server
 
     def stop() -> None:
         page.server.should_exit = True

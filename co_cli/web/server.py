@@ -1,8 +1,8 @@
 """The page's server, for this machine alone: who may ask, what is asked, and in which thread.
 
-A request counts only under this server's own name, so that no other site's name can stand for it;
-from its own page; with the cookie that the run's token was exchanged for. A write comes as JSON,
-with a header that no form can send.
+A request counts only under this server's own name, so that no other site's name can stand for it,
+and with the secret of this run in a header, which no form, link or picture can send and no browser
+adds by itself. The page itself, which holds no note, is for everybody.
 """
 
 import asyncio
@@ -11,9 +11,9 @@ import json
 import re
 import secrets
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import closing
 from importlib.resources import files
 from typing import Any
 
@@ -21,7 +21,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -29,13 +29,15 @@ from co_cli.errors import CoError, NotFound
 from co_cli.knowledge.safety.escape import escape
 from co_cli.web import pictures, views
 from co_cli.web.actions import ACTIONS
+from co_cli.web.connections import SECONDS, Connection, is_another_user
 from co_cli.web.state import Asked, Changed, Row, State
 
 ADDRESS = "127.0.0.1"
 LARGEST = 1024 * 1024  # bytes that a request may hold
 _KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _STATIC = {"/": "index.html"} | {f"/{name}": name for name in (
-    "style.css", "app.js", "note.js", "draw.js", "icon.svg")}  # fmt: skip
+    "style.css", "app.js", "server.js", "unsaved.js", "note.js", "inbox.js", "draw.js",
+    "icon.svg")}  # fmt: skip
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self'; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; "
@@ -51,14 +53,15 @@ _READS: Mapping[str, Callable[[State, Asked], Row]] = {
     "meets": views.meets,
     "pictures": pictures.pictures, "health": pictures.health, "eval": pictures.evaluation,
 }  # fmt: skip
+_HOLD = 20.0  # seconds that a page waits for news in one request
 _SLOW = ("health", "eval")  # which nobody who types should wait for
 
 
 class Guard:
     """Refuses every request that is not this page's own, and gives each answer its headers."""
 
-    def __init__(self, app: ASGIApp, hosts: frozenset[str], cookie: str, secret: str) -> None:
-        self.app, self.hosts, self.cookie, self.secret = app, hosts, cookie, secret.encode()
+    def __init__(self, app: ASGIApp, hosts: frozenset[str], secret: str) -> None:
+        self.app, self.hosts, self.secret = app, hosts, f"Bearer {secret}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer why not."""
@@ -70,6 +73,7 @@ class Guard:
 
         if scope["type"] == "http":
             status, why = self.refusal(Request(scope))
+            scope["state"]["admitted"] = not status and scope["path"] not in _STATIC
             app = PlainTextResponse(f"{why}\n", status) if status else self.app
             await app(scope, receive, headed)
 
@@ -77,23 +81,26 @@ class Guard:
         """The status and the reason, for a request that does not count; 0 for one that does."""
         headers, path, method = request.headers, request.url.path, request.method
         hosts, origins, size = (headers.getlist(n) for n in ("host", "origin", "content-length"))
-        writes, enters = method == "POST", method == "GET" and path in _STATIC
+        writes, is_page = method == "POST", method == "GET" and path in _STATIC
         near = headers.get("sec-fetch-site", "none") in ("none", "same-origin")
         arrives = path == "/" and headers.get("sec-fetch-mode") == "navigate"
-        told = re.fullmatch("[0-9]{1,7}", ",".join(size))  # what is sent in pieces has no size
-        small = told and int(told[0]) <= LARGEST and "transfer-encoding" not in headers
-        known = secrets.compare_digest(request.cookies.get(self.cookie, "").encode(), self.secret)
+        digits = re.fullmatch("[0-9]{1,7}", ",".join(size))  # what is sent in pieces has no size
+        small = digits and int(digits[0]) <= LARGEST and "transfer-encoding" not in headers
+        said = headers.get("authorization", "").encode("latin-1")
+        admitted = secrets.compare_digest(said, self.secret)
         holds = [
-            (len(hosts) == 1 and hosts[0] in self.hosts, 421, "This server is not called so."),
-            (all(f"http://{hosts[0]}" == one for one in origins), 403, "Another site asks here."),
-            (near or arrives, 403, "Another site asks here."),
-            (writes or method == "GET", 405, "Only GET and POST are answered."),
-            (origins or not writes, 403, "A write says where it comes from."),
-            (headers.get("x-co") == "page" or not writes, 403, "A write comes from the page."),
-            (headers.get("content-type") == "application/json" or not writes, 415, "Write JSON."),
-            (small or not writes, 413, f"A write says its size, at most {LARGEST} bytes."),
-            (known or enters or path == "/api/session", 401, "Open what `co web` printed."),
-        ]
+            (len(hosts) == 1 and hosts[0] in self.hosts, 421, "Unknown host name."),
+            (all(f"http://{hosts[0]}" == o for o in origins), 403, "Cross-site request refused."),
+            (near or arrives, 403, "Cross-site request refused."),
+            (writes or method == "GET", 405, "Only GET and POST are allowed."),
+            (origins or not writes, 403, "Missing Origin header."),
+            (headers.get("content-type") == "application/json" or not writes, 415,
+             "Content-Type must be application/json."),
+            (small or not writes, 413, f"Content-Length is missing or over {LARGEST} bytes."),
+            (admitted or is_page, 401, "Open the address that `co web` printed."),
+            (is_page or not is_another_user(request.scope), 403, "Only the user who started "
+             "`co web` can use it."),
+        ]  # fmt: skip
         return next(((status, why) for fits, status, why in holds if not fits), (0, ""))
 
 
@@ -103,21 +110,19 @@ class Page:
     def __init__(self, project: str | None, port: int = 0, *, sensitive: bool = False) -> None:
         self._socket = socket.create_server((ADDRESS, port))
         port = self._socket.getsockname()[1]
-        self._token, self._secret = secrets.token_urlsafe(24), secrets.token_urlsafe(32)
-        self._worker, self._cookie = ThreadPoolExecutor(1, "notebooks"), f"co-{port}"
+        self._worker, secret = ThreadPoolExecutor(1, "notebooks"), secrets.token_urlsafe(32)
         self._state = self._worker.submit(State, project, sensitive=sensitive).result()
-        self.address = f"http://{ADDRESS}:{port}/#token={self._token}"  # what follows # is not sent
+        self.address = f"http://{ADDRESS}:{port}/#token={secret}"  # what follows # is not sent
         routes = [
             *(Route(path, self._static, methods=["GET"]) for path in _STATIC),
-            Route("/api/session", self._session, methods=["POST"]),
-            Route("/api/events", self._events, methods=["GET"]),
+            Route("/api/version", self._version, methods=["GET"]),
             Route("/api/{name}", self._answer, methods=["GET", "POST"]),
         ]
         hosts = frozenset(f"{name}:{port}" for name in (ADDRESS, "localhost"))
         config = uvicorn.Config(
-            Guard(Starlette(routes=routes), hosts, self._cookie, self._secret),
+            Guard(Starlette(routes=routes), hosts, secret), http=Connection,
             log_level="error", access_log=False, proxy_headers=False, server_header=False,
-            ws="none", lifespan="off", limit_concurrency=64, timeout_graceful_shutdown=1,
+            ws="none", lifespan="off", timeout_keep_alive=SECONDS, timeout_graceful_shutdown=1,
         )  # fmt: skip
         self.server = uvicorn.Server(config)
 
@@ -142,24 +147,13 @@ class Page:
         kind = _KINDS[file.name.rpartition(".")[2]]
         return Response(file.read_bytes(), media_type=kind)
 
-    async def _session(self, request: Request) -> Response:
-        """The cookie for the token."""
-        told = Asked()
-        with suppress(CoError):
-            told = await _said(request)
-        if not secrets.compare_digest(told["token"].encode(), self._token.encode()):
-            return JSONResponse({"error": "That address is of another run of `co web`."}, 401)
-        answer = JSONResponse({})
-        answer.set_cookie(self._cookie, self._secret, httponly=True, samesite="strict")
-        return answer
-
     async def _answer(self, request: Request) -> Response:
         """What is asked for, or the reason why not, in words."""
         writes, name = request.method == "POST", request.path_params["name"]
         try:
             asked = await _said(request) if writes else Asked(request.query_params)
             if (act := (ACTIONS if writes else _READS).get(name)) is None:
-                raise NotFound("there is nothing of that name")
+                raise NotFound("unknown request")
             slow = name in _SLOW and asyncio.to_thread(self._aside, act, asked)
             return JSONResponse(_shown(await (slow or self._on_worker(act, asked))))
         except Changed as error:
@@ -192,18 +186,18 @@ class Page:
 
         return await asyncio.get_running_loop().run_in_executor(self._worker, work)
 
-    async def _events(self, _: Request) -> Response:
-        """Tell an open page whenever a file has changed."""
+    async def _version(self, request: Request) -> Response:
+        """The number of the files' state, once it is another than the page knows, or after a while.
 
-        async def changes() -> AsyncIterator[str]:
-            last = -1
-            while not self.server.should_exit:
-                version = await self._on_worker(lambda state: state.version)
-                yield f"data: {version}\n\n" if version != last else ""
-                last = version
-                await asyncio.sleep(self._state.tick)
-
-        return StreamingResponse(changes(), media_type="text/event-stream")
+        Another number tells an open page that a file has changed.
+        """
+        clock, known = asyncio.get_running_loop().time, request.query_params.get("known", "")
+        until = clock() + _HOLD
+        while True:
+            version = await self._on_worker(lambda state: state.version)
+            if str(version) != known or clock() > until or self.server.should_exit:
+                return JSONResponse({"version": version})
+            await asyncio.sleep(self._state.tick)
 
 
 async def _said(request: Request) -> Asked:
@@ -214,7 +208,7 @@ async def _said(request: Request) -> Asked:
     except (ValueError, RecursionError, ClientDisconnect):
         told = None
     if not isinstance(told, dict):
-        raise CoError("this is not an object of JSON")
+        raise CoError("the request is not a JSON object")
     return Asked({name: value for name, value in told.items() if isinstance(value, str)})
 
 

@@ -32,7 +32,11 @@ _WORDS = {"related": ("related to", "related to"), "supersedes": ("replaces", "r
 
 def start(state: State, asked: Asked) -> Row:
     """All that the first sight of the page needs: the newest notes, and what there is."""
-    there = {"project": state.workspace.project, "foreign": state.workspace.trust.foreign}
+    there = {
+        "version": state.version,
+        "project": state.workspace.project,
+        "foreign": state.workspace.trust.foreign,
+    }
     return listed(state, asked) | there | state.seen.facets | {"drafts": len(state.seen.drafts)}
 
 

@@ -1,8 +1,11 @@
-// The page's frame: talking to the server, the list with its search, routes, keys.
-// What is open beside the list is in note.js; what is drawn is in draw.js.
+// The page's frame: what is done and undone, the list with its search, routes, keys.
+// What is open beside the list is in note.js and inbox.js; what is drawn is in draw.js.
 
-import { showArchive, showChanges, showInbox, showNote, showNew } from "./note.js";
 import { showHealth, showPictures } from "./draw.js";
+import { showInbox } from "./inbox.js";
+import { showArchive, showChanges, showEdit, showNew, showNote } from "./note.js";
+import { get, post, takeSecret } from "./server.js";
+import { isUnsaved, onUnsaved, openUnsaved } from "./unsaved.js";
 
 export const $ = (id) => document.getElementById(id);
 
@@ -38,58 +41,68 @@ export function turn() {
   return () => mine === turns;
 }
 
-// ---- The server
-
-export class Refused extends Error {
-  constructor(status, told) {
-    const why = told.error || "The server did not answer.";
-    super(why[0].toUpperCase() + why.slice(1));
-    this.status = status;
-    this.now = told.now;
-  }
-}
-
-const GONE = "The server does not answer: it was stopped. Start `co web` again and open the address that it prints; what you write stays here meanwhile.";
-const LOST = { 401: "Open the address that `co web` printed." };
-
-async function answer(asking) {
-  const response = await asking.catch((error) => {
-    if (error.name === "AbortError") throw error;
-    throw new Refused(0, { error: GONE });
+// Show these items as the elements of a list. What is there already stays as it is, so that no
+// focus and no click is lost; returns the key of the item whose focused element went away.
+const shown = new WeakMap();
+export function fill(list, items, key, make) {
+  const active = list.contains(document.activeElement) ? document.activeElement : null;
+  const home = active?.closest("[data-item]"), controls = "a, button, summary";
+  const at = home && [...home.querySelectorAll(controls)].indexOf(active);
+  const old = new Map([...list.children].map((one) => [one.dataset.item, one]));
+  const now = items.map((item) => {
+    const name = key(item), text = JSON.stringify(item), known = old.get(name);
+    old.delete(name);
+    if (known && shown.get(known) === text) return known;
+    const one = make(item);
+    one.dataset.item = name;
+    shown.set(one, text);
+    return one;
   });
-  const told = await response.json().catch(() => ({ error: LOST[response.status] || `The server could not do that (${response.status}).` }));
-  if (!response.ok) throw new Refused(response.status, told);
-  return told;
-}
-
-export async function get(name, asked = {}, signal = undefined) {
-  const said = Object.entries(asked).filter(([, value]) => value !== "" && value != null);
-  return answer(fetch(`/api/${name}?${new URLSearchParams(said)}`, { signal }));
-}
-
-export async function post(name, said) {
-  const headers = { "Content-Type": "application/json", "X-Co": "page" };
-  return answer(fetch(`/api/${name}`, { method: "POST", headers, body: JSON.stringify(said) }));
+  const stay = new Set(now);
+  for (const one of [...list.children]) if (!stay.has(one)) one.remove();
+  now.forEach((one, n) => { if (list.children[n] !== one) list.insertBefore(one, list.children[n] || null); });
+  if (!home || home.isConnected) return null;
+  const again = now.find((one) => one.dataset.item === home.dataset.item);
+  again?.querySelectorAll(controls)[at]?.focus({ preventScroll: true });
+  return again ? null : home.dataset.item;
 }
 
 // ---- What was done, and taking it back
 
-let last = null; // the last change made here
+let steps = []; // the changes made here that still stand, the last one at the end
+let writing = Promise.resolve();
 let fades = 0;
 
-export function tell(text, change = null) {
-  if (change && change.change) last = change;
-  const undoable = change && change.change;
-  $("toast").replaceChildren(h("p", {}, text, undoable && h("button.quiet", { type: "button", onclick: undo }, "Undo")));
+export function tell(text, label = "", onclick = null) {
+  $("toast").replaceChildren(h("p", {}, text, label && h("button.quiet", { type: "button", onclick }, label)));
   clearTimeout(fades);
   fades = setTimeout(() => $("toast").replaceChildren(), 8000);
+}
+
+// Writes are sent one after another, in the order in which they were asked for.
+export function write(name, said) {
+  const done = writing.then(async () => {
+    const one = typeof said === "function" ? said() : said;
+    const drop = () => { if (name === "undo") steps = steps.filter((step) => step.scope !== one.scope || String(step.change) !== one.n); };
+    const answer = await post(name, one).catch((error) => { if (error.status) drop(); throw error; });
+    drop();
+    if (answer.change) steps.push(answer);
+    return answer;
+  });
+  writing = done.catch(() => {});
+  return done;
+}
+
+export function tellDone(done) {
+  if (!done.change) return tell(done.display);
+  tell(done.display, "Undo", () => undo(done));
 }
 
 // Do something and say what came of it; null when it was refused.
 export async function act(name, said) {
   try {
-    const done = await post(name, said);
-    tell(done.display, done);
+    const done = await write(name, said);
+    tellDone(done);
     await refresh();
     return done;
   } catch (error) {
@@ -99,11 +112,16 @@ export async function act(name, said) {
   }
 }
 
-async function undo() {
-  if (!last) return tell("Nothing was done here yet.");
-  const { scope, change } = last;
-  last = null;
-  await act("undo", { scope, n: String(change) });
+// Take back one change, or the last that was made here; what cannot be taken back is passed over.
+async function undo(step = null) {
+  const before = new Set([...document.querySelectorAll(".card")].map((one) => one.dataset.item));
+  const done = await act("undo", () => {
+    const last = step || steps.at(-1);
+    if (!last) throw new Error("Nothing to undo in this tab. Changes lists everything that was done.");
+    return { scope: last.scope, n: String(last.change) };
+  });
+  if (!done || document.body.dataset.view !== "inbox") return;
+  [...document.querySelectorAll(".card")].find((one) => !before.has(one.dataset.item))?.querySelector(".main").focus();
 }
 
 // ---- The list
@@ -175,21 +193,28 @@ function line(row) {
   return h("li", {}, h("a.row", { href: link(row), "data-ref": row.ref },
     h("span.top", {}, h("span.ref", {}, row.ref), h("span", {}, place(row)), h("span", {}, row.age || row.date), why),
     passage && row.kind !== "article" && !cut ? passage : [h("span.summary", {}, row.above || title(row)), passage],
-    h("span.marks", {}, badges(row), (row.tags || []).filter((tag) => tag[0] !== "_").map((tag) => h("span.tag", {}, tag)))));
+    h("span.marks", {}, row.unsaved && h("span.badge.warn", {}, "unfinished edit"), badges(row), (row.tags || []).filter((tag) => tag[0] !== "_").map((tag) => h("span.tag", {}, tag)))));
 }
 
 function draw(found, more) {
-  const focused = document.activeElement?.dataset?.ref;
   rows = more ? [...rows, ...found.rows] : found.rows;
-  $("list").replaceChildren(...rows.map(line));
+  drawList();
   $("more").hidden = Boolean($("query").value) || rows.length >= found.count;
   const noun = found.count === 1 ? "note" : "notes", most = found.most === found.count ? "The best " : "";
   $("count").replaceChildren(found.degraded?.length ? found.degraded.join("; ") : `${most}${found.count} ${noun}`,
     Object.values(asked()).some(Boolean) ? h("button.quiet", { type: "button", onclick: clear }, "Show all") : "");
+}
+
+function drawList() {
+  const items = rows.map((row) => ({ ...row, unsaved: isUnsaved(row.ref) }));
+  fill($("list"), items, (row) => `${row.ref}#${row.anchor || ""}`, line);
   if (!rows.length) $("list").append(h("li.empty", {}, emptyText()));
-  if (focused) $("list").querySelector(`[data-ref="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
   markOpen();
 }
+onUnsaved(() => {
+  drawList();
+  $("write").textContent = isUnsaved("new") ? "Continue writing" : "Write";
+});
 
 function clear() {
   for (const one of $("filters").querySelectorAll("select")) one.value = "";
@@ -197,9 +222,9 @@ function clear() {
 }
 
 function emptyText() {
-  if ($("query").value) return "Nothing is known about that. Try other words, or fewer filters.";
-  if (Object.values(asked()).some(Boolean)) return "No note is like that. Take a filter off to see more.";
-  return "Nothing is remembered here yet. Write the first note, or say it: co learn “We deploy on Tuesdays”";
+  if ($("query").value) return "No notes found. Try other words, or fewer filters.";
+  if (Object.values(asked()).some(Boolean)) return "No notes match these filters.";
+  return "No notes yet. Write the first one, or run: co learn “We deploy on Tuesdays”";
 }
 
 export async function load(more = false, again = false) {
@@ -217,21 +242,31 @@ export async function load(more = false, again = false) {
 function markOpen() {
   const [view, ref] = route();
   for (const one of $("list").querySelectorAll("a.row")) {
-    if (view === "note" && one.dataset.ref === ref) one.setAttribute("aria-current", "true");
+    if (["note", "edit"].includes(view) && one.dataset.ref === ref) one.setAttribute("aria-current", "true");
     else one.removeAttribute("aria-current");
   }
 }
 
-// Everything that is on the screen once more, unless somebody is writing in it.
-export async function refresh() {
-  const facts = await get("start").catch(() => null);
-  if (facts) drawFrame(facts);
-  await load(false, true);
-  if (!document.querySelector("#pane form.editor")) await show(true);
-  else document.querySelector("#pane form.editor").dispatchEvent(new Event("moved"));
+// Everything that is on the screen once more, unless somebody is writing in it. One at a time; the
+// next begins after everybody who asked for it did.
+let drawing = Promise.resolve(), next = null;
+export function refresh() {
+  if (!next) {
+    next = drawing = drawing.then(async () => {
+      next = null;
+      const facts = await get("start").catch(() => null);
+      if (facts) drawFrame(facts);
+      await load(false, true);
+      const form = document.querySelector("#pane form.editor");
+      if (form) form.dispatchEvent(new Event("moved"));
+      else await show(true);
+    }).catch((error) => tell(error.message));
+  }
+  return drawing;
 }
 
 function drawFrame(facts) {
+  version = facts.version;
   $("project").textContent = facts.project.split("/").pop();
   $("project").title = facts.project;
   $("drafts").textContent = facts.drafts;
@@ -244,18 +279,25 @@ function drawFrame(facts) {
 
 const decoded = (text) => { try { return decodeURIComponent(text); } catch { return text; } };
 export const route = () => location.hash.replace(/^#\/?/, "").split("/").map(decoded);
-const VIEWS = { note: showNote, new: showNew, inbox: showInbox, changes: showChanges, archive: showArchive, pictures: showPictures, health: showHealth };
+const VIEWS = { note: showNote, edit: showEdit, new: showNew, inbox: showInbox, changes: showChanges, archive: showArchive, pictures: showPictures, health: showHealth };
+
+// At once, where a link would do it a moment later.
+export function go(hash) {
+  if (location.hash !== hash) history.pushState(null, "", hash);
+  show();
+}
 
 async function show(again = false) {
   const [view, ...more] = route();
   document.body.dataset.view = view || "notes";
   for (const one of document.querySelectorAll("[data-nav]")) {
-    const here = one.dataset.nav === (view in VIEWS && !["note", "new"].includes(view) ? view : "notes");
+    const here = one.dataset.nav === (view in VIEWS && !["note", "edit", "new"].includes(view) ? view : "notes");
     if (here) one.setAttribute("aria-current", "page");
     else one.removeAttribute("aria-current");
   }
   markOpen();
-  const pane = $("pane");
+  const pane = $("pane"), left = pane.querySelector("form.editor")?.dataset;
+  if (left?.unsaved) tell("Your text is not saved. It stays in this tab.", "Continue", () => { location.hash = left.unsaved; });
   try {
     if (VIEWS[view]) await VIEWS[view](pane, again, ...more);
     else pane.replaceChildren(h("p.empty", {}, "Open a note to read it here, or press ", h("kbd", {}, "?"), " for the keys."));
@@ -270,20 +312,22 @@ async function show(again = false) {
 // ---- Keys
 
 function step(by) {
-  const all = [...document.querySelectorAll("a.row, .card .main")].filter((one) => one.offsetParent);
-  const at = all.indexOf(document.activeElement);
+  const all = [...document.querySelectorAll("a.row, .card .main, .card [data-step]")].filter((one) => one.offsetParent && !one.closest("[inert]"));
+  const card = document.activeElement.closest(".card");
+  const here = card ? all.find((one) => card.contains(one)) : document.activeElement;
   const open = all.findIndex((one) => one.hasAttribute("aria-current"));
-  const next = all[Math.max(0, Math.min(all.length - 1, (at < 0 ? open : at) + by))];
+  const at = all.indexOf(here) < 0 ? open : all.indexOf(here);
+  const next = all[Math.max(0, Math.min(all.length - 1, at + by))];
   next?.focus();
   next?.scrollIntoView({ block: "nearest" });
 }
 
-const press = (id) => document.querySelector(`#pane [data-key="${id}"]`)?.click();
+const press = (id) => (document.activeElement.closest(".card") || document.querySelector("#pane .note"))?.querySelector(`[data-key="${id}"]`)?.click();
 const KEYS = {
   "/": () => { if (!["notes", "note", "new"].includes(document.body.dataset.view) || innerWidth < 800) location.hash = "#/"; $("query").focus(); $("query").select(); },
   j: () => step(1), k: () => step(-1),
   e: () => press("edit"), p: () => press("protect"), x: () => press("forget"),
-  n: () => { location.hash = "#/new"; },
+  n: () => go("#/new"),
   i: () => { location.hash = "#/inbox"; },
   c: () => { location.hash = "#/changes"; },
   u: () => undo(),
@@ -294,10 +338,12 @@ addEventListener("keydown", (event) => {
   if ($("help").open) return;
   const field = event.target.closest("input, textarea, select");
   const form = document.querySelector("#pane form.editor");
+  // A key that is held down does one thing once; a button would be pressed again where the focus went.
+  if (event.repeat && (KEYS[event.key] || event.target.closest("button")) && !field && !["j", "k"].includes(event.key)) return event.preventDefault();
   if (event.key === "Escape") {
     if (field && field.id === "query") { field.value = ""; load(); field.blur(); }
-    else if (field && !form) field.blur();
-    else if (form) form.querySelector("[data-cancel]").click();
+    else if (form) location.hash = form.dataset.back;
+    else if (field) field.blur();
     else if (route()[0]) location.hash = "#/";
     return;
   }
@@ -306,6 +352,16 @@ addEventListener("keydown", (event) => {
   KEYS[event.key]();
 });
 
+// A tab that the person opens from here has access too: this one hands on what is its own.
+function openTab(event) {
+  const link = event.target.closest?.('a[href^="#"]');
+  if (!link || !(event.button === 1 || ((event.ctrlKey || event.metaKey) && event.button === 0))) return;
+  event.preventDefault();
+  open(`/${link.getAttribute("href")}`);
+}
+addEventListener("click", openTab);
+addEventListener("auxclick", openTab);
+
 // ---- The start
 
 let typing = 0;
@@ -313,37 +369,50 @@ $("query").addEventListener("input", () => { clearTimeout(typing); typing = setT
 $("search").addEventListener("submit", (event) => { event.preventDefault(); load().then(() => step(1)); });
 $("more").addEventListener("click", () => load(true));
 $("help-button").addEventListener("click", () => $("help").showModal());
+$("help").addEventListener("click", (event) => { if (event.target.closest("a")) $("help").close(); });
 document.querySelector("[data-skip]").addEventListener("click", (event) => { event.preventDefault(); $("pane").focus(); });
-addEventListener("hashchange", () => show());
+addEventListener("hashchange", () => (takeSecret() ? begin() : show()));
 
 async function begin() {
-  const token = /^#token=(.+)$/.exec(location.hash);
-  if (token) {
-    history.replaceState(null, "", "/"); // so that nobody finds it in the address
-    await post("session", { token: token[1] });
+  try {
+    const facts = await get("start");
+    openUnsaved(facts.project);
+    drawFrame(facts);
+    draw(facts);
+    $("gone").hidden = true;
+    document.body.dataset.ready = "true";
+    listen();
+    await show();
+  } catch (error) {
+    rows = [];
+    $("list").replaceChildren(h("li.empty", {}, error.message));
   }
-  const facts = await get("start");
-  drawFrame(facts);
-  draw(facts);
-  document.body.dataset.ready = "true";
-  listen();
-  await show();
 }
 
 // While the tab is seen, the server tells of every change; a browser keeps few such lines open.
-let events = null;
-function listen(known = 0) {
-  if (document.hidden || events) return;
-  events = new EventSource("/api/events");
-  events.addEventListener("message", () => { if (known++) refresh(); });
-  events.addEventListener("open", () => { $("gone").hidden = true; });
-  events.addEventListener("error", () => { $("gone").textContent = GONE; $("gone").hidden = false; });
+let version = 0, listening = null;
+async function listen() {
+  if (document.hidden || listening) return;
+  const { signal } = (listening = new AbortController());
+  while (!signal.aborted) {
+    try {
+      const news = await get("version", { known: version }, signal);
+      $("gone").hidden = true;
+      if (news.version !== version) await refresh();
+      version = news.version;
+    } catch (error) {
+      if (signal.aborted) return;
+      $("gone").textContent = error.message;
+      $("gone").hidden = false;
+      if (error.status === 401) { listening = null; return; }
+      await new Promise((done) => setTimeout(done, 1000));
+    }
+  }
 }
 document.addEventListener("visibilitychange", () => {
-  if (document.hidden) { events?.close(); events = null; }
-  else if (document.body.dataset.ready) listen(1);
+  if (document.hidden) { listening?.abort(); listening = null; }
+  else if (document.body.dataset.ready) listen();
 });
 
-begin().catch((error) => {
-  $("list").replaceChildren(h("li.empty", {}, error.message));
-});
+takeSecret();
+begin();

@@ -1,6 +1,7 @@
 // What is drawn: the notebook over time, how notes relate, what is used, and how all of it is.
 
-import { get, h, link, title as called, turn } from "./app.js";
+import { h, link, title as called, turn } from "./app.js";
+import { get } from "./server.js";
 
 function s(name, attrs, ...children) {
   const one = document.createElementNS("http://www.w3.org/2000/svg", name);

@@ -1,13 +1,15 @@
-// What is open beside the list: a note, the editor, the inbox, the archive.
+// What is open beside the list: a note, the editor, all changes, the archive.
 
-import { $, act, badges, get, h, link, load, place, post, refresh, rendered, tell, title, turn } from "./app.js";
+import { $, act, badges, go, h, link, place, refresh, rendered, tell, tellDone, title, turn, write } from "./app.js";
+import { get } from "./server.js";
+import { isUnsaved, keep, unsaved } from "./unsaved.js";
 
 const when = (at) => new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
-const button = (text, onclick, more = {}) => h(more.main ? "button.main" : "button", { type: "button", onclick, ...more, main: null }, text);
+export const button = (text, onclick, more = {}) => h(more.main ? "button.main" : "button", { type: "button", onclick, ...more, main: null }, text);
 
 // Whether this is drawn already: then what is open, focused or selected in it stays so.
 let drawn = "";
-function stands(pane, again, told) {
+export function stands(pane, again, told) {
   const before = drawn;
   drawn = JSON.stringify(told);
   return again && drawn === before && pane.childElementCount > 0;
@@ -21,15 +23,18 @@ export async function showNote(pane, again, ref, anchor) {
   if (!mine() || stands(pane, again, note)) return;
   const kept = again ? pane.scrollTop : 0;
   const open = again && [...pane.querySelectorAll("details[open]")].map((one) => one.id);
+  const focused = again && pane.contains(document.activeElement) && document.activeElement.dataset.key;
   pane.replaceChildren(h("article.note", { "aria-label": `${note.kind} ${note.ref}` },
     h("p.top", {}, h("a.back", { href: "#/" }, "← Notes"), h("span.ref", {}, note.ref), h("span", {}, place(note)), h("span", { title: note.created }, `${note.date}${note.age ? `, ${note.age}` : ""}`), badges(note)),
     note.title ? h("h1", {}, note.title) : h("h1.hidden", {}, title(note)),
-    note.untrusted && h("p.banner", {}, "This came from elsewhere and nobody here agreed to it, so it is shown as plain text and no model sees it. ", h("code", {}, "co trust"), " asks."),
+    note.untrusted && h("p.banner", {}, "You have not approved this note, so it is shown as plain text and no model sees it. To approve it, run ", h("code", {}, "co trust"), "."),
+    isUnsaved(note.ref) && notSaved(note),
     body(note),
     note.tags.length > 0 && h("p.marks", {}, note.tags.map((tag) => h("span.tag", {}, tag))),
-    note.writable ? actions(note) : h("p.quiet", {}, "This file is read where it lies: edit it there."),
+    note.writable ? actions(note) : h("p.quiet", {}, "Co only reads this file. Edit it where it is."),
     links(note), history(note), header(note)));
   for (const id of open || []) { const one = document.getElementById(id); if (one) one.open = true; }
+  if (focused) pane.querySelector(`[data-key="${focused}"]`)?.focus({ preventScroll: true });
   pane.scrollTop = kept;
   const at = anchor && document.getElementById(`at-${anchor}`);
   at?.classList.add("here");
@@ -55,9 +60,9 @@ function actions(note) {
   };
   const mark = (name, on) => () => doing("mark", { mark: `${on ? "un" : ""}${name}` });
   return h("div.actions", { role: "group", "aria-label": "What to do with it" },
-    button("Edit", () => edit(note), { main: true, "data-key": "edit" }),
+    button("Edit", () => openEditor(note), { main: true, "data-key": "edit" }),
     button(note.protected ? "Unprotect" : "Protect", mark("protect", note.protected), { "data-key": "protect" }),
-    button(note.pinned ? "Unpin" : "Pin", mark("pin", note.pinned)),
+    button(note.pinned ? "Unpin" : "Pin", mark("pin", note.pinned), { "data-key": "pin" }),
     button("Forget", async () => { const here = location.hash; if (await doing("forget") && location.hash === here) location.hash = "#/"; }, { "data-key": "forget", disabled: note.protected }));
 }
 
@@ -72,7 +77,7 @@ function history(note) {
     h("button.quiet", { type: "button", "aria-expanded": "false", onclick: (event) => diff(event.currentTarget, note.ref, one.n) }, one.op),
     h("span.quiet", {}, ` by ${one.by}, ${when(one.at)} (change ${one.n})`)));
   return h("details", { id: "history" }, h("summary", {}, `History (${rows.length})`),
-    rows.length ? h("ul.plain", {}, rows) : h("p.quiet", {}, "Co has not changed this file; it was written by hand."));
+    rows.length ? h("ul.plain", {}, rows) : h("p.quiet", {}, "Co has not changed this file."));
 }
 
 async function diff(knob, ref, n) {
@@ -93,54 +98,106 @@ function header(note) {
 
 // ---- Writing
 
+const editing = (ref) => `#/edit/${encodeURIComponent(ref)}`;
 const lines = (text) => text.split(",").map((tag) => tag.trim()).filter(Boolean).join("\n");
 
-// A form for a text and its tags. `save` is given what stands in it, and what the person chose.
-function editor(start, title, save, cancel, scope = null) {
-  const text = h("textarea", { id: "text", rows: 12, required: true, "aria-describedby": "hint" });
-  text.value = start.text;
-  const tags = h("input", { id: "tags", autocomplete: "off" });
-  tags.value = start.tags.join(", ");
-  const where = scope && h("select", { id: "where" }, h("option", { value: "project" }, "This project"), h("option", { value: "user" }, "Yours, in every project"));
-  const aside = h("div", { role: "alert" });
-  const form = h("form.editor", { "aria-label": title, onsubmit: (event) => { event.preventDefault(); send(); } },
-    h("h1", {}, title), h("label", { for: "text" }, "Text, in markdown"), text,
-    h("label", { for: "tags" }, "Tags, with commas between them"), tags,
-    scope && h("label", { for: "where" }, "Notebook"), where, aside,
-    h("p.actions", {}, h("button.main", {}, "Save"), button("Cancel", cancel, { "data-cancel": true }), h("span.quiet", { id: "hint" }, "Ctrl+Enter saves")));
-  const send = async (more = {}) => {
-    const said = { text: text.value, tags: lines(tags.value), scope: where?.value || "", ...more };
-    try { await save(said); }
-    catch (error) {
-      $("toast").replaceChildren();
-      aside.replaceChildren(error.now ? both(error, said) : h("p.banner", {}, error.message));
-      aside.scrollIntoView({ block: "nearest" });
-    }
-  };
-  // What is there and what was written, side by side, and the person's choice.
-  const both = (error, said) => {
-    const now = error.now;
-    const pair = (title, words, other, tags) => h("div", {}, h("h3", {}, title),
-      h("pre.prose", {}, words.split(/(\s+)/).map((word) => (!word.trim() || other.split(/\s+/).includes(word) ? word : h("mark", {}, word)))),
-      tags != null && h("p.quiet", {}, `Tags: ${tags || "none"}`));
-    const theirs = now.written ? [pair("On the disk now", now.written.text, said.text, now.written.tags.join(", "))] : now.similar.map((one) => pair(`Remembered as ${one.ref}`, one.text, said.text));
-    const mine = pair("Yours", said.text, theirs.length > 1 ? said.text : now.written ? now.written.text : now.similar[0].text, now.written ? said.tags.split("\n").join(", ") : null);
-    const choices = now.written
-      ? [button("Save mine over it", () => send({ seen: now.seen }), { main: true }),
-         button("Take what is on the disk", () => { text.value = now.written.text; tags.value = now.written.tags.join(", "); start.seen = now.seen; aside.replaceChildren(); })]
-      : [button("Keep both", () => send({ agreed: now.agreed, similar: "keep" }), { main: true }),
-         button(`Replace ${now.similar[0].ref}`, () => send({ agreed: now.agreed, similar: "update" }))];
-    return h("section.banner.both", { "aria-label": "Both texts" }, h("p", {}, error.message), h("div.pair", {}, theirs, mine), h("p.actions", {}, choices));
-  };
-  form.addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); send(); } });
-  return form;
+// That a note has changes that were not saved, and what may become of them.
+function notSaved(note) {
+  const drop = () => { discard(note.ref, editing(note.ref)); box.remove(); };
+  const box = h("p.banner", { role: "status" }, "You have unsaved changes to this note. ",
+    h("a", { href: editing(note.ref) }, "Continue editing"), button("Discard them", drop));
+  return box;
 }
 
-// The same as `act`, but what is refused is for the form to show.
-async function written(name, said) {
-  const done = await post(name, said);
-  tell(done.display, done);
-  return done;
+function discard(key, route) {
+  const value = unsaved(key);
+  keep(key, null);
+  if (value) tell("Discarded.", "Undo", () => { keep(key, value); if (location.hash !== route) location.hash = route; });
+}
+
+// What is there and what was written, side by side, and the person's choice: to `send` it or `take` the other.
+export function both(error, said, send, take) {
+  const { written, similar, seen, agreed } = error.now;
+  const pair = (title, words, other, tags) => h("div", {}, h("h3", {}, title),
+    h("pre.prose", {}, words.split(/(\s+)/).map((word) => (!word.trim() || other.split(/\s+/).includes(word) ? word : h("mark", {}, word)))),
+    tags != null && h("p.quiet", {}, `Tags: ${tags || "none"}`));
+  const theirs = written ? [pair("On disk", written.text, said.text, written.tags.join(", "))] : similar.map((one) => pair(`Note ${one.ref}`, one.text, said.text));
+  const mine = pair("Yours", said.text, theirs.length > 1 ? said.text : written ? written.text : similar[0].text, written ? said.tags.split("\n").join(", ") : null);
+  const choices = written
+    ? [button("Save mine over it", () => send({ seen }), { main: true }), button("Use the text on disk", () => take(written, seen))]
+    : [button("Keep both", () => send({ agreed, similar: "keep" }), { main: true }), button(`Replace ${similar[0].ref}`, () => send({ agreed, similar: "update" }))];
+  return h("section.banner.both", { "aria-label": "Both texts", tabindex: "-1" }, h("p", {}, error.message), h("div.pair", {}, theirs, mine), h("p.actions", {}, choices));
+}
+
+// A form for a text and its tags, which stay in this tab under `key` until they are saved. `save` is
+// given what stands in it, and what the person chose.
+function editor({ key, route, back, title, start, save, scope = false }) {
+  const kept = unsaved(key), from = { seen: start.seen, ...kept };
+  const text = h("textarea", { id: "text", rows: 12, required: true, "aria-describedby": "hint" });
+  text.value = kept ? kept.text : start.text;
+  const tags = h("input", { id: "tags", autocomplete: "off" });
+  tags.value = kept ? kept.tags : start.tags.join(", ");
+  const where = scope && h("select", { id: "where" }, h("option", { value: "project" }, "This project"), h("option", { value: "user" }, "Yours, in every project"));
+  if (kept?.where) where.value = kept.where;
+  const aside = h("div", { role: "alert" });
+  const form = h("form.editor", { "aria-label": title, "data-back": back, onsubmit: (event) => { event.preventDefault(); send(); }, oninput: () => note() },
+    h("h1", {}, title), h("label", { for: "text" }, "Text, in markdown"), text,
+    h("label", { for: "tags" }, "Tags, separated by commas"), tags,
+    scope && h("label", { for: "where" }, "Notebook"), where, aside,
+    h("p.actions", {}, h("button.main", {}, "Save"), button("Cancel", () => cancel()), h("span.quiet", { id: "hint" }, "Ctrl+Enter saves, Esc leaves it for later")));
+  const note = () => {
+    const same = text.value === start.text && tags.value === start.tags.join(", ");
+    keep(key, same ? null : { text: text.value, tags: tags.value, where: where?.value, seen: from.seen });
+    if (same) delete form.dataset.unsaved;
+    else form.dataset.unsaved = route;
+    form.dataset.seen = from.seen || "";
+  };
+  const cancel = () => {
+    delete form.dataset.unsaved;
+    discard(key, route);
+    location.hash = back;
+  };
+  let sending = false;
+  const send = async (more = {}) => {
+    if (sending || !form.reportValidity()) return;
+    const said = { text: text.value, tags: lines(tags.value), scope: where?.value || "", seen: from.seen || "", ...more };
+    sending = text.readOnly = tags.readOnly = true;
+    try {
+      const done = await save(said);
+      keep(key, null);
+      delete form.dataset.unsaved;
+      tellDone(done);
+      const here = form.isConnected;
+      form.remove();
+      if (here) location.hash = form.dataset.next || `#/note/${encodeURIComponent(done.ref)}`;
+      await refresh();
+    } catch (error) {
+      $("toast").replaceChildren();
+      aside.replaceChildren(error.now ? both(error, said, send, take) : h("p.banner", {}, error.message, error.status === 404 && asNew(said)));
+      aside.scrollIntoView({ block: "nearest" });
+    } finally {
+      sending = text.readOnly = tags.readOnly = false;
+    }
+  };
+  const take = (written, seen) => {
+    start = written;
+    text.value = written.text;
+    tags.value = written.tags.join(", ");
+    from.seen = seen;
+    aside.replaceChildren();
+    note();
+  };
+  // For a note or draft that is gone meanwhile.
+  const asNew = (said) => button("Save it as a new note", () => {
+    keep(key, null);
+    delete form.dataset.unsaved;
+    const other = unsaved("new")?.text;
+    keep("new", { text: [other, said.text].filter(Boolean).join("\n\n"), tags: tags.value, where: "project" });
+    location.hash = "#/new";
+  });
+  form.addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); send(); } });
+  note();
+  return form;
 }
 
 function open(pane, form) {
@@ -149,72 +206,37 @@ function open(pane, form) {
   form.querySelector("textarea").focus();
 }
 
-function edit(note) {
-  const pane = $("pane"), start = { ...note.written, seen: note.seen };
-  const back = () => { pane.replaceChildren(); refresh(); };
-  const form = editor(start, `Edit ${note.kind} ${note.ref}`, async (said) => {
-    await written("edit", { ref: note.ref, seen: start.seen, ...said });
-    back();
-  }, back);
-  form.addEventListener("moved", async () => {
-    const now = await get("note", { ref: note.ref }).catch(() => null);
-    if (!now) tell("The file is gone from the disk; what you write here is not lost while this stays open.");
-    else if (now.seen !== start.seen) tell("The file changed on the disk. Saving shows you both.");
-  });
+// At once, so that what is typed next is typed into it.
+let atHand = null;
+export function openEditor(note) {
+  atHand = note;
+  go(editing(note.ref));
+}
+
+// A note, or a draft, which saving accepts.
+export async function showEdit(pane, again, ref) {
+  if (again && pane.querySelector("form.editor")) return;
+  const mine = turn(), gone = { kind: "note", written: { text: "", tags: [] } };
+  const missing = (error) => { if (error.status === 404 && isUnsaved(ref)) return gone; throw error; };
+  const note = atHand?.ref === ref ? atHand : await get("note", { ref }).catch(missing);
+  atHand = null;
+  if (!mine()) return;
+  const [action, back] = note.kind === "draft" ? ["accept", "#/inbox"] : ["edit", `#/note/${encodeURIComponent(ref)}`];
+  const start = { ...note.written, seen: note.seen }, save = (said) => write(action, { ...said, ref });
+  const form = editor({ key: ref, route: editing(ref), back, title: `Edit ${note.kind} ${ref}`, start, save });
+  const compare = (now) => {
+    if (!now) tell("The file is gone from the disk. Your text stays in this tab.");
+    else if (now.seen !== form.dataset.seen) tell("The file changed on the disk. Saving shows you both.");
+  };
+  form.dataset.next = back;
+  form.addEventListener("moved", () => get("note", { ref }).catch(() => null).then(compare));
   open(pane, form);
+  compare(note === gone ? null : note);
 }
 
 export function showNew(pane, again) {
   if (again) return;
-  open(pane, editor({ text: "", tags: [] }, "Write a note", async (said) => {
-    const done = await written("save", said);
-    pane.replaceChildren();
-    await load();
-    location.hash = `#/note/${encodeURIComponent(done.ref)}`;
-  }, () => { pane.replaceChildren(); location.hash = "#/"; }, true));
-}
-
-// ---- The inbox
-
-export async function showInbox(pane, again = false) {
-  const mine = turn();
-  const { rows } = await get("inbox");
-  if (!mine() || stands(pane, again, rows)) return;
-  pane.replaceChildren(h("h1", {}, "Inbox"),
-    h("p.quiet", {}, "What may become a memory waits here for your yes. Until then nothing searches it, and no model is told."),
-    rows.length ? h("ul.cards", {}, rows.map(card)) : h("p.empty", {}, "No drafts wait."));
-  pane.querySelector("[data-first]")?.focus();
-  for (const one of pane.querySelectorAll("[data-met]")) { // each takes a moment
-    if (!one.isConnected) return;
-    const told = await get("meets", { ref: one.dataset.met }).catch(() => null);
-    if (told) one.replaceChildren(...met(told));
-  }
-}
-
-// What is remembered already that a draft resembles.
-function met({ same, similar, refused }) {
-  const found = similar.map((one) => h("p.met", {}, "Similar to ", h("a", { href: link(one) }, one.ref), `: ${one.text.slice(0, 300)}`));
-  if (same) found.unshift(h("p.met", {}, "Says the same as ", h("a", { href: link({ ref: same }) }, same), ", which would take on this wording."));
-  return refused ? [h("p.met", {}, refused)] : found;
-}
-
-function card(draft, number) {
-  const pane = $("pane"), start = { ...draft.written, seen: draft.seen };
-  const said = { ref: draft.ref, seen: draft.seen, text: start.text, tags: start.tags.join("\n") };
-  const change = () => open(pane, editor(start, `Edit draft ${draft.ref}`, async (more) => {
-    await written("accept", { ...said, seen: start.seen, ...more });
-    pane.replaceChildren();
-    refresh();
-  }, () => showInbox(pane)));
-  const accept = async () => { try { await act("accept", said); } catch { change(); document.querySelector("form.editor").requestSubmit(); } };
-  const reject = async () => { try { await act("reject", said); } catch (error) { tell(error.message); refresh(); } };
-  const { Said, From, ...more } = draft.told, called = `: ${draft.summary}`;
-  return h("li.card", {}, h("p.top", {}, h("span.ref", {}, draft.scope === "user" ? "for every project" : "for this project"), From && h("span", {}, From)),
-    h("p.draft", {}, draft.summary.length < draft.written.text.length ? draft.written.text : draft.summary),
-    Said && h("blockquote", {}, Said), Object.entries(more).map(([name, text]) => h("p.quiet", {}, `${name}: ${text}`)),
-    h("p.marks", {}, badges({ ...draft, outside: "" }), draft.tags.map((tag) => h("span.tag", {}, tag))),
-    h("div", { "data-met": draft.ref }),
-    h("p.actions", {}, button("Accept", accept, { main: true, "data-first": number === 0, "aria-label": `Accept${called}` }), button("Edit", change, { "aria-label": `Edit${called}` }), button("Reject", reject, { "aria-label": `Reject${called}` })));
+  open(pane, editor({ key: "new", route: "#/new", back: "#/", title: "Write a note", start: { text: "", tags: [] }, save: (said) => write("save", said), scope: true }));
 }
 
 // ---- What changed
@@ -235,8 +257,8 @@ export async function showChanges(pane, again) {
   while (list.children.length < old && !more.hidden) await draw();
   if (!mine()) return;
   const kept = again ? pane.scrollTop : 0;
-  pane.replaceChildren(h("h1", {}, "Changes"), h("p.quiet", {}, "All that was done to your notes, here and elsewhere, newest first. Each can be undone, and so can an undo."),
-    list.children.length ? list : h("p.empty", {}, "Nothing has changed here yet."), more);
+  pane.replaceChildren(h("h1", {}, "Changes"), h("p.quiet", {}, "Every change to your notes, newest first. Each can be undone, and so can an undo."),
+    list.children.length ? list : h("p.empty", {}, "No changes yet."), more);
   pane.scrollTop = kept;
 }
 
@@ -260,10 +282,10 @@ export async function showArchive(pane) {
   const { rows } = await get("archive");
   if (!mine()) return;
   pane.replaceChildren(h("h1", {}, "Archive"),
-    h("p.quiet", {}, "What was forgotten, merged or decayed. Nothing is gone until you purge it."),
+    h("p.quiet", {}, "Notes that were forgotten, merged or decayed. Nothing is deleted until you purge it."),
     rows.length ? h("ul.cards", {}, rows.map((row) => h("li.card", {},
       h("p.top", {}, h("span.ref", {}, row.ref), h("span", {}, `${row.op}, ${when(row.at)}`), badges(row)),
       h("p.draft", {}, row.summary),
-      h("p.actions", {}, button("Restore", () => act("restore", { ref: row.ref }), { "aria-label": `Restore ${row.ref}: ${row.summary}` })))))
-      : h("p.empty", {}, "The archive is empty: nothing has been forgotten, rejected, merged or decayed yet."));
+      h("p.actions", {}, button("Restore", () => act("restore", { ref: row.ref }), { "data-step": true, "aria-label": `Restore ${row.ref}: ${row.summary}` })))))
+      : h("p.empty", {}, "The archive is empty."));
 }
