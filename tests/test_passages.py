@@ -9,12 +9,15 @@ import pytest
 from cli import co
 from handmade import put, put_article
 
+from co_cli.chat import notes
+from co_cli.cli.options import open_here
 from co_cli.knowledge import Notebook
 from co_cli.knowledge.format.note import parse
-from co_cli.knowledge.search.hits import Hit
+from co_cli.knowledge.search.hits import Hit, How
 from co_cli.knowledge.search.passages import Part, reading
 from co_cli.knowledge.search.places import split
 from co_cli.knowledge.search.scan import scan
+from co_cli.results import recall_text
 
 ROWS = "\n".join(f"| gauge {n} | reads {n} bar in the boiler room |" for n in range(60))
 CODE = "\n".join(f"valve_{n} = open_valve({n})  # let the pressure out slowly" for n in range(60))
@@ -162,6 +165,78 @@ def test_the_next_best_place_of_an_article_is_told_after_the_best(tmp_path: Path
     assert (
         hit.text == f"{hit.passage}\n\nAlso #{hit.also.anchor}: {hit.also.heading}\n{hit.also.text}"
     )
+
+
+HARBOUR = (
+    "The harbour was built in 1911 by two brothers from Genoa who had a small boat yard.",
+    "Visitors often arrive by train and walk along the quay to the old lighthouse.",
+    "The cafe at the corner sells postcards, maps and a rather good lemon cake.",
+    "The pump code is replaced every March by the harbour master, who keeps the blue key.",
+    "In summer there is music on the square every Sunday, and the shops stay open.",
+    "Seagulls nest on the roof of the customs house, and nobody minds them.",
+)
+LONG = tuple(f"{text} {text.lower()} {text.upper()} {text[::-1]}" for text in HARBOUR)
+
+
+@pytest.mark.parametrize("paragraphs", [HARBOUR, LONG], ids=["one passage", "several"])
+@pytest.mark.parametrize("backend", ["auto", "grep"])
+@pytest.mark.parametrize(
+    ("query", "answers"),
+    [("who replaces the pump code", [3]), ("the pump code is replaced", [3]), ("lemon cake", [2])],
+)
+def test_the_paragraph_that_answers_is_shown_without_its_neighbours(
+    tmp_path: Path, query: str, answers: list[int], backend: str, paragraphs: tuple[str, ...]
+) -> None:
+    """Red when what stands beside the answer is shown though it answers nothing."""
+    text = "\n\n".join(paragraphs)
+    put_article(tmp_path, "harbour.md", "Guide", f"## About\n\n{text}\n\n## Tides\n\nAt noon.")
+    [hit] = Notebook(tmp_path, how=How(backend=backend)).recall(query)
+    assert hit.text == "\n\n".join(paragraphs[at] for at in answers)
+
+
+def test_a_neighbour_that_answers_as_well_is_shown(tmp_path: Path) -> None:
+    """Red when only one paragraph of a passage can answer, or a gap between two is not shown."""
+    text = "\n\n".join(HARBOUR)
+    put_article(tmp_path, "harbour.md", "Guide", f"## About\n\n{text}")
+    book = Notebook(tmp_path)
+    [both] = book.recall("where do seagulls nest and when is there music")
+    assert both.text == "\n\n".join(HARBOUR[4:])
+    [apart] = book.recall("when was the harbour built and who sells postcards")
+    assert apart.text == f"{HARBOUR[0]}\n\n…\n\n{HARBOUR[2]}"
+    [section] = book.recall("about")
+    assert section.text == text
+
+
+def test_a_question_without_a_shared_word_leaves_fillers_out(tmp_path: Path) -> None:
+    put_article(tmp_path, "harbour.md", "Guide", "\n\n".join(HARBOUR))
+    [hit] = Notebook(tmp_path).recall("where do birds breed")
+    assert hit.text == HARBOUR[5]
+
+
+def test_what_belongs_to_a_paragraph_stays_with_it(tmp_path: Path) -> None:
+    """Red when a list, code or a table is shown without the words that lead into it."""
+    parts = ("- Never paint it\n- Never drill it", "```sh\nbrew tap\n```", "| a | b |\n|---|---|")
+    for number, part in enumerate(parts):
+        text = (
+            f"The quay is old.\n\nBefore the inspection of hull {number}:\n\n{part}\n\nCats sleep."
+        )
+        put_article(tmp_path, f"part{number}.md", f"Part {number}", text)
+        hit = Notebook(tmp_path).recall(f"inspection of hull {number}")[0]
+        assert hit.text == f"Before the inspection of hull {number}:\n\n{part}"
+
+
+def test_no_surface_shows_what_does_not_answer() -> None:
+    """Red when a surface takes the text of an article from elsewhere than the excerpt."""
+    text = "\n\n".join(HARBOUR)
+    put_article(".co-cli/knowledge", "harbour.md", "Guide", f"## About\n\n{text}")
+    query = "who replaces the pump code"
+    [row] = json.loads(co("recall", query, "--json").out)["results"]
+    assert (row["content"], row["passage"], row["also"]) == (HARBOUR[3], HARBOUR[3], None)
+    shelf = open_here().shelf
+    to_a_model = recall_text(query, shelf.recall(query, 5))
+    for shown in (co("recall", query).out, to_a_model, notes.recall(shelf, query)):
+        assert HARBOUR[3] in shown
+        assert not any(other in shown for other in HARBOUR if other != HARBOUR[3])
 
 
 def test_a_place_without_a_heading_ends_no_line_with_a_space() -> None:

@@ -10,6 +10,7 @@ from co_cli.knowledge.format.note import Note, decode
 from co_cli.knowledge.pages import ARTICLES, MEMORIES, Page, Pages
 from co_cli.knowledge.search.lookup import Lookup, Row
 from co_cli.knowledge.search.passages import Part, passages
+from co_cli.knowledge.search.places import Place
 from co_cli.knowledge.store import is_note
 
 FOLDERS = (MEMORIES, ARTICLES)
@@ -131,18 +132,20 @@ class Parts:
         parts = self.memory(row)
         return parts[at - row.id] if at - row.id < len(parts) else None
 
-    def told(self, at: int, row: Row) -> Part:
-        """A passage; of an article, with its neighbours in the same section as far as they fit."""
+    def around(self, at: int, row: Row) -> tuple[Note | None, Place | None, list[Place]]:
+        """Of an article, the place of a passage, and those beside it that fit on the same card."""
         note = self.article(row) if row.article else None
         places = self._lookup.places(max(at - _BESIDE, row.id), min(at + _BESIDE, row.last))
         if note is None or at not in places:
-            return self.get(at, row) or Part("")
-        place, ends = places[at], {1: at, -1: at}
+            return None, None, []
+        place, ends, beside = places[at], {1: at, -1: at}, list[Place]()
         while ends:
             for step in tuple(ends):
                 ends[step] += step
-                if joined := place.joined(places.get(ends[step])):
+                other = places.get(ends[step])
+                if other and other.lead < 0 and (joined := place.joined(other)):
                     place = joined
+                    beside.append(other)
                 else:
                     del ends[step]
-        return place.part(note.body, note.title)
+        return note, places[at], beside

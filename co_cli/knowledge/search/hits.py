@@ -71,11 +71,11 @@ class Hit(NamedTuple):
     replaced_by: Note | None = None  # another hit that may say what holds now
     heading: str = ""  # of an article's passage: the headings it stands under, with > between
     anchor: str = ""  # and what a link to it ends with
-    also: Part | None = None  # of an article: the place in another section that answers next best
+    also: Part | None = None  # of an article: a place in another section that answers as well
 
     @property
     def text(self) -> str:
-        """What is told of it: a memory whole, of an article the passage, and the next best."""
+        """What is told of it: a memory whole, of an article the parts that answer."""
         if self.note.kind != "article":
             return self.note.body
         return f"{self.passage}\n\nAlso {self.also.placed}" if self.also else self.passage

@@ -21,6 +21,7 @@ _PAGE = re.compile(r'[ \t]*<a id="(page-\d+)"></a>[ \t]*\Z')
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 _LINK = re.compile(r"!?\[([^\][]{0,200})\]\([^()\s]{0,500}\)")
 _SPACE, _NEWLINES = re.compile(r"\s*"), re.compile(r"\n*")
+_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s")
 _SENTENCE = re.compile(r"[.!?](?=\s)|[。！？]|\n(?=\s*(?:[-*+>]|\d{1,3}[.)])\s)")
 
 
@@ -49,9 +50,9 @@ class Place(NamedTuple):
         headings = [_plain(_lines(text, at, 1)[0]) for at in self.heads]
         top = bool(headings) and headings[0].casefold() == title.casefold()
         above = [title, *headings[top:]]
-        return Part(self._shown(text), above, self._anchor(text), place=self)
+        return Part(self.shown(text), above, self._anchor(text), place=self)
 
-    def _shown(self, text: str) -> str:
+    def shown(self, text: str) -> str:
         """The text as it is; a row under the head of its table, code between its fences."""
         found = text[self.start : self.stop]
         if self.lead >= 0:
@@ -138,6 +139,21 @@ def _pieces(text: str, kind: str, start: int, stop: int, size: int) -> Iterator[
         left = (_SPACE if kind == "text" else _NEWLINES).match(text, cut, stop)
         start = left.end() if left else cut
     yield start, stop
+
+
+def paragraphs(text: str, place: Place) -> list[tuple[int, int]]:
+    """Where the paragraphs of a place stand.
+
+    A list, a table, code and what a colon leads into stay with the paragraph before them.
+    """
+    found: list[tuple[int, int]] = []
+    for kind, start, stop in _blocks(text[place.start : place.stop]):
+        span, before = (place.start + start, place.start + stop), found[-1:]
+        goes_on = kind in ("code", "table") or _ITEM.match(text, span[0])
+        if before and (goes_on or text[: before[0][1]].endswith(":")):
+            span = (found.pop()[0], span[1])
+        found.append(span)
+    return found or [(place.start, place.stop)]
 
 
 def _lines(text: str, at: int, many: int) -> list[str]:

@@ -18,6 +18,7 @@ from co_cli.knowledge.meaning.encoders import Embedder, Meaning, built_in
 from co_cli.knowledge.pages import Pages
 from co_cli.knowledge.replacement import newest_first
 from co_cli.knowledge.search import words
+from co_cli.knowledge.search.excerpts import excerpts
 from co_cli.knowledge.search.files import FOLDERS, NoteFiles
 from co_cli.knowledge.search.hits import Around, Degraded, Filters, Hit, How, Recall, Synced
 from co_cli.knowledge.search.index import Index, Progress, digest_of, vec_path
@@ -277,14 +278,11 @@ class Search:
                 if same(other, text):
                     matched -= 1
                     continue
-            told = ranking.parts.told(one.key, one.row)
+            told, also = excerpts(ranking, one)
             text, note = told.text[:LONGEST], self._numbered(ranking.lookup, note)
-            more = (other for other in one.others if other.part.text not in text)
-            also = next(more, None) if article and not one.exact else None
             hits.append(Hit(
                 note, one.shown, one.why, one.weak, text, ranking.marks(text), one.parts,
-                heading=told.heading, anchor=told.anchor,
-                also=ranking.parts.told(also.key, also.row) if also else None,
+                heading=told.heading, anchor=told.anchor, also=also,
             ))  # fmt: skip
         return hits, matched
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.search.hits import Hit
-from co_cli.knowledge.search.passages import LONGEST, Part
-from co_cli.knowledge.search.places import parts
+from co_cli.knowledge.search.passages import LONGEST
+from co_cli.knowledge.search.places import Place, paragraphs, parts
 from co_cli.knowledge.search.words import STOP
 
 _WORD = re.compile(r"\w+(?:[-./+#]\w+)*[+#]*")
@@ -27,13 +27,16 @@ def scan(query: str, notes: Iterable[Note], *, today: str = "") -> list[Hit]:
 def _placed(hit: Hit, needle: str, words: list[str]) -> Hit:
     """An article's hit with the passage that has the question, or the most words of it."""
 
-    def holds(part: Part) -> tuple[bool, int]:
-        text = " ".join(part.text.lower().split())
+    def closeness(said: str) -> tuple[bool, int]:
+        text = " ".join(said.lower().split())
         return needle in text, sum(word in text for word in words)
 
-    best = max(parts(hit.note), key=holds)
-    text = best.text[:LONGEST]
-    return hit._replace(passage=text, heading=best.heading, anchor=best.anchor)
+    best = max(parts(hit.note), key=lambda part: closeness(part.text))
+    place, body, text = best.place, hit.note.body, best.text
+    if isinstance(place, Place) and place.lead < 0:
+        found = [Place(*span).shown(body) for span in paragraphs(body, place)]
+        text = max(found, key=closeness)
+    return hit._replace(passage=text[:LONGEST], heading=best.heading, anchor=best.anchor)
 
 
 def holds(note: Note, text: str) -> bool:
