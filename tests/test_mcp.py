@@ -38,7 +38,7 @@ from co_cli.chat.inbox import review
 from co_cli.deps import CoDeps
 from co_cli.knowledge import Notebook
 from co_cli.mcp import serving
-from co_cli.mcp.server import Options
+from co_cli.mcp.server import MOST_CLIENTS, Options
 from co_cli.mcp.serving import CoServer
 from co_cli.mcp.tools import TOOLS
 
@@ -823,19 +823,61 @@ def test_a_server_ends_when_its_parent_dies_though_its_input_stays_open() -> Non
         os.close(end)
 
 
+@contextmanager
+def over_http() -> Iterator[tuple[int, str]]:
+    """A server over HTTP: its port and its token."""
+    with started("--http", "--port", "0") as server:
+        assert server.stderr
+        url = server.stderr.readline().decode().split()[-1]
+        token = server.stderr.readline().decode().split()[-1]
+        port = int(url.split(":")[2].split("/")[0])
+        assert url == f"http://127.0.0.1:{port}/mcp"
+        yield port, token
+
+
+def posted(port: int, token: str, body: bytes = b"{}", **headers: str) -> tuple[int, str]:
+    """The status of an answer, and the session that it began."""
+    link = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    said = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+            "Authorization": f"Bearer {token}"} | headers  # fmt: skip
+    link.request("POST", "/mcp", body, said)
+    answer = link.getresponse()
+    answer.read()
+    link.close()
+    return answer.status, answer.headers.get("mcp-session-id", "")
+
+
+def test_a_client_that_ends_no_session_ends_its_oldest_ones() -> None:
+    """Red when sessions pile up, or one that is in use makes room for others."""
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {},
+             "clientInfo": {"name": "a", "version": "1"}}  # fmt: skip
+
+    def message(method: str, **params: Any) -> bytes:
+        said = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        return json.dumps(said).encode()
+
+    with over_http() as (port, token):
+
+        def calls(session: str) -> int:
+            named = {"Mcp-Session-Id": session, "Mcp-Protocol-Version": "2025-06-18"}
+            return posted(port, token, message("ping"), **named)[0]
+
+        began = []
+        for _ in range(MOST_CLIENTS + 10):
+            status, session = posted(port, token, message("initialize", **hello))
+            assert (status, len(session)) == (200, 32)
+            began.append(session)
+            assert calls(began[0]) == 200
+        found = [calls(session) for session in began]
+    assert found == [200, *[404] * 10, *[200] * (MOST_CLIENTS - 1)]
+
+
 def test_over_http_only_who_is_here_and_has_the_token_is_answered() -> None:
     """Red when the token, the Host or the Origin is not looked at."""
     learned("We deploy on Tuesdays")
 
     def status(port: int, token: str, body: bytes = b"{}", **headers: str) -> int:
-        link = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
-        said = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
-                "Authorization": f"Bearer {token}"} | headers  # fmt: skip
-        link.request("POST", "/mcp", body, said)
-        answer = link.getresponse()
-        answer.read()
-        link.close()
-        return answer.status
+        return posted(port, token, body, **headers)[0]
 
     async def main(url: str, token: str, era: str) -> None:
         headers = {"Authorization": f"Bearer {token}"}
@@ -851,12 +893,8 @@ def test_over_http_only_who_is_here_and_has_the_token_is_answered() -> None:
                     await client.call_tool("save_memory", {"content": f"A fact of {era}"})
                     assert len(asked) == 1
 
-    with started("--http", "--port", "0") as server:
-        assert server.stderr
-        url = server.stderr.readline().decode().split()[-1]
-        token = server.stderr.readline().decode().split()[-1]
-        port = int(url.split(":")[2].split("/")[0])
-        assert url == f"http://127.0.0.1:{port}/mcp"
+    with over_http() as (port, token):
+        url = f"http://127.0.0.1:{port}/mcp"
         for era in ERAS:
             anyio.run(main, url, token, era)
         assert status(port, "guess") == status(port, "") == 401

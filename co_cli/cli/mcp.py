@@ -29,13 +29,17 @@ def mcp_command(context: click.Context, /, http: bool, port: int | None, **flags
         raise click.UsageError("--port goes with --http")
     if flags["read_only"] and flags["allow_writes"]:
         raise click.UsageError("--read-only and --allow-writes exclude each other")
-    from co_cli.mcp import server, serving
+    from co_cli.mcp.server import Options
 
-    options = server.Options(**flags)
+    options = Options(**flags)
     if http:
-        serving.serve_http(options, 8473 if port is None else port)
+        from co_cli.mcp.http import serve_http
+
+        serve_http(options, 8473 if port is None else port)
     else:
-        serving.serve_stdio(options)
+        from co_cli.mcp.serving import serve_stdio
+
+        serve_stdio(options)
 
 
 def _needs_extra() -> None:

@@ -31,7 +31,7 @@ from co_cli.prompts.envelope import defang
 from co_cli.tools import articles, memory
 from co_cli.workspace import Workspace
 
-_MOST_PROJECTS, _MOST_ASKED, MOST_CLIENTS = 8, 100, 1000  # that are remembered
+_MOST_PROJECTS, _MOST_ASKED, MOST_CLIENTS = 8, 100, 64  # that are remembered
 _MOST_DRAFTS = 200  # that wait in an inbox before clients are told to stop
 _Result = dict[str, Any]
 _KNOWN = {"action": "known", "display": "This is already saved."}

@@ -1,31 +1,24 @@
-"""The server as a process: over standard input and output, or over HTTP on this machine alone."""
+"""The server: what it answers and tells clients, and how it runs over standard input and output."""
 
 import asyncio
 import os
 import signal
-import socket
-import sys
 import time
 from collections.abc import AsyncIterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
-from hmac import compare_digest
 from importlib.metadata import version
-from secrets import token_urlsafe
 from threading import Thread
 from typing import Any
 
 import anyio
-import uvicorn
 from mcp import types
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp.server.session import ServerSession
 from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourcesListChanged
-from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.message import SessionMessage
-from starlette.responses import Response
 
 from co_cli.errors import CoError
 from co_cli.knowledge import Shelf
@@ -36,9 +29,6 @@ from co_cli.mcp.resources import Resources
 from co_cli.mcp.server import MOST_CLIENTS, Memory, Options, forget_oldest
 from co_cli.workspace import Workspace, read_closely
 
-TOKEN = "CO_MCP_TOKEN"
-_HERE = "127.0.0.1"
-_LEAST = 16  # characters of a token that a person made up
 _TICK, _SETTLED, _IDLE = 2.0, 0.05, 2.0  # seconds
 _ABOUT = (
     "The person's memory: plain notes that they keep. Look into it with recall_memory when their "
@@ -84,6 +74,11 @@ class CoServer:
     async def _greeted(self, ctx: Context, params: Any) -> None:
         self.sessions[Client(ctx, params).session] = ctx.session
         forget_oldest(self.sessions, MOST_CLIENTS)
+
+    def forget(self, session: str) -> None:
+        """Let go of what is remembered of a session that ended."""
+        self.sessions.pop(session, None)
+        self.memory.chosen.pop(session, None)
 
     async def _moved(self, ctx: Context, params: Any) -> None:
         """The client works elsewhere now: it is asked anew."""
@@ -196,42 +191,3 @@ def serve_stdio(options: Options) -> None:
         asyncio.run(CoServer(options).stdio())
     except* BrokenPipeError:  # the client left in the middle of an answer
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-
-
-class _Guard:
-    """Lets in who knows the token; what else a request must have, the SDK checks."""
-
-    def __init__(self, app: Any, token: str) -> None:
-        self.app, self.wanted = app, f"bearer {token}".encode()
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        given = b",".join(one for name, one in scope.get("headers", ()) if name == b"authorization")
-        said = given[:6].lower() + given[6:]  # the scheme has no case
-        known = scope["type"] != "http" or compare_digest(said, self.wanted)
-        refusal = Response(status_code=401, headers={"WWW-Authenticate": "Bearer"})
-        await (self.app if known else refusal)(scope, receive, send)
-
-
-def serve_http(options: Options, port: int) -> None:
-    """Serve over HTTP, to who is on this machine and has the token, until it is stopped."""
-    token = os.environ.get(TOKEN, "")
-    if token and len(token) < _LEAST:
-        raise CoError(f"{TOKEN} is too short", hint=f"It needs {_LEAST} characters at least.")
-    try:
-        listening = socket.create_server((_HERE, port))  # who reads the address can connect
-    except OSError as error:
-        hint = "Choose another: co mcp --http --port N"
-        raise CoError(f"port {port} cannot be used: {error.strerror}", hint=hint) from error
-    port = listening.getsockname()[1]
-    hosts = [f"{name}:{port}" for name in (_HERE, "localhost")]
-    origins = [f"http://{host}" for host in hosts]
-    checks = TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
-    app = CoServer(options).server.streamable_http_app(transport_security=checks)
-    print(f"Co's memory is at http://{_HERE}:{port}/mcp", file=sys.stderr)  # noqa: T201
-    if not token:
-        token = token_urlsafe(32)
-        print(f"Token, for this run: {token}", file=sys.stderr, flush=True)  # noqa: T201
-    config = uvicorn.Config(
-        _Guard(app, token), log_level="warning", access_log=False, timeout_graceful_shutdown=1
-    )
-    uvicorn.Server(config).run(sockets=[listening])
