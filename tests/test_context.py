@@ -265,11 +265,13 @@ def _sized(size: int) -> str:
         (SIZE_TARGET, ""),
         (
             SIZE_TARGET + 1,
-            "WARNING: context of 10241 bytes exceeds 10240. Consider shortening context.md.\n",
+            "WARNING: Knowledge size 10241 bytes exceeds 10240 byte target. "
+            "Consider reducing context.md.\n",
         ),
         (
             SIZE_LIMIT,
-            "WARNING: context of 20480 bytes exceeds 10240. Consider shortening context.md.\n",
+            "WARNING: Knowledge size 20480 bytes exceeds 10240 byte target. "
+            "Consider reducing context.md.\n",
         ),
     ],
 )
@@ -295,13 +297,15 @@ def test_above_the_limit_an_error_says_so(
     )
     assert SIZE_LIMIT - 22 < len(text.encode()) <= SIZE_LIMIT
     assert capsys.readouterr().err == (
-        f"ERROR: context of 22043 bytes exceeds 20480; {left_out} were left out. "
-        "Shorten context.md.\n"
+        "ERROR: Knowledge size 22043 bytes exceeds 20480 byte limit. Truncating to 20480 bytes.\n"
     )
 
 
-def test_the_projects_text_survives_first(tmp_path: Path) -> None:
-    """Red when both files are cut alike, or the text is cut at its end."""
+HEADS = len("## Internal Knowledge\n\n### Global Context\n\n\n\n### Project Context\n\n")
+
+
+def test_what_the_project_leaves_is_the_persons(tmp_path: Path) -> None:
+    """Red when the project's text is cut though it fits beside 3 KiB of the person's own."""
     mine, here = tmp_path / "mine.md", tmp_path / "here.md"
     mine.write_text("mine\n" * 4_000)
     here.write_text("here\n" * 3_000)
@@ -327,33 +331,30 @@ def test_the_projects_text_survives_first(tmp_path: Path) -> None:
     )
 
 
-def test_nothing_of_the_persons_file_stays_when_the_projects_is_cut(tmp_path: Path) -> None:
-    """Red when room left by the project's cut is given to the other file."""
+def test_the_persons_own_text_stays_whatever_the_project_says(tmp_path: Path) -> None:
+    """Red when a long text of a project takes the room of the person's own 3 KiB."""
     mine, here = tmp_path / "mine.md", tmp_path / "here.md"
-    mine.write_text("mine")
-    here.write_text(("y" * 8_000 + "\n") * 3)
+    mine.write_text("m" * 3072)
+    here.write_text("here\n" * 10_000)
     loaded = context.read_context(mine, here)
-    assert loaded.text == (
-        "## Internal Knowledge\n\n### Global Context\n\n"
-        f"[cut here: 4 bytes of {mine} left out; shorten the file]\n\n### Project Context\n\n"
-        + ("y" * 8_000 + "\n") * 2
-        + f"[cut here: 8,001 bytes of {here} left out; shorten the file]"
-    )
-    assert loaded.line() == ("1 context file, 15.6 KiB, 7.8 KiB cut, project over its 7 KiB budget")
+    assert loaded.text is not None
+    head, tail = loaded.text.split("\n\n### Project Context\n\n")
+    assert head.endswith("### Global Context\n\n" + "m" * 3072)
+    assert SIZE_LIMIT - 5 < len(loaded.text.encode()) <= SIZE_LIMIT
+    assert tail.endswith(f" bytes of {here} left out; shorten the file]")
 
 
-def test_a_file_without_room_for_a_word_is_dropped(tmp_path: Path) -> None:
+def test_of_two_long_texts_the_persons_own_has_3_kib(tmp_path: Path) -> None:
+    """Red when the own text gets more or less than whole lines of 3 KiB, or the rest is unused."""
     mine, here = tmp_path / "mine.md", tmp_path / "here.md"
-    mine.write_text("mine\n" * 100)
-    here.write_text(_sized(SIZE_LIMIT - 60))
+    mine.write_text("é" * 1_535 + "\n" + "mine\n" * 10_000)
+    here.write_text("here\n" * 10_000)
     loaded = context.read_context(mine, here)
-    assert loaded.text == (
-        "## Internal Knowledge\n\n### Project Context\n\n" + _sized(SIZE_LIMIT - 60)
-    )
-    assert [(file.bytes_loaded, file.bytes_cut) for file in loaded.files] == [
-        (0, 499),
-        (20_376, 0),
-    ]
+    assert loaded.files[0].bytes_loaded == 3070
+    assert SIZE_LIMIT - 10 < len((loaded.text or "").encode()) <= SIZE_LIMIT
+    small = context.read_context(mine, here, limit=2_000)
+    assert [file.bytes_loaded > 500 for file in small.files] == [True, True]
+    assert len((small.text or "").encode()) <= 2_000
 
 
 @pytest.mark.parametrize("lead", ["", "x", "# Title\n", "# Title\nx"])
@@ -409,7 +410,7 @@ BODIES = st.lists(LINES, max_size=3).map(
 @given(mine=BODIES, here=BODIES)
 def test_whatever_the_files_hold_the_text_fits(mine: str, here: str) -> None:
     """Red when the line about a cut is not counted, or a cut falls anywhere but after a whole
-    character, or the project's text loses a byte while it alone would fit."""
+    character, or a text loses a byte that has room beside the other's share."""
     with tempfile.TemporaryDirectory() as folder:
         paths = Path(folder, "mine.md"), Path(folder, "here.md")
         for path, body in zip(paths, (mine, here), strict=True):
@@ -422,8 +423,7 @@ def test_whatever_the_files_hold_the_text_fits(mine: str, here: str) -> None:
         f"### {title}\n\n{body}" for title, body in zip(titles, bodies, strict=True) if body
     ]
     whole = "\n\n".join(["## Internal Knowledge", *sections]) if sections else ""
-    alone = "\n\n".join(["## Internal Knowledge", *sections[-1:]])
-
+    room = SIZE_LIMIT - HEADS - len(bodies[0].encode())
     assert len(text.encode("utf-8")) <= SIZE_LIMIT
     assert receipt.size == len(whole.encode())
     assert [file.bytes_loaded + file.bytes_cut for file in receipt.files] == [
@@ -431,8 +431,10 @@ def test_whatever_the_files_hold_the_text_fits(mine: str, here: str) -> None:
     ]
     if receipt.size <= SIZE_LIMIT:
         assert text == whole
-    if bodies[1] and len(alone.encode()) <= SIZE_LIMIT:
+    if bodies[1] and len(bodies[1].encode()) <= max(room, SIZE_LIMIT - HEADS - 3072 - 200):
         assert text.endswith(f"### Project Context\n\n{bodies[1]}")
+    if bodies[0] and len(bodies[0].encode()) <= 3072:
+        assert f"### Global Context\n\n{bodies[0]}" in text
     for title, body, file in zip(titles, bodies, receipt.files, strict=True):
         kept = body.encode()[: file.bytes_loaded].decode()
         assert not kept or f"### {title}\n\n{kept}" in text

@@ -176,7 +176,10 @@ def test_the_context_comes_before_what_is_pinned_and_fits_the_window_too() -> No
     assert len((small.receipt.text or "").encode()) <= 6_000
     assert told(small) == {"1": "no room"}
     [line] = small.receipt.warnings()
-    assert line.startswith("ERROR: context of 9043 bytes exceeds 6000, all this model has room")
+    assert line == (
+        "ERROR: Knowledge size 9043 bytes exceeds 6000 byte limit. Truncating to 6000 bytes. "
+        "This model has no room for more."
+    )
     assert (told(large), large.receipt.warnings()) == ({"1": ""}, [])
 
 

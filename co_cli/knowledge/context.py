@@ -120,13 +120,15 @@ class Receipt(NamedTuple):
     def warnings(self) -> list[str]:
         """What a person should be told, a line each; nothing when all is well."""
         lines = [f"WARNING: context file skipped: {skip}" for skip in self.skipped]
-        what = f"context of {self.size} bytes exceeds"
+        what = f"Knowledge size {self.size} bytes exceeds"
         if self.size > self.limit:
-            cut = sum(file.bytes_cut for file in self.files)
-            what += f" {self.limit}" + (", all this model has room for" * (self.limit < SIZE_LIMIT))
-            lines.append(f"ERROR: {what}; {cut} were left out. Shorten context.md.")
+            only = " This model has no room for more." * (self.limit < SIZE_LIMIT)
+            bound = f"{self.limit} byte limit. Truncating to {self.limit} bytes."
+            lines.append(f"ERROR: {what} {bound}{only}")
         elif self.size > SIZE_TARGET:
-            lines.append(f"WARNING: {what} {SIZE_TARGET}. Consider shortening context.md.")
+            lines.append(
+                f"WARNING: {what} {SIZE_TARGET} byte target. Consider reducing context.md."
+            )
         return [escape(line, keep="") for line in lines]
 
     def details(self) -> list[str]:
@@ -163,34 +165,36 @@ def read_context(
 ) -> Receipt:  # fmt: skip
     """Read the context files into one text of at most `limit` bytes; silent, never raises.
 
-    `project_data` is what the project's file holds, for a caller who has looked at it. Room is
-    given to that file first, and once some of it must go, nothing of the person's own stays.
+    `project_data` is what the project's file holds, for a caller who has looked at it. Where they
+    are too long, the person's own text keeps 3 KiB, and the project's gets all the rest.
     """
-    whole: list[tuple[str, str]] = []
-    texts: list[tuple[str, str]] = []
-    files: list[ContextFile] = []
+    bodies: list[tuple[str, AnyPath, int, int, str]] = []
     skipped: list[Problem] = []
     for title, path, budget, data in (
-        ("Project Context", project_file, PROJECT_BUDGET, project_data),
         ("Global Context", user_file, GLOBAL_BUDGET, None),
+        ("Project Context", project_file, PROJECT_BUDGET, project_data),
     ):
         if path is None:
             continue
         try:
             raw = disk.read_signed(os.fspath(path))[0] if data is None else data
-            body = _body(raw)
+            bodies.append((title, path, budget, len(raw), _body(raw)))
         except FileNotFoundError:
             continue
         except CoError as error:
-            skipped.insert(0, Problem(str(path), str(error), getattr(error, "line", 0)))
-            continue
-        size, room = _size(body), limit - _size(_join([(title, ""), *texts]))
-        starved = any(file.bytes_cut for file in files)
-        text, loaded = _fit(body, room, escape(str(path), keep=""), starved)
-        whole[:0] = [(title, body)] if body else []
+            skipped.append(Problem(str(path), str(error), getattr(error, "line", 0)))
+    whole = [(title, body) for title, *_, body in bodies if body]
+    room = limit - _size(_join([(title, "") for title, _ in whole]))
+    texts: list[tuple[str, str]] = []
+    files: list[ContextFile] = []
+    for at, (title, path, budget, in_file, body) in reversed([*enumerate(bodies)]):
+        name, size = escape(str(path), keep=""), _size(body)
+        reserved = _reserved(bodies[0], limit) if at else 0
+        text, loaded = _fit(body, room - reserved, name)
+        room -= _size(text)
         texts[:0] = [(title, text)] if text else []
         over = size > budget
-        files.insert(0, ContextFile(title, path, len(raw), loaded, size - loaded, budget, over))
+        files.insert(0, ContextFile(title, path, in_file, loaded, size - loaded, budget, over))
     joined = _join(texts) or None
     return Receipt(tuple(files), tuple(skipped), _size(_join(whole)), joined, tuple(texts), limit)
 
@@ -229,12 +233,19 @@ def _size(text: str) -> int:
     return len(text.encode())
 
 
-def _fit(body: str, room: int, name: str, starved: bool) -> tuple[str, int]:
+def _reserved(own: tuple[str, AnyPath, int, int, str], limit: int) -> int:
+    """The bytes that the person's own text has in any case, with the line about a cut."""
+    _, path, budget, _, body = own
+    size, least = _size(body), min(budget, limit // 2)
+    return min(size, least + _size(_notice(escape(str(path), keep=""), size)) + 1)
+
+
+def _fit(body: str, room: int, name: str) -> tuple[str, int]:
     """What is used of a text, and its bytes; nothing where there is no room for a notice."""
-    if _size(body) <= room and not starved:
+    if _size(body) <= room:
         return body, _size(body)
     room -= _size(_notice(name, _size(body))) + 1
-    return cut(body, 0 if starved else room, name) if body and room >= 0 else ("", 0)
+    return cut(body, room, name) if room >= 0 else ("", 0)
 
 
 def cut(text: str, room: int, name: str) -> tuple[str, int]:
