@@ -35,6 +35,7 @@ class Settings(NamedTuple):
     memory_decay_percentage: float = 0.2
     memory_decay_order: str = "oldest"
     memory_category_limits: str = ""
+    memory_dedup_action: str = "ask"
     context_budget: int = 32
     search_backend: str = "auto"
     search_fusion: str = "blend"
@@ -99,6 +100,9 @@ TABLE = (
             "decision, context, pattern or other",
             "How many memories of a category a notebook should hold, such as preference=50, "
             "pattern=30; a save that reaches it says so.", pattern=_LIMITS),
+    Setting("memory_dedup_action", str, '"ask" or "consolidate"',
+            "What Co does about a memory that is similar to a recent one: ask and keep both, or "
+            "give the old one the new wording.", choices=("ask", "consolidate")),
     Setting("context_budget", int, "a whole number of KiB from 1 to 1024",
             "How much context and how many pinned memories a session starts with, at most; a model "
             "with a small window gets less.", 1, 1024, project_may_set=False),

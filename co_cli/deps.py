@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +41,7 @@ class CoDeps:
     memory_decay_percentage: float = None  # type: ignore[assignment]
     memory_decay_order: str = None  # type: ignore[assignment]
     memory_category_limits: str = None  # type: ignore[assignment]
+    memory_dedup_action: str = None  # type: ignore[assignment]
     project: paths.AnyPath | None = None
     how: How | None = None
     workspace: Workspace | None = None
@@ -54,6 +55,8 @@ class CoDeps:
     actor: str = "agent"
     saved_as: Mapping[str, str] = field(default_factory=dict)
     _lock: Any = field(default_factory=RLock, repr=False, compare=False)
+    settings: InitVar[Any] = None  # what the documents pass besides, to be ignored
+    agent: InitVar[Any] = None
 
     if not TYPE_CHECKING:  # who would take any name for a field
 

@@ -10,6 +10,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from co_cli.knowledge import Hit, Note, Notebook, Recall
+from co_cli.knowledge.pages import MEMORIES
 from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.verify import checks, freshness
 
@@ -38,8 +39,8 @@ def waiting_text(count: int, new: int = 0) -> str:
 
 
 def span(note: Note) -> str:
-    """A note's date; for a consolidated one the range it covers."""
-    updated = str(note.meta.get("updated") or "")[:10] if note.consolidated else ""
+    """A note's date; for one that was consolidated or merged, the range it covers."""
+    updated = str(note.meta.get("updated") or "")[:10]
     return f"{note.created[:10]} → {updated}" if updated else note.created[:10]
 
 
@@ -226,7 +227,8 @@ def saved_text(book: Notebook, saved: Saved) -> str:
     lines = [f"✓ Saved memory {ref}{whose}: {escape(note.name, keep='')}"]
     if saved.action == "consolidated":
         words = ", with your new wording" if saved.reworded else ""
-        lines = [f"✓ Consolidated memory {ref}, which says the same{words}."]
+        like = "says the same" if saved.likeness == 100 else f"is {saved.likeness:.0f}% similar"
+        lines = [f"✓ Consolidated memory {ref}, which {like}{words}."]
         if saved.change == 0:
             lines = [
                 f"Memory {ref} already says this and is protected; nothing changed.",
@@ -348,7 +350,7 @@ def recall_text(query: str, found: Recall[tuple[Notebook, Hit]], *, counted: boo
     query = query[:200] + "…" * (len(query) > 200)
     if not found:
         beside = f" and {plural(found.articles, 'article')}" if found.articles else ""
-        searched = f" ({plural(found.searched, 'memory')}{beside} searched)" if counted else ""
+        searched = f"\n{plural(found.searched, 'memory')}{beside} searched." if counted else ""
         return f"No memories found matching '{query}'{searched}"
     lines = [f"Found {plural(len(found), 'memory')} matching '{query}':", ""]
     for book, hit in found:
@@ -366,10 +368,16 @@ def recall_text(query: str, found: Recall[tuple[Notebook, Hit]], *, counted: boo
     return "\n".join(lines)
 
 
+def none_text(*books: Notebook) -> str:
+    """That there are no memories: none any more, or none yet."""
+    there = any(book.store.signature(MEMORIES) for book in books)
+    return "No memories found." if there else "No memories saved yet."
+
+
 def list_text(book: Notebook, notes: list[Note]) -> str:
     """The list of memories for a model or a person."""
     if not notes:
-        return "No memories saved yet."
+        return none_text(book)
     lines = [f"Total memories: {len(notes)} (limit {book.policy.max_count})", ""]
     for note in notes:
         category = note.meta.get("auto_category")

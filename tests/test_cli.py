@@ -444,12 +444,12 @@ def test_recall_says_when_there_is_nothing() -> None:
     assert co("recall", "zebra") == Result(
         0,
         "",
-        "No memories found matching 'zebra'; 0 searched.\n"
+        "No memories found matching 'zebra'\n0 notes searched.\n"
         'Nothing is saved yet. Try: co learn "I prefer pytest over unittest"\n',
     )
     ok("learn", "We deploy on Tuesdays")
     assert co("recall", "zebra") == Result(
-        0, "", "No memories found matching 'zebra'; 1 searched.\n"
+        0, "", "No memories found matching 'zebra'\n1 note searched.\n"
     )
     assert loads("recall", "zebra") == {
         "query": "zebra",
@@ -524,7 +524,7 @@ def test_recall_looks_only_where_it_is_told_to() -> None:
     assert found("--kind", "article") == []
     assert found("--scope", "user") == []
     told = co("recall", "apples", "--tag", "nothing").err
-    assert told == "No memories found matching 'apples' with these filters; 4 searched.\n"
+    assert told == "No memories found matching 'apples'\n4 notes searched, with these filters.\n"
     wrong = co("recall", "apples", "--since", "soon")
     assert (wrong.code, "use 2026-02-09, 2026-02, 2026 or 30d" in wrong.err) == (2, True)
 
@@ -556,12 +556,12 @@ def test_articles_and_folders_count_as_searched_and_as_saved() -> None:
     ok("knowledge", "add-folder", "notes")
     status = co("status")
     assert ("2 links left out" in status.out, "Nothing is saved" in status.err) == (True, False)
-    assert co("recall", "zebra").err == "No memories found matching 'zebra'; 1 searched.\n"
+    assert co("recall", "zebra").err == "No memories found matching 'zebra'\n1 note searched.\n"
     put_article(KNOWLEDGE, "tides.md", "Tides", "Water rises.")
-    assert co("recall", "zebra").err == "No memories found matching 'zebra'; 2 searched.\n"
+    assert co("recall", "zebra").err == "No memories found matching 'zebra'\n2 notes searched.\n"
     shelf = Workspace().shelf
     told = recall_text("zebra", shelf.recall("zebra"))
-    assert told.endswith("(0 memories and 2 articles searched)")
+    assert told == "No memories found matching 'zebra'\n0 memories and 2 articles searched."
 
 
 def test_a_memory_with_text_from_outside_says_so_and_not_that_the_person_told_it() -> None:

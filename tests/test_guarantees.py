@@ -622,7 +622,7 @@ CLOCKS = [
 
 
 def test_g11_jumping_clocks_never_reorder_numbers_or_decay_a_new_note(tmp_path: Path) -> None:
-    """Red when decay goes by `created`, or a clock near the end of time raises."""
+    """Red when a date that a jumping clock gave makes a note old, or the end of time raises."""
     moments = iter(CLOCKS)
     clock = [CLOCKS[0]]
     book = Notebook(tmp_path / "kb", policy=Policy(max_count=8), clock=lambda: clock[0])
@@ -653,7 +653,7 @@ def test_g11_jumping_clocks_never_reorder_numbers_or_decay_a_new_note(tmp_path: 
 def test_g11_any_time_a_person_wrote_is_kept_and_harms_nothing(
     book: Notebook, created: str
 ) -> None:
-    """Red when `created` is parsed into a date anywhere between reading and decay."""
+    """Red when a date that cannot be understood stops reading, saving or decay."""
     path = write_note(book, 1, "User prefers tea")
     path.write_text(path.read_text().replace("2026-02-01T10:00:00Z", created), encoding="utf-8")
     book.remember("User prefers coffee")

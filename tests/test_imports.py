@@ -75,6 +75,7 @@ CORE_ORDER = [
     "context",
     "plan",
     "article",
+    "importing",
     "undo",
     "notebook",
     "pair",

@@ -399,7 +399,7 @@ def _talk(model: Model[Any], text: str, *, stream: bool = True) -> Talk:
     async def recall_memory(query: str) -> dict[str, str]:
         """Find memories."""
         if "tea" not in query:
-            return {"display": f"No memories found matching '{query}' (2 memories searched)"}
+            return {"display": f"No memories found matching '{query}'\n2 memories searched."}
         found = "**Memory 007** (created 2026-01-02)\nTags: preference\nUser prefers oolong\n"
         return {"display": f"Found 1 memory matching '{query}':\n\n{found}"}
 

@@ -173,8 +173,12 @@ def test_too_much_context_is_said_on_stderr_and_cut_at_the_limit(
     assert result is not None
     assert len(result.encode()) <= SIZE_LIMIT
     err = capsys.readouterr().err
-    assert word in err
-    assert f"exceeds {limit}" in err
+    size = len(f"## Internal Knowledge\n\n### Project Context\n\n# User\n{'.' * 22 * lines}") - 1
+    ends = {
+        "WARNING": "byte target. Consider reducing context.md.",
+        "ERROR": "byte limit. Truncating to 20480 bytes.",
+    }
+    assert err == f"{word}: Knowledge size {size} bytes exceeds {limit} {ends[word]}\n"
 
 
 def test_a_malformed_context_is_skipped_and_the_session_goes_on(
@@ -266,7 +270,7 @@ def test_recall_finds_by_text_and_tag_newest_first(run: Run) -> None:
 def test_a_miss_is_said_plainly(run: Run) -> None:
     result = asyncio.run(recall_memory(run, "nonexistent"))
     assert result == {
-        "display": "No memories found matching 'nonexistent' (0 memories searched)",
+        "display": "No memories found matching 'nonexistent'\n0 memories searched.",
         "count": 0,
         "results": [],
     }
@@ -291,18 +295,41 @@ def test_listing_shows_numbers_dates_marks_and_short_summaries(run: Run) -> None
     assert result["memories"][1] == {
         "id": 2,
         "ref": "2",
+        "path": str((MEMORIES / "002-x.md").resolve()),
         "created": "2026-02-09T14:30:00Z",
         "tags": [],
         "summary": "This project uses SQLAlchemy",
     }
 
 
-def test_invalid_files_are_skipped_by_the_one_scanner() -> None:
+def test_a_folder_that_lost_its_memories_is_not_called_new(run: Run) -> None:
+    """Red when a folder that is there and empty reads as one where nothing was ever saved."""
+    MEMORIES.mkdir(parents=True)
+    nothing = {"display": "No memories found.", "count": 0, "memories": []}
+    assert asyncio.run(list_memories(run)) == nothing
+    write_memory(1, "User prefers pytest")
+    assert asyncio.run(list_memories(run, since="2099-01-01")) == nothing
+
+
+def test_what_was_said_again_shows_since_when_and_until_when(run: Run) -> None:
+    """Red when only what decay made tells the range of its dates."""
+    write_memory(1, "User prefers pytest")
+    assert save(run, "user prefers pytest.")["action"] == "consolidated"
+    [entry] = _load_all_memories(MEMORIES)
+    listed = asyncio.run(list_memories(run))["display"]
+    assert f"(2026-02-09 → {str(entry.updated)[:10]})" in listed
+
+
+def test_invalid_files_are_skipped_by_the_one_scanner(caplog: pytest.LogCaptureFixture) -> None:
+    """Red when a file that cannot be read is skipped without a word."""
     path = write_memory(1, "fine", "tags: [a]\ndecay_protected: true\n")
     (MEMORIES / "002-bad.md").write_text("---\nno header\n")
     assert _load_all_memories(MEMORIES) == [
         MemoryEntry(1, path.resolve(), "fine", ["a"], "2026-02-09T14:30:00Z", None, True)
     ]
+    [record] = caplog.records
+    assert (record.levelname, record.name) == ("WARNING", "co_cli.tools.memory")
+    assert "002-bad.md" in record.getMessage()
 
 
 def test_source_and_category_come_from_the_tags() -> None:
@@ -323,6 +350,40 @@ def test_a_duplicate_is_the_same_text_and_the_score_is_only_a_score() -> None:
     assert _check_duplicate("anything", [], 85) == (False, None, 0.0)
 
 
+def test_the_documents_rule_is_a_setting() -> None:
+    """Red when `consolidate` asks, or when without it a similar text takes the place of another."""
+    run = Run(CoDeps(memory_dedup_action="consolidate"))
+    save(run, "User prefers pytest over unittest", ["preference"])
+    again = save(run, "User prefers pytest over unittests", ["testing"])
+    assert (again["action"], again["memory_id"], again["collisions"]) == ("consolidated", 1, [])
+    assert "which is 99% similar, with your new wording" in again["display"]
+    (entry,) = _load_all_memories(MEMORIES)
+    assert (entry.content, entry.tags) == (
+        "User prefers pytest over unittests",
+        ["preference", "testing"],
+    )
+    assert entry.updated is not None
+    run.deps.shelf().project.undo()
+    assert [e.content for e in _load_all_memories(MEMORIES)] == [
+        "User prefers pytest over unittest"
+    ]
+    assert save(Run(CoDeps()), "User prefers pytest over unittests")["action"] == "related"
+
+
+def test_the_documents_rule_looks_at_recent_memories_and_leaves_what_is_set_apart() -> None:
+    """Red when an old memory, or one that is protected, takes a new wording that differs."""
+    run = Run(CoDeps(memory_dedup_action="consolidate"))
+    write_memory(1, "User prefers pytest over unittest")
+    assert save(run, "User prefers pytest over unittests")["action"] == "related"
+    run.deps.shelf().project.protect(2)
+    assert save(run, "User prefers pytest over unit tests")["action"] == "related"
+
+
+def test_the_fixtures_of_the_documents_make_deps() -> None:
+    """Red when the fields that the documents pass are refused, or mean something."""
+    assert CoDeps(settings={}, agent=None) == CoDeps()
+
+
 def test_consolidating_by_hand_keeps_the_file_and_merges_tags() -> None:
     write_memory(1, "old words", "tags: [a]\n")
     (entry,) = _load_all_memories(MEMORIES)
@@ -340,6 +401,33 @@ def test_decay_by_hand_takes_the_oldest(strategy: str, left: list[int]) -> None:
     assert (result["decayed"], result["ids"], result["strategy"]) == (2, [1, 2], strategy)
     assert [entry.id for entry in _load_all_memories(MEMORIES)] == left
     assert _decay_memories(Run(CoDeps()), Path("nowhere/memories"))["decayed"] == 0
+
+
+@pytest.mark.parametrize("strategy", ["summarize", "cut"])
+def test_decay_takes_the_oldest_by_their_dates(strategy: str) -> None:
+    """Red when numbers, or a date in the future, decide what is oldest; equals go by number."""
+    for number, created in enumerate(
+        [
+            "2026-03-01T00:00:00Z",
+            "2099-01-01T00:00:00Z",  # counts as today
+            "2026-02-01T23:00:00-05:00",  # later than it looks
+            "2026-02-02T01:00:00Z",
+            "2026-02-02T01:00:00Z",
+            "2025-12-31T00:00:00Z",
+        ],
+        1,
+    ):
+        write_memory(number, "abcdefg"[number] * 9, created=created)
+    for share, expected in ((0.5, [6, 4, 5]), (1.0, [1, 2, 3, 4, 5, 6])):
+        deps = CoDeps(
+            memory_max_count=6, memory_decay_percentage=share, memory_decay_strategy=strategy
+        )
+        book = deps.shelf().project
+        plan = book.plan_decay()
+        assert plan is not None
+        picked = [note.id for note in plan.saved.decayed]
+        assert (picked if share < 1 else sorted(picked)) == expected
+    assert picked == [6, 4, 5, 3, 1, 2]
 
 
 def test_a_save_over_the_limit_decays_and_says_how_to_undo(run: Run) -> None:

@@ -225,7 +225,7 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
         [edit] = plan.change.edits
         old = parse(saved.note.path, edit.before or b"")
         told = bool(deps.tellable(book, [old]))
-        collisions = [Collision(saved.ref, old.body, 100.0, old.protected, told=told)]
+        collisions = [Collision(saved.ref, old.body, saved.likeness, old.protected, told=told)]
         tags = tuple(saved.note.tags)
     else:
         collisions = [*_collisions(deps, book, saved.similar)]

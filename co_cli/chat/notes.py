@@ -30,6 +30,7 @@ from co_cli.results import (
     hit_ref,
     marks,
     moved_text,
+    none_text,
     outside_text,
     plural,
     recall_text,
@@ -141,8 +142,7 @@ def memories(shelf: Shelf, argument: str) -> str:
         if notes:
             where = "This project" if book.scope == "project" else "Everywhere"
             told.append("\n".join([where, *(row(book, note) for note in notes)]))
-    tagged = f" tagged {argument}" if argument else ""
-    told = told or [f"No memories saved yet{tagged}."]
+    told = told or [f"No memories tagged {argument}." if argument else none_text(*shelf)]
     if articles := sum(len(book.store.names(ARTICLES)) for book in shelf):
         told.append(f"{plural(articles, 'article')} beside; /recall and /show find them.")
     return "\n\n".join(told)

@@ -153,6 +153,8 @@ def _remember(
     book: Notebook, content: str, choice: Similar | None, there: bool, options: dict[str, Any]
 ) -> Saved | None:
     """Save, asking a person who is there about a secret in it and about a similar memory."""
+    if choice == "keep":
+        book.policy = book.policy._replace(action="ask")
     while True:
         try:
             if choice is not None or not there:

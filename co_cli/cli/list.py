@@ -9,7 +9,7 @@ from co_cli.cli.output import notice, notice_plain, notice_shared, notice_unread
 from co_cli.knowledge import Note, Notebook
 from co_cli.knowledge.pages import ARTICLES
 from co_cli.knowledge.use import Use, last_used
-from co_cli.results import marks, note_json, plural, span
+from co_cli.results import marks, none_text, note_json, plural, span
 from co_cli.verbs import counts
 from co_cli.workspace import Workspace
 
@@ -63,7 +63,7 @@ def list_command(
     elif kind == "article":
         notice("No articles kept yet.")
     else:
-        notice("No memories saved yet.")
+        notice(none_text(*books))
         notice('Try: co learn "We deploy on Tuesdays" --tag decision')
     others = [one.language for one in shelf.user.look().notes if not shelf.user.tells(one)]
     if others and kind != "article" and not as_json:

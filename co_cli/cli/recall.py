@@ -174,8 +174,8 @@ def _say_rest(text: str, found: Recall[tuple[Notebook, Hit]], filtered: bool) ->
         notice("If you deleted them: co knowledge reindex")
     notice_unread(len(found.unread))
     if not found:
-        within = " with these filters" if filtered else ""
         searched = found.searched + found.articles
-        notice(f"No memories found matching '{text}'{within}; {searched} searched.")
+        notice(f"No memories found matching '{text}'")
+        notice(f"{plural(searched, 'note')} searched{', with these filters' * filtered}.")
         if not searched:
             notice('Nothing is saved yet. Try: co learn "I prefer pytest over unittest"')

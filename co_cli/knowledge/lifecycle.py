@@ -2,15 +2,15 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from contextlib import suppress
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from itertools import accumulate
 from typing import Any
 
 from co_cli.errors import FormatError, RefusedText
 from co_cli.knowledge.format.note import Note, Part, sections
-from co_cli.knowledge.policy import Policy
+from co_cli.knowledge.policy import RECENT, Policy
 from co_cli.knowledge.replacement import replaced
 from co_cli.knowledge.search.hits import Around
 from co_cli.knowledge.similarity import key, longest_word
@@ -21,6 +21,7 @@ CITED = re.compile(r"(?m) \(#\d{1,9}(?:, #\d{1,9})*\)$")  # which memories say a
 SIGNALS = ("preference", "correction", "decision", "context", "pattern")
 DECAY_TAGS = ["_consolidated", "_auto_decay"]
 MAX_SUMMARY = 4 * 1024 * 1024
+_FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 _ALIKE = Policy().threshold  # texts as alike as this collide by their words, or not at all
 
 
@@ -90,14 +91,59 @@ def detect_category(tags: Iterable[str] | None) -> str | None:
     return next((tag for tag in tags or () if tag in SIGNALS), None)
 
 
-def pick_decay(
-    notes: Iterable[Note], policy: Policy, last_used: Callable[[], Use], category: str = ""
-) -> list[Note]:
-    """The oldest notes that may decay, or those of a category, by their numbers.
+def by_age(notes: Iterable[Note], at: str, stamps: Set[str] = frozenset()) -> list[Note]:
+    """Notes from the oldest to the newest, by `created`, then by number.
 
-    Numbers only grow, while a clock that jumps can make a new note look old. Where the policy
-    prefers the unused, those come first, then what nobody counted, then what was used longest ago,
-    but only among the oldest, twice as many as decay.
+    A date more than a day ahead of `at` counts as `at`. What Co dated itself, one of `stamps`, is
+    no older than what it had numbered and dated before, so a clock that jumped makes no note old.
+    """
+    ages: dict[str, datetime] = {}
+    now, latest = _moment(at) or _LAST, _FIRST
+    for note in sorted(notes, key=lambda note: (note.id, note.name)):
+        when = _moment(note.created) or now
+        when = now if when - now > timedelta(days=1) else when
+        if note.created in stamps:
+            when = latest = max(when, latest)
+        ages[note.path] = when
+    return sorted(notes, key=lambda note: (ages[note.path], note.id, note.name))
+
+
+def _moment(text: str) -> datetime | None:
+    """A time as people write it; where the day or the hour makes no sense, the month it names."""
+    for part in (text, text[:19], f"{text[:7]}-01"):
+        with suppress(ValueError):
+            when = datetime.fromisoformat(part)
+            return when if when.tzinfo else when.replace(tzinfo=UTC)
+    return None
+
+
+def alike(
+    close: Iterable[tuple[Note, float]], near: Iterable[Note], policy: Policy, at: str
+) -> list[tuple[Note, float]]:
+    """The documents' duplicates: of the ten newest notes of the last days, those that are close.
+
+    What a person set apart, and what came from outside, takes no other wording.
+    """
+    now, window = _moment(at) or _FIRST, timedelta(days=policy.window_days)
+    found = [note for note in near if now - (_moment(note.created) or _FIRST) <= window]
+    recent = {note.path for note in sorted(found, key=lambda note: -note.id)[:RECENT]}
+    return [
+        (note, score)
+        for note, score in close
+        if score >= policy.threshold
+        and note.path in recent
+        and not (note.protected or note.pinned or note.external or note.plain)
+    ]
+
+
+def pick_decay(
+    notes: Iterable[Note], policy: Policy, last_used: Callable[[], Use], at: str,
+    stamps: Set[str] = frozenset(), category: str = "",
+) -> list[Note]:  # fmt: skip
+    """The oldest notes that may decay, or those of a category.
+
+    Where the policy prefers the unused, those come first, then what nobody counted, then what was
+    used longest ago, but only among the oldest, twice as many as decay.
     """
     able = [
         note
@@ -106,7 +152,7 @@ def pick_decay(
         and not any(note.meta.get(name) for name in ("sensitive", "check", "expires"))
         and category in ("", note.category)
     ]
-    able.sort(key=lambda note: (note.id, note.name))
+    able = by_age(able, at, stamps)
     least = 2 if policy.strategy == "summarize" else 1
     if least == 2:  # what is for one language is joined with nothing else
         [(most, _)] = Counter(note.language for note in able).most_common(1) or [("", 0)]
@@ -115,8 +161,8 @@ def pick_decay(
     count = max(least, share) if policy.percentage else 0
     if policy.order == "unused":
         able, use = able[: 2 * count], last_used()
-        able = sorted(able, key=use.rank)[:count]
-        able.sort(key=lambda note: (note.id, note.name))
+        picks = {note.path for note in sorted(able, key=use.rank)[:count]}
+        able = [note for note in able if note.path in picks]
     sizes = accumulate(len(note.raw) for note in able)
     picked = [note for note, size in zip(able[:count], sizes, strict=False) if size <= MAX_SUMMARY]
     return picked if len(picked) >= least else []

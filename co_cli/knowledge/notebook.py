@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 from co_cli.errors import CoError, MovedOn, NotFound
 from co_cli.knowledge.format.note import Note, now, timestamp
 from co_cli.knowledge.pages import MEMORIES, Look, Pages, Ref
-from co_cli.knowledge.policy import Origins, Policy, Scope, Similar
+from co_cli.knowledge.policy import RECENT, Origins, Policy, Scope, Similar
 from co_cli.knowledge.search.hits import Around, Filters, Hit, How, Recall, Synced
 from co_cli.knowledge.store import Entry, Store, mark_call
 from co_cli.knowledge.store.files import FolderStore
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 _USUAL, _EVERY = How(), Filters()
 _FEW = 200  # notes that a save reads rather than ask the index
-_RECENT = 10  # notes of the last days that it compares a text with then
 _TRIES = 5
 _Progress = Callable[[int, int], None] | None
 _T = TypeVar("_T")
@@ -271,7 +270,7 @@ class Notebook:
         if self.is_large:
             tail, _ = self.store.settle()
             recent = self.clock() - timedelta(days=min(self.policy.window_days, 36500))
-            around = self.search.around(text, timestamp(recent)[:19], _RECENT)
+            around = self.search.around(text, timestamp(recent)[:19], RECENT)
             if around is not None:
                 return Look([], [], tail, around.highest), self._shown(around)
         look = self.look()
@@ -377,9 +376,10 @@ class Notebook:
     ) -> ImportPlan:  # fmt: skip
         """Plan notes for texts from elsewhere, and what context.md will hold if they add to it."""
         from co_cli.knowledge.article import bring_in
+        from co_cli.knowledge.importing import plan_notes
 
         planner = self.planner("import")
-        return planner.bring_in(items, context, bring_in(planner, articles))
+        return plan_notes(planner, items, context, bring_in(planner, articles))
 
     def undo(self, n: int = 0, *, actor: str = "cli") -> Entry:
         """Take change `n` back, or the last one that stands; refused when a file has moved on."""

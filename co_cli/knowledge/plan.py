@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, Protocol, Self
 
-from co_cli.errors import CoError, FormatError, MovedOn, NotFound, Protected, RefusedText
-from co_cli.knowledge import lifecycle, similarity, use
+from co_cli.errors import CoError, FormatError, MovedOn, NotFound, Protected
+from co_cli.knowledge import lifecycle, use
 from co_cli.knowledge.format.frontmatter import MAX_ID
 from co_cli.knowledge.format.note import Note, file_name, parse, scoped, timestamp
 from co_cli.knowledge.format.rewrite import render, rewrite, with_header
 from co_cli.knowledge.pages import MEMORIES, Look, Problem, Ref, original_of
 from co_cli.knowledge.policy import Policy, Similar
-from co_cli.knowledge.safety import check
 from co_cli.knowledge.search.hits import Around
 from co_cli.knowledge.store import Change, Edit, Store, disk, mark
 
@@ -61,6 +60,7 @@ class Saved:
     over: int = 0
     change: int = 0
     reworded: bool = True
+    likeness: float = 100.0  # to the wording that a consolidation replaced, in percent
     trouble: str = ""
 
 
@@ -229,6 +229,11 @@ class Planner:
         same, close = lifecycle.judge(text, near, policy.threshold)
         if same is not None:
             return self.consolidate(same, text, tags, fields)
+        if policy.action == "consolidate" and similar == "keep" and not replaces:
+            for note, score in lifecycle.alike(close, near.near, policy, self.at)[:1]:
+                plan = self.consolidate(note, text, tags, fields)
+                plan.saved.likeness = score
+                return plan
         action: Action = "created"
         replaced, links = None, {}
         close = self._naming(replaces, text, close) if replaces else close
@@ -247,7 +252,7 @@ class Planner:
         count = around.total - (replaced is not None)
         if count == policy.max_count and replaced is None:  # this save crosses the limit
             notes = self.look.notes or book.look().notes
-            saved.decayed = lifecycle.pick_decay(book.own(notes), policy, use.last_used)
+            saved.decayed = self._oldest(book.own(notes))
         if count >= policy.max_count and not (saved.decayed or self.look.tail.over):
             saved.over = count + 1
         self.over = count >= policy.max_count
@@ -326,11 +331,17 @@ class Planner:
             self.remove(note)
         return self.plan("merge", "merged", merged)
 
+    def _oldest(self, notes: list[Note], category: str = "") -> list[Note]:
+        """Those of these notes that decay now."""
+        stamps = {entry.at for entry in self.book.store.entries()}
+        return lifecycle.pick_decay(
+            notes, self.book.policy, use.last_used, self.at, stamps, category
+        )
+
     def decay(self, below: int = MAX_ID, category: str = "") -> Plan:
         """The oldest notes leave, or a category's; with `summarize` a new one has their texts."""
         policy, notes = self.book.policy, self.look.notes
-        able = self.book.own([note for note in notes if note.id < below])
-        picked = lifecycle.pick_decay(able, policy, use.last_used, category)
+        picked = self._oldest(self.book.own([n for n in notes if n.id < below]), category)
         if not picked:
             raise NotFound("no memory may decay")
         summary = None
@@ -344,45 +355,6 @@ class Planner:
         plan = self.plan("decay", "decayed", summary or picked[0])
         plan.saved.decayed, plan.saved.summary = picked, summary
         return plan
-
-    def bring_in(
-        self, items: Iterable[ImportItem], context: bytes | None, found: ImportPlan
-    ) -> ImportPlan:
-        """The same, after what was `found` to be imported so far."""
-        notes, found.context = self.look.notes, context
-        known = {similarity.key(note.body): note for note in notes}
-        uids: dict[Any, str] = dict(zip(known, self.links(list(known.values())), strict=True))
-        where: dict[str, str] = {}  # what each origin's note is called
-        new = []
-        for item in items:
-            try:
-                text, tags = check.check_text(item.text), check.outside_tags(item.tags)
-            except RefusedText as error:
-                found.refused.append(Problem(item.origin, str(error)))
-                continue
-            if (said := similarity.key(text)) in uids:
-                found.known.append(item)
-            else:
-                uids[said] = new_uid()
-                new.append((item, text, tags, uids[said]))
-            where[item.origin] = uids[said]
-        for item, text, tags, uid in new:
-            related = [where[link] for link in item.links if link in where]
-            links = [other for other in dict.fromkeys(related) if other != uid]
-            fields = {"source": "import", **dict(item.fields), "related": links, "uid": uid}
-            if item.created:
-                fields["created"] = item.created
-            try:
-                found.added.append(self.add(text, tags, fields))
-            except FormatError as error:
-                found.refused.append(Problem(item.origin, str(error)))
-        if context is not None and context != (before := self.book.store.read("context.md")):
-            self.edits.append(Edit("context.md", before, context))
-        if self.edits:
-            memories = [*notes, *(note for note in found.added if note.kind == "memory")]
-            self.over = len(memories) > self.book.policy.max_count
-            found.change = self.change("import")
-        return found
 
     def replace(self, note: Note, data: bytes) -> Plan:
         if (plain := parse(note.path, data).plain) and not note.plain:

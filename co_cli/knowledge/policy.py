@@ -5,6 +5,7 @@ from typing import Any, Literal, NamedTuple, Protocol, Self
 
 from co_cli.knowledge.format.note import Note
 
+RECENT = 10  # notes of the last days that a new one is compared with by its words
 Scope = Literal["project", "user"]  # whose notebook it is
 Similar = Literal["keep", "update"]  # what becomes of a similar note: both stay, or it is replaced
 
@@ -35,12 +36,13 @@ class Policy(NamedTuple):
     percentage: float = 0.2
     order: str = "oldest"
     category_limits: str = ""  # such as preference=50, pattern=30
+    action: str = "ask"  # what a similar note is for: a question, or the new wording
 
     @classmethod
     def of(cls, source: Any) -> Self:
         """The rules that something with the `memory_*` settings gives."""
         names = "max_count dedup_window_days dedup_threshold decay_strategy decay_percentage"
-        names += " decay_order category_limits"
+        names += " decay_order category_limits dedup_action"
         return cls(*(getattr(source, f"memory_{name}") for name in names.split()))
 
     def limit(self, category: str) -> int:

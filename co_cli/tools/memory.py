@@ -1,6 +1,7 @@
 """The memory tools, and the names of the design documents over the core. Holds no rules."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from co_cli import logs, paths, results, trust
+from co_cli.config import load_settings
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
 from co_cli.knowledge import Hit, Note, Notebook, Plan, Shelf, lifecycle, use
@@ -16,12 +18,14 @@ from co_cli.knowledge.format.note import marks, now, slugify, timestamp
 from co_cli.knowledge.inbox import met_elsewhere
 from co_cli.knowledge.pages import ARTICLES, MEMORIES
 from co_cli.knowledge.safety.check import check_text
+from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.search.hits import Filters
 from co_cli.knowledge.similarity import repeats, same
 
 _NEAR = 3.0  # what meaning adds to the score of a hit that is not only of the same words
 _ASKED, _NEAREST = 1000, 5  # letters of a text, and articles that are searched for its words
 MOST_LISTED = 150  # memories that a model is told of in a list
+_log = logging.getLogger(__name__)
 _slugify = slugify
 _detect_source = lifecycle.detect_source
 _detect_category = lifecycle.detect_category
@@ -288,7 +292,7 @@ async def list_memories(
                 (book, [n for n in notes if since <= _changed(n) <= last]) for book, notes in read
             ]
         shown = [(book, notes) for book, notes in read if notes] or read[:1]
-        names = ("id", "ref", "created", "tags", "summary")
+        names = ("id", "ref", "path", "created", "tags", "summary")
         listed = [(book, note) for book, notes in shown for note in notes]
         if since:
             listed.sort(key=lambda pair: _changed(pair[1]))
@@ -298,11 +302,9 @@ async def list_memories(
             if (row := results.note_json(book, note))
         ]
         _told(ctx.deps, [note for _, note in listed[-MOST_LISTED:]], whole=False)
-        return {
-            "display": "\n\n".join(results.list_text(book, notes) for book, notes in shown),
-            "count": len(rows),
-            "memories": rows,
-        }
+        lists = [results.list_text(book, notes) for book, notes in shown]
+        display = "\n\n".join(lists) if rows else results.none_text(*books)
+        return {"display": display, "count": len(rows), "memories": rows}
 
     return await work(ctx, listing)
 
@@ -349,7 +351,10 @@ def _book(memory_dir: Path | None = None) -> Notebook:
 
 
 def _load_all_memories(memory_dir: Path) -> list[MemoryEntry]:
-    return [_entry(note) for note in _book(memory_dir).notes()]
+    book = _book(memory_dir)
+    for problem in book.look().problems:
+        _log.warning("skipped %s", escape(str(problem), keep=""))
+    return [_entry(note) for note in book.notes()]
 
 
 def _next_memory_id(memory_dir: Path | None = None) -> int:
@@ -370,7 +375,8 @@ def _check_duplicate(
             return True, entry, lifecycle.similarity(entry.content, content)
     scored = [(lifecycle.similarity(entry.content, content), entry) for entry in recent]
     score, closest = max(scored, key=lambda pair: pair[0], default=(0.0, None))
-    return False, closest if score >= threshold else None, score
+    met = closest if score >= threshold else None
+    return met is not None and load_settings().memory_dedup_action == "consolidate", met, score
 
 
 def _update_existing_memory(
