@@ -42,6 +42,7 @@ ORDER = [
     "agent",
     "chat",
     "_commands",
+    "connections",
     "mcp",
     "web",
     "cli",

@@ -6,10 +6,12 @@ import http.client
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -38,6 +40,7 @@ from co_cli.chat.inbox import review
 from co_cli.deps import CoDeps
 from co_cli.knowledge import Notebook
 from co_cli.mcp import serving
+from co_cli.mcp.http import listener
 from co_cli.mcp.server import MOST_CLIENTS, Options
 from co_cli.mcp.serving import CoServer
 from co_cli.mcp.tools import TOOLS
@@ -870,6 +873,36 @@ def test_a_client_that_ends_no_session_ends_its_oldest_ones() -> None:
             assert calls(began[0]) == 200
         found = [calls(session) for session in began]
     assert found == [200, *[404] * 10, *[200] * (MOST_CLIENTS - 1)]
+
+
+def test_a_connection_on_which_no_request_arrives_keeps_nobody_out() -> None:
+    """Red when an idle or half-open connection is held for as long as its other end likes."""
+    token = "a token of the test"
+    listening = socket.create_server(("127.0.0.1", 0), backlog=400)
+    port = listening.getsockname()[1]
+    head = f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: 9\r\n".encode()
+    given = f"Authorization: Bearer {token}\r\n\r\n".encode()
+    whole = head + b"\r\n123456789"  # answered with 401, and then nothing more is asked
+    pieces = [b"", b"POST", head, head + given, head + given + b"1", head + b"\r\n1", whole]
+    server = listener(Options(), listening, token, seconds=1)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    try:
+        with ExitStack() as stack:
+            links = []
+            for piece in pieces * 43:
+                link = socket.create_connection(("127.0.0.1", port), PATIENCE)
+                links.append(stack.enter_context(link))
+                with suppress(OSError):  # where it was closed to make room
+                    link.sendall(piece)
+            assert posted(port, token)[0] == 400
+            for link in links:
+                with suppress(ConnectionResetError):
+                    while link.recv(65536):
+                        pass
+    finally:
+        server.should_exit = True
+        thread.join(PATIENCE)
 
 
 def test_over_http_only_who_is_here_and_has_the_token_is_answered() -> None:

@@ -19,9 +19,9 @@ import pytest
 from cli import COMMAND, PATIENCE, co
 from page import Answer, Client, serving
 
+from co_cli.connections import MOST
 from co_cli.knowledge import Notebook
 from co_cli.knowledge.inbox import Draft, put
-from co_cli.web.connections import MOST
 from co_cli.web.server import HEADERS, LARGEST
 from co_cli.web.state import State
 from co_cli.web.views import to_html

@@ -13,6 +13,7 @@ import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.responses import Response
 
+from co_cli.connections import SECONDS, Connection
 from co_cli.errors import CoError
 from co_cli.mcp.server import MOST_CLIENTS, Options
 from co_cli.mcp.serving import CoServer
@@ -22,6 +23,10 @@ _HERE = "127.0.0.1"
 _LEAST = 16  # characters of a token that a person made up
 _IDLE = 30 * 60  # seconds until a session that nobody uses ends
 _SESSION = b"mcp-session-id"
+
+
+class _Connection(Connection):
+    most = 4 * MOST_CLIENTS  # each may have a stream of news and several requests
 
 
 class Guard:
@@ -34,6 +39,7 @@ class Guard:
         given = b",".join(one for name, one in scope.get("headers", ()) if name == b"authorization")
         said = given[:6].lower() + given[6:]  # the scheme has no case
         known = scope["type"] != "http" or compare_digest(said, self.wanted)
+        scope.setdefault("state", {})["admitted"] = known
         refusal = Response(status_code=401, headers={"WWW-Authenticate": "Bearer"})
         await (self.app if known else refusal)(scope, receive, send)
 
@@ -95,15 +101,22 @@ class Sessions:
         self.ended(name.decode("latin-1"))
 
 
-def application(server: CoServer, port: int, token: str) -> Guard:
-    """What answers requests at a port of this machine."""
+def listener(
+    options: Options, listening: socket.socket, token: str, seconds: int = SECONDS
+) -> uvicorn.Server:
+    """What answers requests at a port of this machine; each has so many seconds to arrive."""
+    port = listening.getsockname()[1]
     hosts = [f"{name}:{port}" for name in (_HERE, "localhost")]
     origins = [f"http://{host}" for host in hosts]
     checks = TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
+    server = CoServer(options)
     app = server.server.streamable_http_app(
         transport_security=checks, session_idle_timeout=_IDLE, max_sessions=2 * MOST_CLIENTS
     )
-    return Guard(Sessions(app, server.forget), token)
+    return uvicorn.Server(uvicorn.Config(
+        Guard(Sessions(app, server.forget), token), http=_Connection, timeout_keep_alive=seconds,
+        ws="none", timeout_graceful_shutdown=1, log_level="warning", access_log=False,
+    ))  # fmt: skip
 
 
 def serve_http(options: Options, port: int) -> None:
@@ -121,8 +134,4 @@ def serve_http(options: Options, port: int) -> None:
     if not token:
         token = token_urlsafe(32)
         print(f"Token, for this run: {token}", file=sys.stderr, flush=True)  # noqa: T201
-    config = uvicorn.Config(
-        application(CoServer(options), port, token), log_level="warning", access_log=False,
-        ws="none", timeout_graceful_shutdown=1,
-    )  # fmt: skip
-    uvicorn.Server(config).run(sockets=[listening])
+    listener(options, listening, token).run(sockets=[listening])

@@ -25,11 +25,11 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from co_cli.connections import SECONDS, Connection, is_another_user
 from co_cli.errors import CoError, NotFound
 from co_cli.knowledge.safety.escape import escape
 from co_cli.web import pictures, views
 from co_cli.web.actions import ACTIONS
-from co_cli.web.connections import SECONDS, Connection, is_another_user
 from co_cli.web.state import Asked, Changed, Row, State
 
 ADDRESS = "127.0.0.1"

@@ -1,4 +1,4 @@
-"""Connections to the page: none is held open by saying nothing, and none is another user's."""
+"""Connections to a server on this machine: none is held open by silence, or is another user's."""
 
 import asyncio
 import os
@@ -20,9 +20,10 @@ _MAPPED = "0000000000000000FFFF0000"  # before an IPv4 address that an IPv6 sock
 class Connection(H11Protocol):
     """A connection that is closed when its request does not arrive in time, or to make room.
 
-    Only a request that the `Guard` admitted keeps its place while it is answered.
+    Only a request that the server's guard admitted keeps its place while it is answered.
     """
 
+    most = MOST
     _began = 0.0
     _late: asyncio.TimerHandle | None = None
 
@@ -31,7 +32,7 @@ class Connection(H11Protocol):
         others = [one for one in self.connections if isinstance(one, Connection)]
         others = [one for one in others if not one.transport.is_closing()]
         idle = [one for one in others if not one.is_answering]
-        if len(others) >= MOST and idle:
+        if len(others) >= self.most and idle:
             min(idle, key=lambda one: one._began).transport.abort()
         super().connection_made(transport)
         self._began = self.loop.time()
