@@ -12,7 +12,7 @@ from threading import get_native_id
 from typing import TYPE_CHECKING, Any
 
 from co_cli import config, languages, paths, trust
-from co_cli.errors import SettingsError
+from co_cli.errors import NotFound, SettingsError
 from co_cli.knowledge import Embedder, How, Note, Notebook, Policy, Shelf
 from co_cli.trust.foreign import ProjectOrigins
 
@@ -34,6 +34,7 @@ class Workspace:
         self.watch = watch
         self.project = str(project or paths.project_folder())
         self.trust = trust.status(self.project)
+        self._elsewhere: dict[str, Notebook] = {}
         self.trouble: SettingsError | None = None
         try:
             self.own = self.settings = config.load_settings()
@@ -84,6 +85,23 @@ class Workspace:
     def book(self, in_user: bool) -> Notebook:
         """The person's own notebook, or the project's."""
         return self.shelf.user if in_user else self.shelf.project
+
+    def elsewhere(self, root: str) -> Notebook:
+        """The notebook of another project, for a purge alone; NotFound when it is not there.
+
+        It is opened once, so that whoever locks it is not kept waiting by itself.
+        """
+        if root not in self._elsewhere:
+            project = os.path.dirname(os.path.dirname(root))
+            if not os.path.isdir(root) or paths.knowledge_folder(project) != root:
+                raise NotFound("is not there")
+            origins = ProjectOrigins(project, trust.is_foreign)
+            self._elsewhere[root] = Notebook(root, policy=Policy.of(self.own), origins=origins)
+        return self._elsewhere[root]
+
+    def known_notebooks(self) -> list[str]:
+        """Where the notebooks of all projects are that this machine knows of."""
+        return [os.path.join(one, os.path.dirname(paths.CONTEXT)) for one in trust.known_projects()]
 
     def old_files(self) -> list[str]:
         """The files of the JSON layout that are here, until something was imported."""

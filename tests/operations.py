@@ -19,12 +19,13 @@ from faults import Call, Shim
 
 from co_cli.errors import NotFound
 from co_cli.knowledge import inbox
+from co_cli.knowledge.copies import find_copies
 from co_cli.knowledge.export import export_to
 from co_cli.knowledge.importers.collect import collect, plan_import
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.plan import ImportItem
 from co_cli.knowledge.policy import Policy
-from co_cli.knowledge.purge import find_copies, purge
+from co_cli.knowledge.purge import purge
 from co_cli.knowledge.summary import plan_summary
 
 EXPORT = "export.jsonl"

@@ -35,9 +35,10 @@ from operations import (
 )
 
 from co_cli.errors import CoError, NotFound
+from co_cli.knowledge.copies import find_copies
 from co_cli.knowledge.doctor import diagnose
 from co_cli.knowledge.notebook import Notebook
-from co_cli.knowledge.purge import find_copies, purge
+from co_cli.knowledge.purge import purge
 from co_cli.knowledge.store import previous
 
 

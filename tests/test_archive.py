@@ -13,9 +13,10 @@ from faults import Call, Shim
 from operations import FACTS, OPERATIONS, ROOMY
 
 from co_cli.errors import CoError, FormatError, MovedOn
+from co_cli.knowledge.copies import find_copies
 from co_cli.knowledge.doctor import diagnose
 from co_cli.knowledge.notebook import Notebook
-from co_cli.knowledge.purge import find_copies, purge
+from co_cli.knowledge.purge import purge
 from co_cli.knowledge.store import JOURNAL, exchange
 from co_cli.knowledge.store.files import FolderStore
 from co_cli.paths import GITIGNORE

@@ -20,10 +20,11 @@ from co_cli.deps import CoDeps
 from co_cli.errors import CoError, FormatError, MovedOn, NotFound, Protected, RefusedText
 from co_cli.knowledge import FolderStore, MemoryStore, Notebook, Store
 from co_cli.knowledge.article import canonical, same_page
+from co_cli.knowledge.copies import find_copies
 from co_cli.knowledge.export import export
 from co_cli.knowledge.importers.collect import collect, plan_import
 from co_cli.knowledge.plan import Saved
-from co_cli.knowledge.purge import find_copies, purge
+from co_cli.knowledge.purge import purge
 from co_cli.knowledge.store import disk
 from co_cli.verbs import refs
 from co_cli.workspace import Workspace

@@ -20,8 +20,8 @@ from co_cli.chat import notes
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError, NotFound, ReadOnly
 from co_cli.knowledge import Filters, How, Notebook, Shelf
+from co_cli.knowledge.copies import find_copies
 from co_cli.knowledge.folder import FolderBook
-from co_cli.knowledge.purge import find_copies
 from co_cli.knowledge.store import outside
 from co_cli.tools.memory import recall_memory
 from co_cli.workspace import Workspace

@@ -23,11 +23,12 @@ from faults import CLEAN, Call, Say, Shim, end_child, start_child
 from operations import temps
 
 from co_cli.errors import CoError, DiskTrouble, FormatError, MovedOn, NotFound, Protected
+from co_cli.knowledge.copies import find_copies
 from co_cli.knowledge.doctor import diagnose
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.policy import Policy
-from co_cli.knowledge.purge import find_copies, purge
+from co_cli.knowledge.purge import purge
 from co_cli.knowledge.store import disk
 
 NOON = datetime(2026, 2, 9, 12, 0, tzinfo=UTC)

@@ -12,12 +12,13 @@ from cli import co
 
 from co_cli.errors import CoError, MovedOn, NotFound, RefusedText
 from co_cli.knowledge import Notebook
+from co_cli.knowledge.copies import find_copies
 from co_cli.knowledge.doctor import diagnose
 from co_cli.knowledge.export import export_to
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.inbox import Draft, accept, plan_accept, put, reject, waiting
 from co_cli.knowledge.plan import Plan, Saved
-from co_cli.knowledge.purge import find_copies, purge
+from co_cli.knowledge.purge import purge
 from co_cli.knowledge.store.memory import MemoryStore
 
 TEA = Draft("User drinks green tea", ("preference",), "I always drink green tea", "chat 7")

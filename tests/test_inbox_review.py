@@ -24,8 +24,8 @@ from co_cli.chat.inbox import review
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
 from co_cli.knowledge import Notebook
+from co_cli.knowledge.copies import find_copies
 from co_cli.knowledge.inbox import Draft, accept, put, waiting
-from co_cli.knowledge.purge import find_copies
 from co_cli.learning.rejected import rejections
 
 TEA = Draft("User drinks green tea", ("preference",), "I always drink green tea", "chat 7")

@@ -14,9 +14,10 @@ import pytest
 
 from co_cli.errors import Ambiguous, CoError, FormatError, MovedOn, NotFound, Protected, RefusedText
 from co_cli.knowledge import Notebook, Policy
+from co_cli.knowledge.copies import find_copies
 from co_cli.knowledge.doctor import diagnose
 from co_cli.knowledge.plan import ImportItem
-from co_cli.knowledge.purge import find_copies, purge
+from co_cli.knowledge.purge import purge
 from co_cli.knowledge.store import JOURNAL, Entry
 from co_cli.knowledge.store.files import FolderStore
 

@@ -18,6 +18,7 @@ from repos import Pair, git
 from co_cli.deps import CoDeps
 from co_cli.errors import Ambiguous, CoError, FormatError
 from co_cli.knowledge import Policy, purge
+from co_cli.knowledge.copies import find_copies
 from co_cli.knowledge.format.note import number_of
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.store.memory import MemoryStore
@@ -329,7 +330,7 @@ def test_a_number_that_another_file_had_is_not_taken(how: dict[str, Any]) -> Non
         assert book.adopt().ref == "2"
         assert book.restore("1").ref == "1"
         assert refs(book) == ["1", "2"]
-        purge.purge(book, purge.find_copies(book, "1"))
+        purge.purge(book, find_copies(book, "1"))
         drop("1 honey", "Buy honey")
         assert refs(book) == ["2", "m:1 honey"]
 
@@ -380,7 +381,7 @@ def test_a_purge_leaves_nothing_of_a_plain_file(book: Notebook) -> None:
     left = [file for file in MEMORIES.parent.rglob("*") if file.is_file()]
     assert [file for file in left if b"honey" in file.read_bytes()] == []
     with pytest.raises(CoError, match="no memory m:honey"):
-        purge.find_copies(book, "m:honey")
+        find_copies(book, "m:honey")
 
 
 def test_a_number_means_the_note_that_has_it_when_it_is_purged() -> None:

@@ -17,10 +17,11 @@ from faults import Call, Crash, Fault, Shim
 from co_cli import paths
 from co_cli.errors import DiskTrouble, NotFound
 from co_cli.knowledge import Notebook, Policy
+from co_cli.knowledge.copies import find_copies
 from co_cli.knowledge.doctor import diagnose
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.inbox import Draft, accept, put, reject, waiting
-from co_cli.knowledge.purge import find_copies, purge
+from co_cli.knowledge.purge import purge
 from co_cli.knowledge.store import JOURNAL
 from co_cli.knowledge.summary import plan_summary
 

@@ -26,9 +26,10 @@ from co_cli.knowledge import (
     Policy,
     Store,
 )
+from co_cli.knowledge.copies import find_copies
 from co_cli.knowledge.doctor import diagnose
 from co_cli.knowledge.policy import Similar
-from co_cli.knowledge.purge import find_copies, purge
+from co_cli.knowledge.purge import purge
 from co_cli.knowledge.store import is_note
 
 NOON = datetime(2026, 2, 9, 12, 0, tzinfo=UTC)

@@ -11,8 +11,9 @@ from co_cli.cli.output import confirm, no_yes, notice, say, say_line, to_json, w
 from co_cli.editing import drop_drafts
 from co_cli.errors import NotFound
 from co_cli.knowledge import Note, Notebook
+from co_cli.knowledge.copies import find_copies
 from co_cli.knowledge.lineage import lineages
-from co_cli.knowledge.purge import find_copies, purge
+from co_cli.knowledge.purge import purge
 from co_cli.results import plural
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from co_cli.errors import CoError
 from co_cli.knowledge.format.note import Note, parse
 from co_cli.knowledge.notebook import Notebook
+from co_cli.knowledge.store import Entry
 
 NOW = sys.maxsize  # the change that has not happened yet to a file that is there
 _Mentions = Mapping[str, list[tuple[int, str | None]]]  # of each file: a change, and what it left
@@ -72,11 +73,12 @@ def lineages(book: Notebook) -> list[Lineage]:
         by_file[file].append(Version(n, file, path, raw, note))
     for note in (*look.notes, *book.articles(), *book.pages.drafts()[0]):
         by_file[note.file].append(Version(NOW, note.file, note.path, note.raw, note))
-    mentions = defaultdict(list)
-    for entry in book.store.entries():
+    mentions, entries = defaultdict(list), book.store.entries()
+    for entry in entries:
         for change in entry.files if entry.state == "done" else ():
             mentions[change["path"]].append((entry.n, change["after"]))
-    return _joined([one for known in by_file.values() for one in _split(known, mentions)], mentions)
+    found = [one for known in by_file.values() for one in _split(known, mentions)]
+    return _joined(_renumbered(found, entries), mentions)
 
 
 def _split(versions: list[Version], mentions: _Mentions) -> Iterator[Lineage]:
@@ -90,6 +92,23 @@ def _split(versions: list[Version], mentions: _Mentions) -> Iterator[Lineage]:
             start, since = at, versions[at - 1].n
         known = version.identity or known
     yield Lineage(versions[start:], [(file, since, NOW)])
+
+
+def _renumbered(found: list[Lineage], entries: list[Entry]) -> list[Lineage]:
+    """The same, where a file that Co gave another number is one note under both names."""
+    left = list(found)
+    for entry in entries:
+        if (entry.op, entry.state) != ("renumber", "done"):
+            continue
+        gone = [file["path"] for file in entry.files if file["after"] is None]
+        made = [file["path"] for file in entry.files if file["before"] is None]
+        for pair in zip(gone, made, strict=False):  # one file each, in order
+            old, new = (next((o for o in left if o.has(entry.n, path)), None) for path in pair)
+            if old and new and old is not new:
+                new.versions = sorted([*old.versions, *new.versions], key=lambda one: one.n)
+                new.spans += old.spans
+                left.remove(old)
+    return left
 
 
 def _joined(found: list[Lineage], mentions: _Mentions) -> list[Lineage]:

@@ -11,7 +11,7 @@ from co_cli.knowledge.pair import all_locked, commit_both
 from co_cli.knowledge.plan import Plan, Planner, Saved, new_uid
 from co_cli.knowledge.store import Edit, Entry
 
-_OPS = ("promote", "demote")
+MOVES = ("promote", "demote")
 
 
 def find_to_move(source: Notebook, target: Notebook, ref: Ref) -> Note:
@@ -19,7 +19,7 @@ def find_to_move(source: Notebook, target: Notebook, ref: Ref) -> Note:
     try:
         return source.find(ref)
     except NotFound:
-        gone = [note for entry, note in source.pages.archived() if entry.op in _OPS]
+        gone = [note for entry, note in source.pages.archived() if entry.op in MOVES]
         for note in named(ref, gone):
             if (there := _twin(note, target.look().notes)) and source.root != target.root:
                 moved = f"memory {source.ref(note)} is {target.ref(there)} now"
@@ -32,7 +32,7 @@ def other_half(book: Notebook, other: Notebook, undone: Entry) -> int:
 
     One half leaves the memory in both notebooks, or in neither.
     """
-    if undone.op not in _OPS or len(undone.files) != 1:
+    if undone.op not in MOVES or len(undone.files) != 1:
         return 0
     [file] = undone.files
     there = other.look().notes
@@ -51,7 +51,7 @@ def other_half(book: Notebook, other: Notebook, undone: Entry) -> int:
 def _made(entry: Entry, note: Note) -> bool:
     """Whether this change was the half of a move that brought a note."""
     made = [file["path"] for file in entry.files if file["before"] is None]
-    return entry.op in _OPS and entry.state == "done" and note.file in made
+    return entry.op in MOVES and entry.state == "done" and note.file in made
 
 
 def _twin(note: Note, notes: Iterable[Note]) -> Note | None:

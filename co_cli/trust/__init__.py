@@ -32,6 +32,11 @@ def files(project: AnyPath) -> tuple[str, ...]:
     return (*FILES, *below)
 
 
+def known_projects() -> list[str]:
+    """The folders that the person agreed to, or began, on this machine; they may be gone."""
+    return [*_load()[0]]
+
+
 class TrustStatus(NamedTuple):
     """What is trusted of a project's files, and what has changed since.
 
