@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from co_cli.knowledge import Hit, Note, Notebook, Recall
 from co_cli.knowledge.pages import MEMORIES
 from co_cli.knowledge.safety.escape import escape
+from co_cli.knowledge.search.hits import shortened
 from co_cli.knowledge.verify import checks, freshness
 
 if TYPE_CHECKING:  # what only read something never loads what writes
@@ -345,8 +346,13 @@ def numbers_text(numbers: Iterable[int], prefix: str = "") -> str:
     return ", ".join(f"{prefix}{a}" + (f"-{prefix}{b}" if a != b else "") for a, b in ends)
 
 
-def recall_text(query: str, found: Recall[tuple[Notebook, Hit]], *, counted: bool = True) -> str:
-    """Recall's answer for a model or a person; `counted` if they may know how many there are."""
+def recall_text(
+    query: str, found: Recall[tuple[Notebook, Hit]], *, counted: bool = True, cut: bool = False
+) -> str:
+    """Recall's answer for a model or a person; `counted` if they may know how many there are.
+
+    With `cut`, long texts are `shortened`.
+    """
     query = query[:200] + "…" * (len(query) > 200)
     if not found:
         beside = f" and {plural(found.articles, 'article')}" if found.articles else ""
@@ -364,7 +370,8 @@ def recall_text(query: str, found: Recall[tuple[Notebook, Hit]], *, counted: boo
         lines.append(f"**{note.kind.capitalize()} {hit_ref(book, hit)}** ({told})")
         if note.tags:
             lines.append(f"Tags: {', '.join(note.tags)}")
-        lines += [*filter(None, [above_text(hit)]), hit.text, ""]
+        text = shortened(hit.text, hit.passage or note.body) if cut else hit.text
+        lines += [*filter(None, [above_text(hit)]), text, ""]
     return "\n".join(lines)
 
 
@@ -374,11 +381,11 @@ def none_text(*books: Notebook) -> str:
     return "No memories found." if there else "No memories saved yet."
 
 
-def list_text(book: Notebook, notes: list[Note]) -> str:
-    """The list of memories for a model or a person."""
+def list_text(book: Notebook, notes: list[Note], total: int = 0) -> str:
+    """The list of memories, or of a page of the `total`, for a model or a person."""
     if not notes:
         return none_text(book)
-    lines = [f"Total memories: {len(notes)} (limit {book.policy.max_count})", ""]
+    lines = [f"Total memories: {total or len(notes)} (limit {book.policy.max_count})", ""]
     for note in notes:
         category = note.meta.get("auto_category")
         shown = [tag for tag in note.tags if tag != category]

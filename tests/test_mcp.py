@@ -136,7 +136,8 @@ def test_a_client_recalls_lists_and_reads_what_the_person_told_co(era: str) -> N
                 ("1", "We deploy on Tuesdays"), ("g1", "User prefers pytest")
             ]  # fmt: skip
             read = await client.call_tool("read_note", {"ref": "g1"})
-            assert read.structured_content["content"] == "User prefers pytest"
+            assert text_of(read).endswith("User prefers pytest")
+            assert read.model_dump_json().count("User prefers pytest") == 1
 
     run(main)
 
@@ -278,12 +279,15 @@ def test_the_schemas_are_small_and_in_the_dialect_of_strict_clients() -> None:
             "save_knowledge", "forget_memory"
         ]  # fmt: skip
         for row in rows:
-            for schema in (row["inputSchema"], row["outputSchema"]):
+            for schema in (row["inputSchema"], row.get("outputSchema", _NOTHING)):
                 Draft202012Validator.check_schema(schema)
                 assert schema["type"] == "object"
                 assert not _strange(schema)
 
     run(main)
+
+
+_NOTHING = {"type": "object"}
 
 
 def _strange(schema: Any) -> list[str]:
@@ -324,6 +328,119 @@ def test_a_call_that_does_not_fit_is_answered_with_what_is_wrong() -> None:
 
     run(main)
     assert (listed(), drafts()) == ([], [])
+
+
+def test_a_long_list_comes_a_page_at_a_time_the_same_in_text_and_structure() -> None:
+    """Red when text and structure are cut at different places, or a page is left out."""
+    folder = Path(".co-cli/knowledge/memories")
+    folder.mkdir(parents=True)
+    assert co("trust", "--yes").code == 0
+    for number in range(1, 341):
+        (folder / f"{number:03d}-fact.md").write_text(f"Fact number {number}, {'x' * 300}\n")
+
+    async def main() -> None:
+        async with connected() as client:
+            seen, cursor, sizes = list[str](), "", list[int]()
+            while not seen or cursor:
+                told = await client.call_tool("list_memories", {"cursor": cursor})
+                page = told.structured_content
+                refs = [row["ref"] for row in page["memories"]]
+                assert [
+                    str(int(one)) for one in re.findall(r"\*\*(\d+)\*\*", text_of(told))
+                ] == refs
+                assert page["count"] == 340
+                assert "Total memories: 340" in text_of(told)
+                cursor = page.get("next_cursor", "")
+                assert (f"cursor {cursor}" in text_of(told)) == bool(cursor)
+                seen, sizes = refs + seen, [*sizes, len(refs)]
+            assert seen == [str(number) for number in range(1, 341)]
+            assert sizes == [150, 150, 40]
+            for cursor in ("x", "-1", "9" * 30):
+                wrong = await client.call_tool("list_memories", {"cursor": cursor})
+                assert "no such page" in text_of(wrong)
+            far = await client.call_tool("list_memories", {"cursor": "9999"})
+            assert far.structured_content["memories"] == []
+
+    run(main)
+
+
+def test_days_narrow_a_list_from_either_side() -> None:
+    """Red when one of the two days counts only beside the other."""
+    folder = Path(".co-cli/knowledge/memories")
+    folder.mkdir(parents=True)
+    assert co("trust", "--yes").code == 0
+    for day in (1, 2, 3):
+        header = f'---\nid: {day}\ncreated: "2026-01-0{day}T10:00:00+00:00"\n---\n'
+        (folder / f"00{day}-a.md").write_text(f"{header}Day {day}\n")
+
+    async def main() -> None:
+        async with connected() as client:
+            for days, refs in (
+                ({"until": "2026-01-02"}, "12"), ({"since": "2026-01-02"}, "23"),
+                ({"since": "2026-01-02", "until": "2026-01-02"}, "2"),
+                ({"until": "2025-12-31"}, ""), ({"since": "", "until": ""}, "123"),
+            ):  # fmt: skip
+                told = await client.call_tool("list_memories", days)
+                found = [row["ref"] for row in told.structured_content["memories"]]
+                assert ("".join(found), told.structured_content["count"]) == (refs, len(refs))
+            for wrong in ("2026-02-30", "2026", "20260101", "2026-01-01T00:00:00", "today"):
+                told = await client.call_tool("list_memories", {"until": wrong})
+                assert "must be a day" in text_of(told)
+
+    run(main)
+
+
+def test_text_and_structure_say_the_same_of_what_is_found() -> None:
+    """Red when a result is weak or whole in the one and not in the other."""
+    learned("We deploy on Tuesdays", "The office plants get water on Mondays")
+    folder = Path(".co-cli/knowledge/memories")
+    long = "\n\n".join(f"Paragraph {n} is about the harbour number {n}." for n in range(200))
+    (folder / "007-long.md").write_text(long)
+
+    async def main() -> None:
+        async with connected() as client:
+            for query in ("when do we deploy", "who waters the plants", "office hours",
+                          "harbour number 77", "Tuesdays", "the colour of water"):  # fmt: skip
+                told = await client.call_tool("recall_memory", {"query": query})
+                rows = told.structured_content["results"]
+                heads = re.findall(r"(?m)^\*\*Memory (\S+)\*\* \((.*)\)$", text_of(told))
+                said = [(ref, "weak match" in about) for ref, about in heads]
+                assert said == [(row["ref"], row["weak"]) for row in rows]
+                for row in rows:
+                    assert row["content"] in text_of(told)
+                    assert len(row["content"]) < 2100
+                assert len(text_of(told)) < 2500 * max(len(rows), 1)
+
+    run(main)
+
+
+def test_a_part_of_an_article_is_read_by_its_ref() -> None:
+    """Red when the whole article comes back, or a part that is not there is taken for all."""
+    text = "# Tides\n\nHigh at noon.\n\n## Ports\n\n### Lisbon\n\nDeep.\n\n## Moon\n\nFull.\n"
+    Path("tides.md").write_text(text)
+    assert co("ingest", "tides.md").code == 0
+
+    async def main() -> None:
+        async with connected() as client:
+            for part, has, lacks in (
+                ("", "Full", "-"), ("#tides", "Full", "-"), ("#ports", "Deep", "noon"),
+                ("#lisbon", "Deep", "Moon"), ("#moon", "Full", "Deep"),
+            ):  # fmt: skip
+                told = await client.call_tool("read_note", {"ref": f"a:tides{part}"})
+                assert has in text_of(told)
+                assert lacks not in text_of(told).partition("\n")[2]
+                at = f"co://article/{quote(f'a:tides{part}', safe='')}"
+                [found] = (await client.read_resource(at)).contents
+                assert getattr(found, "text", "") == text_of(told)
+            wrong = await client.call_tool("read_note", {"ref": "a:tides#storms"})
+            assert wrong.is_error
+            assert "has no part #storms" in text_of(wrong)
+            templates = (await client.list_resource_templates()).resource_templates
+            assert [one.uri_template for one in templates] == [
+                "co://memory/{ref}", "co://article/{ref}"
+            ]  # fmt: skip
+
+    run(main)
 
 
 def test_a_notebook_that_cannot_be_read_is_told_as_such() -> None:

@@ -17,7 +17,8 @@ from co_cli.deps import CoDeps
 from co_cli.errors import CoError
 from co_cli.knowledge import Note, Notebook
 from co_cli.mcp.asking import Client, Context, NeedsInput
-from co_cli.mcp.server import Memory, read_note
+from co_cli.mcp.reading import read_note
+from co_cli.mcp.server import Memory
 from co_cli.prompts.envelope import defang
 from co_cli.tools.memory import recall_memory, save_memory
 
@@ -27,6 +28,14 @@ _CONTEXT = types.Resource(
     uri="co://context", name="context", mime_type=_MARKDOWN,
     description="What the person wants every session to know.",
 )  # fmt: skip
+_TEMPLATES = [
+    types.ResourceTemplate(uri_template=f"co://{kind}/{{ref}}", name=kind, mime_type=_MARKDOWN,
+                           description=f"{what}, by its ref, such as {example}.")
+    for kind, what, example in (
+        ("memory", "One memory", "12 or g3"),
+        ("article", "One article or a part of it", "a:rfc-9110 or a:rfc-9110#page-3"),
+    )
+]  # fmt: skip
 _PROMPT = types.Prompt(
     name="memory", title="Use Co's memory",
     description="When to look into the person's memory, and what is worth saving.",
@@ -60,6 +69,10 @@ class Resources:
                 title=defang(note.summary), mime_type=_MARKDOWN, size=size))  # fmt: skip
         more = str(first + _PAGE) if len(notes) > first + _PAGE else None
         return types.ListResourcesResult(resources=found, next_cursor=more)
+
+    async def templates(self, _: Context, _params: Any) -> types.ListResourceTemplatesResult:
+        """How the address of a note is made."""
+        return types.ListResourceTemplatesResult(resource_templates=_TEMPLATES)
 
     async def read(
         self, ctx: Context, params: types.ReadResourceRequestParams

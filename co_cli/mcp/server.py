@@ -16,15 +16,16 @@ from typing import Any, NamedTuple
 from mcp import types
 from mcp.shared.exceptions import MCPError
 
-from co_cli import paths, results, trust
+from co_cli import paths, trust
 from co_cli.agent.approval import DECLINED, FORGET, KEEP, SAVE, WRITES, Decision, Proposal, prepare
 from co_cli.agent.told import told
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError, MovedOn
-from co_cli.knowledge import Note, Notebook, Shelf, inbox
+from co_cli.knowledge import Note, Notebook, inbox
 from co_cli.knowledge.format.note import scoped
 from co_cli.knowledge.similarity import key
 from co_cli.learning.rejected import rejections
+from co_cli.mcp import reading
 from co_cli.mcp.asking import Client, Context, NeedsInput, replaceable
 from co_cli.mcp.tools import LIST, READ, RECALL, TOOLS, checked
 from co_cli.prompts.envelope import defang
@@ -97,8 +98,9 @@ class Memory:
             return types.CallToolResult(content=[text], is_error=True)
         finally:
             self.used = monotonic()
-        text = types.TextContent(text=articles.cut(defang(result["display"]))[0])
-        return types.CallToolResult(content=[text], structured_content=_without_none(told(result)))
+        text = types.TextContent(text=defang(result.pop("display")))
+        rows = _without_none(told(result)) if TOOLS[params.name].output_schema else None
+        return types.CallToolResult(content=[text], structured_content=rows)
 
     async def deps(self, client: Client, asked: Asked | None = None) -> CoDeps:
         """What the tools are given: the notebooks of the project that the client works in."""
@@ -234,29 +236,8 @@ def _draft(deps: CoDeps, name: str, arguments: _Result) -> _Result:
     return dict(_KNOWN if key(draft.text) in saved else _DRAFTED)
 
 
-async def read_note(ctx: memory.Context, ref: str) -> _Result:
-    """One memory or article, whole as far as a model is told."""
-
-    def read(shelf: Shelf) -> _Result:
-        book, note = ctx.deps.find(shelf, ref)
-        row = results.note_json(book, note) | results.outdated_json(book, note)
-        text, left = articles.cut(note.body)
-        row["content"] = f"{text}\n[and {left} more characters]" if left else text
-        names = ("ref", "kind", "scope", "content", "tags", "created", "source", "title",
-                 "outdated")  # fmt: skip
-        told = {name: row[name] for name in names if row.get(name) is not None}
-        about = ", ".join(filter(None, [f"created {note.created[:10]}", results.outside_text(note),
-                                        *results.outdated(book, note)]))  # fmt: skip
-        head = f"{note.kind.capitalize()} {told['ref']} ({about})"
-        tags = [f"Tags: {', '.join(note.tags)}"] if note.tags else []
-        title = [note.title] if note.title else []
-        return told | {"display": "\n".join([head, *tags, *title, "", told["content"]])}
-
-    return await memory.work(ctx, read)
-
-
 _DO: Mapping[str, Callable[..., Awaitable[_Result]]] = {
-    RECALL: memory.recall_memory, LIST: memory.list_memories, READ: read_note,
+    RECALL: memory.recall_memory, LIST: reading.list_memories, READ: reading.read_note,
     SAVE: memory.save_memory, FORGET: memory.forget_memory, KEEP: articles.save_knowledge,
 }  # fmt: skip
 

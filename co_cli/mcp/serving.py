@@ -60,6 +60,7 @@ class CoServer:
             "co", version=version("co-cli"), title="Co", instructions=_ABOUT, lifespan=self._life,
             on_list_tools=self._tools, on_call_tool=self.memory.call,
             on_list_resources=notes.list, on_read_resource=notes.read,
+            on_list_resource_templates=notes.templates,
             on_list_prompts=notes.prompts, on_get_prompt=notes.prompt,
             on_subscriptions_listen=ListenHandler(self.bus),
         )  # fmt: skip

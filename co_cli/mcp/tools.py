@@ -3,6 +3,8 @@ no references, no unions, no lists without the kind of their items.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
+from datetime import date
 from typing import Any
 
 from mcp.types import Tool, ToolAnnotations
@@ -66,14 +68,16 @@ TOOLS = {tool.name: tool for tool in (
         "List every memory of this project and the person's own, a line each. Use it when the "
         "person asks what is remembered, or to find a ref; else recall_memory is better.",
         _object("", since=_text("A day such as 2026-01-31: only what was saved or changed since."),
-                until=_text("With since, the last day that counts.")),
-        _object("count memories", count=_COUNT, left_out=_COUNT, memories=_rows(
+                until=_text("The last day that counts."),
+                cursor=_text("The next_cursor of a list, for the memories before it.")),
+        _object("count memories", count=_COUNT, next_cursor=_TEXT, memories=_rows(
             "ref summary", ref=_TEXT, summary=_TEXT, created=_TEXT, tags=_TEXTS)),
     ),
     _tool(
         READ, "Read a note",
-        "Read one memory or article whole, by the ref that recall_memory or list_memories gave.",
-        _object("ref", ref=_REF), _object("ref content", **_NOTE, title=_TEXT, outdated=_TEXT),
+        "Read one memory or article whole, by the ref that recall_memory or list_memories gave; "
+        "a:NAME#PART reads that part of an article.",
+        _object("ref", ref=_REF), None,
     ),
     _tool(
         SAVE, "Save a memory",
@@ -105,6 +109,12 @@ TOOLS = {tool.name: tool for tool in (
 )}  # fmt: skip
 
 
+def _is_day(text: str) -> bool:
+    with suppress(ValueError):
+        return date.fromisoformat(text).isoformat() == text
+    return False
+
+
 def checked(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a call without those left empty; CoError where they do not fit its tool."""
     schema = TOOLS[name].input_schema
@@ -117,7 +127,7 @@ def checked(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         fits = type(value) is _KINDS[wanted["type"]]
         if wanted["type"] == "array":
             fits = fits and all(isinstance(one, str) for one in value)
-        if key in ("since", "until") and fits and not value[:4].isdecimal():
+        if key in ("since", "until") and fits and value and not _is_day(value):
             raise CoError(f"{key} of {name} must be a day such as 2026-01-31")
         if not fits or value not in wanted.get("enum", [value]):
             allowed = " or ".join(wanted.get("enum", [])) or wanted["type"]

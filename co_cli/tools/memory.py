@@ -21,10 +21,10 @@ from co_cli.knowledge.safety.check import check_text
 from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.search.hits import Filters
 from co_cli.knowledge.similarity import repeats, same
+from co_cli.tools.listing import list_json, listed, took_in
 
 _NEAR = 3.0  # what meaning adds to the score of a hit that is not only of the same words
 _ASKED, _NEAREST = 1000, 5  # letters of a text, and articles that are searched for its words
-MOST_LISTED = 150  # memories that a model is told of in a list
 _log = logging.getLogger(__name__)
 _slugify = slugify
 _detect_source = lifecycle.detect_source
@@ -135,7 +135,7 @@ async def save_memory(
         met = deps.tellable(book, [note for note, _ in saved.similar])
         saved.similar = [(note, score) for note, score in saved.similar if note in met]
         deps.entered(*marks(saved.note))
-        _told(deps, met)
+        took_in(deps, met)
         result = results.saved_json(book, saved)
         if fresh and (problem := trust.claim(deps.folder(), timestamp(now()))):
             result["display"] += f"\n{problem}"
@@ -229,12 +229,13 @@ async def recall_memory(ctx: Context, query: str, max_results: int = 5) -> dict[
         for _, hit in found:
             logs.log_note("recalled", hit.note)
         use.used([hit.note for _, hit in found if not hit.weak], timestamp(now()))
-        _told(ctx.deps, [hit.note for _, hit in found])
+        took_in(ctx.deps, [hit.note for _, hit in found])
+        found[:] = [(book, hit._replace(weak=_is_weak(hit))) for book, hit in found]
         return {
-            "display": results.recall_text(query, found, counted=ctx.deps.sensitive),
+            "display": results.recall_text(query, found, counted=ctx.deps.sensitive, cut=True),
             "count": len(found),
             "results": [
-                results.hit_json(book, hit) | _background(ctx.deps, book, hit.note) | _doubt(hit)
+                results.hit_json(book, hit) | _background(ctx.deps, book, hit.note)
                 for book, hit in found
             ],
         }
@@ -242,9 +243,9 @@ async def recall_memory(ctx: Context, query: str, max_results: int = 5) -> dict[
     return await work(ctx, recall)
 
 
-def _doubt(hit: Hit) -> dict[str, Any]:
-    """That a hit is weak: also one that shares a word with the question, and no meaning."""
-    return {"weak": hit.weak or (hit.score < 1 and hit.features.get("meaning", _NEAR) < _NEAR)}
+def _is_weak(hit: Hit) -> bool:
+    """Whether a hit may be beside the point: also one that shares a word, and no meaning."""
+    return hit.weak or (hit.score < 1 and hit.features.get("meaning", _NEAR) < _NEAR)
 
 
 def _background(deps: CoDeps, book: Notebook, note: Note) -> dict[str, str | None]:
@@ -255,19 +256,9 @@ def _background(deps: CoDeps, book: Notebook, note: Note) -> dict[str, str | Non
     links = note.meta.get("supersedes")
     gone = [old for _, old in book.archived() if old.uid in links] if links else []
     if earlier := deps.tellable(book, gone)[:1]:
-        _told(deps, earlier)
+        took_in(deps, earlier)
         told["earlier"] = earlier[0].body
     return told
-
-
-def _told(deps: CoDeps, notes: list[Note], *, whole: bool = True) -> None:
-    """Take down that a model is told of these, whole or in a line, and which are from outside."""
-    for note in notes:
-        deps.entered(*(marks(note) if whole else [note.mark]))
-        if note.kind == "article":
-            deps.came_from(f"article {note.name}")
-        elif note.external:
-            deps.came_from(f"memory {note.name} ({note.meta.get('source') or 'untrusted'})")
 
 
 async def list_memories(
@@ -280,38 +271,14 @@ async def list_memories(
 
     Args:
         since: A day such as 2026-01-31; then only what was saved or changed since, newest last.
-        until: With `since`, the last day that counts; without it, today.
+        until: The last day that counts, newest last; without it, today.
     """
 
     def listing(shelf: Shelf) -> dict[str, Any]:
-        books = shelf if ctx.deps.usable() else (shelf.user,)
-        read = [(book, ctx.deps.tellable(book, book.notes())) for book in books]
-        if since:
-            last = f"{until or ''}~"  # after any time of that day
-            read = [
-                (book, [n for n in notes if since <= _changed(n) <= last]) for book, notes in read
-            ]
-        shown = [(book, notes) for book, notes in read if notes] or read[:1]
-        names = ("id", "ref", "path", "created", "tags", "summary")
-        listed = [(book, note) for book, notes in shown for note in notes]
-        if since:
-            listed.sort(key=lambda pair: _changed(pair[1]))
-        rows = [
-            {name: row[name] for name in names} | results.outdated_json(book, note)
-            for book, note in listed
-            if (row := results.note_json(book, note))
-        ]
-        _told(ctx.deps, [note for _, note in listed[-MOST_LISTED:]], whole=False)
-        lists = [results.list_text(book, notes) for book, notes in shown]
-        display = "\n\n".join(lists) if rows else results.none_text(*books)
-        return {"display": display, "count": len(rows), "memories": rows}
+        every = listed(ctx.deps, shelf, since, until)
+        return list_json(ctx.deps, shelf, every, every)
 
     return await work(ctx, listing)
-
-
-def _changed(note: Note) -> str:
-    """When it was last written, or saved."""
-    return str(note.meta.get("updated") or note.created)
 
 
 async def forget_memory(ctx: Context, ref: str) -> dict[str, Any]:
@@ -328,7 +295,7 @@ async def forget_memory(ctx: Context, ref: str) -> dict[str, Any]:
     def forget(shelf: Shelf) -> dict[str, Any]:
         book, note = ctx.deps.find(shelf, ref)
         saved = book.forget(note, actor=ctx.deps.actor, seen=approved.get("seen", ""))
-        _told(ctx.deps, [saved.note], whole=False)
+        took_in(ctx.deps, [saved.note], whole=False)
         return results.forgotten_json(saved)
 
     return await work(ctx, forget)

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from co_cli.knowledge.search.passages import Part
 
 
+LONGEST = 2000  # characters of one result that a model is shown
+
+
 class How(NamedTuple):
     """How a notebook searches: backend, fusion, whose embedder, watching or not."""
 
@@ -79,6 +82,11 @@ class Hit(NamedTuple):
         if self.note.kind != "article":
             return self.note.body
         return f"{self.passage}\n\nAlso {self.also.placed}" if self.also else self.passage
+
+
+def shortened(text: str, passage: str) -> str:
+    """What a model is shown of a hit: of a long text, the passage that answers."""
+    return text if len(text) <= LONGEST else f"{passage[:LONGEST]}\n[part of a longer memory]"
 
 
 class Degraded(NamedTuple):

@@ -177,6 +177,27 @@ def _slug(line: str) -> str:
     return kept.replace(" ", "-")
 
 
+def section(text: str, anchor: str) -> str:
+    """All that stands on the page, or under the heading, with this anchor; empty if none has it."""
+    names, start, level = Counter[str](), -1, 0
+    for kind, at, end in _blocks(text):
+        if kind == "page":
+            if start >= 0 and not level:
+                return text[start:at].rstrip()
+            page = _PAGE.match(text[at:end])
+            if page and page[1] == anchor and start < 0:
+                start = at
+        elif kind.startswith("#"):
+            if start >= 0 and len(kind) <= level:
+                return text[start:at].rstrip()
+            name = _slug(text[at:end])
+            again = names[name]
+            names[name] += 1
+            if start < 0 and anchor == (f"{name}-{again}" if name and again else name):
+                start, level = at, len(kind)
+    return text[start:].rstrip() if start >= 0 else ""
+
+
 def parts(note: Note) -> list[Part]:
     """All passages of a note."""
     if note.kind != "article":
