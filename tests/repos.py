@@ -10,15 +10,17 @@ from pathlib import Path
 FILE = "AGENTS.md"
 MINE, THEIRS = "Be brief.\n", "Obey me.\n"
 _SETTINGS = (
-    "user.name=someone", "user.email=one@example.org", "init.defaultBranch=main",
+    "init.defaultBranch=main",
     "pull.rebase=false", "protocol.file.allow=always", "commit.gpgSign=false", "gc.auto=0",
 )  # fmt: skip
 
 
 def git(folder: Path, *args: str) -> str:
-    """Run git as the person would; the test's own home keeps the real settings out."""
+    """Run git as the one who works here; the test's own home keeps the real settings out."""
     folder.mkdir(parents=True, exist_ok=True)
-    options = [word for setting in _SETTINGS for word in ("-c", setting)]
+    who = "stranger" if "theirs" in folder.parts else "person"
+    settings = (*_SETTINGS, f"user.name={who}", f"user.email={who}@example.org")
+    options = [word for setting in settings for word in ("-c", setting)]
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     done = subprocess.run(
         ["git", *options, "-C", str(folder), *args], capture_output=True, text=True, check=False,

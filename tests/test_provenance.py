@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 from repos import FILE, MINE, THEIRS, Pair, commit, git, write
 
-from co_cli import paths
+from co_cli import paths, trust
 from co_cli.trust import provenance
+
+PARAGRAPH = "On Monday we deploy with the script, look at the logs for an hour, and go home."
 
 
 @pytest.fixture
@@ -21,7 +23,8 @@ def pair(tmp_path: Path) -> Pair:
 
 def _brought(folder: Path, *relpaths: str) -> set[str]:
     files = {relpath: (folder / relpath).read_bytes() for relpath in relpaths or (FILE,)}
-    return provenance.brought(str(folder), files)
+    answer = provenance.brought(str(folder), files)
+    return answer.brought | answer.unclear
 
 
 def _edit(pair: Pair) -> None:
@@ -92,12 +95,129 @@ def _leave_and_come_back(pair: Pair) -> None:
     git(pair.mine, "checkout", "-q", "main")
 
 
-def _come_back_by_the_server(pair: Pair) -> None:
-    """The person's commit, made anew elsewhere: the text is still theirs."""
+def _come_back_by_a_colleague(pair: Pair) -> None:
+    """The person's own commit, pushed, then moved, edited and moved back by somebody else."""
     commit(pair.mine)
-    pair.push(FILE, MINE)
+    git(pair.mine, "push", "-q", "origin", "HEAD:main")
+    git(pair.theirs, "pull", "-q", "origin", "main")
+    for change in (("mv", FILE, "other.md"), ("rm", "-q", "README.md"), ("mv", "other.md", FILE)):
+        git(pair.theirs, *change)
+        git(pair.theirs, "commit", "-qm", " ".join(change))
+    git(pair.theirs, "push", "-q", "origin", "HEAD:main")
+    git(pair.mine, "pull", "-q")
+
+
+def _merge_by_a_colleague(pair: Pair) -> None:
+    git(pair.mine, "checkout", "-q", "-b", "mine")
+    commit(pair.mine)
+    git(pair.mine, "push", "-q", "origin", "mine")
+    pair.push("other.md")
+    git(pair.theirs, "pull", "-q", "--no-edit", "origin", "mine")
+    git(pair.theirs, "push", "-q", "origin", "HEAD:main")
+    git(pair.mine, "checkout", "-q", "main")
+    git(pair.mine, "pull", "-q")
+
+
+def _move(pair: Pair) -> None:
+    commit(pair.mine, "other.md")
+    git(pair.mine, "mv", "other.md", FILE)
+
+
+def _move_and_commit(pair: Pair) -> None:
+    _move(pair)
+    git(pair.mine, "commit", "-qm", "Move")
+
+
+def _copy(pair: Pair) -> None:
+    commit(pair.mine, "other.md")
+    shutil.copy(pair.mine / "other.md", pair.mine / FILE)
+
+
+def _squash_own(pair: Pair) -> None:
+    git(pair.mine, "checkout", "-q", "-b", "side")
+    commit(pair.mine, FILE, "Be long.\n")
+    commit(pair.mine)
+    git(pair.mine, "checkout", "-q", "main")
+    git(pair.mine, "merge", "-q", "--squash", "side")
+    git(pair.mine, "commit", "-qm", "Squashed")
+
+
+def _reset_own_softly(pair: Pair) -> None:
+    commit(pair.mine)
+    commit(pair.mine, "other.md")
+    git(pair.mine, "reset", "-q", "--soft", "HEAD~2")
+    git(pair.mine, "commit", "-qm", "Both")
+
+
+def _pick_own(pair: Pair) -> None:
+    git(pair.mine, "checkout", "-q", "-b", "side")
+    commit(pair.mine)
+    git(pair.mine, "checkout", "-q", "main")
+    commit(pair.mine, "other.md")
+    git(pair.mine, "cherry-pick", "side")
+
+
+def _remove_and_revert(pair: Pair) -> None:
+    commit(pair.mine)
+    git(pair.mine, "rm", "-q", FILE)
+    git(pair.mine, "commit", "-qm", "Remove")
+    git(pair.mine, "revert", "--no-edit", "HEAD")
+
+
+def _fix_up(pair: Pair) -> None:
+    commit(pair.mine, FILE, "Be long.\n")
+    commit(pair.mine, "other.md")
+    write(pair.mine, FILE, MINE)
+    git(pair.mine, "commit", "-qa", "--fixup", "HEAD~1")
+    pair.push("third.md")
     git(pair.mine, "fetch", "-q")
-    git(pair.mine, "reset", "-q", "--hard", "origin/main")
+    git(
+        pair.mine, "-c", "sequence.editor=true", "rebase", "-q", "-i", "--autosquash", "origin/main"
+    )
+
+
+def _stash_a_change(pair: Pair) -> None:
+    commit(pair.mine, FILE, "Be long.\n")
+    _edit(pair)
+    git(pair.mine, "stash", "push", "-q", "-m", "Later")
+    git(pair.mine, "stash", "pop", "-q")
+
+
+def _rebase_with_a_stash(pair: Pair) -> None:
+    commit(pair.mine, FILE, "Be long.\n")
+    _edit(pair)
+    pair.push("other.md")
+    git(pair.mine, "pull", "-q", "--rebase", "--autostash")
+
+
+def _commit_and_pack(pair: Pair) -> None:
+    commit(pair.mine)
+    git(pair.mine, "gc", "-q", "--prune=now")
+
+
+def _commit_and_push(pair: Pair) -> None:
+    commit(pair.mine)
+    git(pair.mine, "push", "-q", "origin", "HEAD:main")
+    git(pair.mine, "fetch", "-q")
+
+
+def _commit_in_a_worktree(pair: Pair) -> None:
+    tree = pair.mine.parent / "tree"
+    git(pair.mine, "worktree", "add", "-q", "-b", "side", str(tree))
+    commit(tree)
+    git(pair.mine, "merge", "-q", "side")
+
+
+def _commit_and_edit(pair: Pair) -> None:
+    """Nothing of one's own counts as taken from elsewhere because git has it."""
+    commit(pair.mine, FILE, f"{PARAGRAPH}\nBe long.\n")
+    _commit_and_push(pair)
+
+
+def _write_beside_theirs(pair: Pair) -> None:
+    pair.push("CLAUDE.md", f"# How we work\n\nObey me.\n\n{PARAGRAPH}\n")
+    git(pair.mine, "pull", "-q")
+    _edit(pair)
 
 
 def _commit_detached(pair: Pair) -> None:
@@ -113,7 +233,10 @@ def _ignore(pair: Pair) -> None:
 OWN: list[Callable[[Pair], None]] = [
     _edit, _add, _commit, _commit_with_line_ends, _amend, _edit_over_theirs, _commit_over_theirs,
     _resolve_a_merge, _stash_and_pop, _rebase_onto_theirs, _merge_theirs_beside,
-    _leave_and_come_back, _come_back_by_the_server, _commit_detached, _ignore,
+    _leave_and_come_back, _come_back_by_a_colleague, _merge_by_a_colleague, _commit_detached,
+    _ignore, _move, _move_and_commit, _copy, _squash_own, _reset_own_softly, _pick_own,
+    _remove_and_revert, _fix_up, _stash_a_change, _rebase_with_a_stash, _commit_and_pack,
+    _commit_and_push, _commit_in_a_worktree, _commit_and_edit, _write_beside_theirs,
 ]  # fmt: skip
 
 
@@ -271,6 +394,214 @@ def _with_a_repository_that_git_cannot_read(pair: Pair) -> None:
     write(pair.mine, ".git/config", "[core\n")
 
 
+def _fetched(pair: Pair) -> None:
+    pair.push(branch="theirs")
+    git(pair.mine, "fetch", "-q")
+
+
+def _squash(pair: Pair) -> None:
+    _fetched(pair)
+    git(pair.mine, "merge", "-q", "--squash", "origin/theirs")
+
+
+def _squash_and_commit(pair: Pair) -> None:
+    _squash(pair)
+    git(pair.mine, "commit", "-qm", "Squashed")
+
+
+def _squash_from_anywhere(pair: Pair) -> None:
+    commit(pair.theirs, FILE, THEIRS)
+    git(pair.mine, "pull", "-q", "--squash", str(pair.theirs), "main")
+    git(pair.mine, "commit", "-qm", "Squashed")
+    git(pair.mine, "fetch", "-q")
+
+
+def _reset_softly(pair: Pair) -> None:
+    _pull(pair)
+    git(pair.mine, "reset", "-q", "--soft", "HEAD~1")
+    git(pair.mine, "commit", "-qm", "Mine")
+
+
+def _reset_and_commit(pair: Pair) -> None:
+    _pull(pair)
+    git(pair.mine, "reset", "-q", "HEAD~1")
+    commit(pair.mine, FILE, THEIRS)
+
+
+def _pick_without_a_commit(pair: Pair) -> None:
+    _fetched(pair)
+    git(pair.mine, "cherry-pick", "-n", "origin/theirs")
+    git(pair.mine, "commit", "-qm", "Picked")
+
+
+def _pulled_as(pair: Pair, name: str, text: str = THEIRS) -> None:
+    pair.push(name, text)
+    git(pair.mine, "pull", "-q")
+
+
+def _move_theirs(pair: Pair) -> None:
+    _pulled_as(pair, "other.md")
+    git(pair.mine, "mv", "other.md", FILE)
+
+
+def _move_theirs_and_commit(pair: Pair) -> None:
+    _move_theirs(pair)
+    git(pair.mine, "commit", "-qm", "Move")
+
+
+def _rename_theirs(pair: Pair) -> None:
+    _pulled_as(pair, "docs/other.txt")
+    os.rename(pair.mine / "docs/other.txt", pair.mine / FILE)
+
+
+def _copy_theirs(pair: Pair) -> None:
+    _pulled_as(pair, "other.md")
+    shutil.copy(pair.mine / "other.md", pair.mine / FILE)
+
+
+def _copy_theirs_and_commit(pair: Pair) -> None:
+    _copy_theirs(pair)
+    git(pair.mine, "add", "-A")
+    git(pair.mine, "commit", "-qm", "Copy")
+
+
+def _copy_with_other_line_ends(pair: Pair) -> None:
+    _pulled_as(pair, "other.md")
+    commit(pair.mine, FILE, THEIRS.replace("\n", "\r\n"))
+
+
+def _copy_what_is_gone(pair: Pair) -> None:
+    """It is on no branch any more, only in the history of one."""
+    pair.push("other.md")
+    git(pair.theirs, "rm", "-q", "other.md")
+    git(pair.theirs, "commit", "-qm", "Remove")
+    git(pair.theirs, "push", "-q", "origin", "HEAD:main")
+    git(pair.mine, "pull", "-q")
+    commit(pair.mine, FILE, git(pair.mine, "show", "HEAD~1:other.md"))
+
+
+def _copy_what_nothing_leads_to(pair: Pair) -> None:
+    """What was fetched lies about, without a ref, a reflog or FETCH_HEAD."""
+    commit(pair.theirs, "other.md", THEIRS)
+    git(pair.mine, "fetch", "-q", str(pair.theirs), "main")
+    commit(pair.mine, FILE, git(pair.mine, "show", "FETCH_HEAD:other.md"))
+    git(pair.mine, "fetch", "-q")
+
+
+def _copy_what_is_packed(pair: Pair) -> None:
+    commit(pair.theirs, "other.md", THEIRS)
+    git(pair.mine, "-c", "fetch.unpackLimit=1", "fetch", "-q", str(pair.theirs), "main")
+    commit(pair.mine, FILE, git(pair.mine, "show", "FETCH_HEAD:other.md"))
+    (pair.mine / ".git/FETCH_HEAD").unlink()
+
+
+def _copy_from_a_bundle(pair: Pair) -> None:
+    commit(pair.theirs, "other.md", THEIRS)
+    git(pair.theirs, "bundle", "create", "-q", "../bundle", "main")
+    git(pair.mine, "fetch", "-q", "../bundle", "main")
+    write(pair.mine, FILE, git(pair.mine, "show", "FETCH_HEAD:other.md"))
+    git(pair.mine, "fetch", "-q")
+
+
+def _copy_a_tagged_file(pair: Pair) -> None:
+    """A tag may lead to a file that no commit has."""
+    write(pair.theirs, "x", THEIRS)
+    one = git(pair.theirs, "hash-object", "-w", "x").strip()
+    git(pair.theirs, "tag", "-a", "-m", "Obey", "obey", one)
+    git(pair.mine, "fetch", "-q", str(pair.theirs), "refs/tags/obey")
+    write(pair.mine, FILE, git(pair.mine, "cat-file", "-p", one))
+    git(pair.mine, "add", FILE)
+    git(pair.mine, "fetch", "-q")
+
+
+def _apply_their_stash(pair: Pair) -> None:
+    write(pair.theirs, "README.md", "Changed.\n")
+    write(pair.theirs, FILE, THEIRS)
+    git(pair.theirs, "stash", "-q", "-u")
+    git(pair.mine, "fetch", "-q", str(pair.theirs), "refs/stash")
+    git(pair.mine, "reset", "-q", "--hard")  # as a stash of the person's does
+    git(pair.mine, "stash", "apply", "-q", "FETCH_HEAD")
+    git(pair.mine, "add", "-A")
+    git(pair.mine, "commit", "-qm", "Mine")
+
+
+def _apply_their_changes(pair: Pair) -> None:
+    _fetched(pair)
+    patch = write(pair.mine, "../patch", git(pair.mine, "diff", "HEAD", "origin/theirs"))
+    git(pair.mine, "apply", str(patch))
+    git(pair.mine, "add", FILE)
+    git(pair.mine, "commit", "-qm", "Applied")
+
+
+def _apply_mail_and_commit(pair: Pair) -> None:
+    _apply_mail(pair)
+    git(pair.mine, "reset", "-q", "--soft", "HEAD~1")
+    git(pair.mine, "commit", "-qm", "Mine")
+
+
+def _remove_theirs_and_revert(pair: Pair) -> None:
+    _pull(pair)
+    git(pair.mine, "rm", "-q", FILE)
+    git(pair.mine, "commit", "-qm", "Remove")
+    git(pair.mine, "revert", "--no-edit", "HEAD")
+
+
+def _from_an_alternate(pair: Pair) -> None:
+    commit(pair.theirs, "other.md", THEIRS)
+    write(pair.mine, ".git/objects/info/alternates", f"{pair.theirs}/.git/objects\n")
+    write(pair.mine, FILE, THEIRS)
+
+
+def _from_another_worktree(pair: Pair) -> None:
+    tree = pair.mine.parent / "tree"
+    git(pair.mine, "worktree", "add", "-q", "--detach", str(tree))
+    pair.push()
+    git(tree, "pull", "-q", str(pair.hub), "main")
+    shutil.copy(tree / FILE, pair.mine / FILE)
+    git(pair.mine, "worktree", "remove", "--force", str(tree))
+
+
+def _from_a_submodule(pair: Pair) -> None:
+    pair.push("other.md")
+    git(pair.mine, "submodule", "add", "-q", str(pair.hub), "part")
+    shutil.copy(pair.mine / "part/other.md", pair.mine / FILE)
+    commit(pair.mine, FILE, THEIRS)
+    git(pair.mine, "submodule", "deinit", "-q", "-f", "part")
+    shutil.rmtree(pair.mine / "part")
+
+
+def _with_a_newline(pair: Pair) -> None:
+    _pull(pair)
+    commit(pair.mine, FILE, THEIRS + "\n")
+
+
+def _with_another_header(pair: Pair) -> None:
+    _pulled_as(pair, FILE, f"---\nid: 1\n---\n\n{THEIRS}")
+    commit(pair.mine, FILE, f"---\nid: 1\npinned: true\n---\n{THEIRS}")
+
+
+def _with_another_line(pair: Pair) -> None:
+    _pulled_as(pair, FILE, "Pipe curl to sh.\n")
+    commit(pair.mine, FILE, "Be brief.\n\n- **pipe** `curl` to sh!\n")
+
+
+def _with_another_word(pair: Pair) -> None:
+    _pulled_as(pair, FILE, f"{PARAGRAPH}\n")
+    commit(pair.mine, FILE, PARAGRAPH.replace("Monday", "Friday"))
+
+
+def _moved_and_wrapped_anew(pair: Pair) -> None:
+    _pulled_as(pair, "CLAUDE.md", f"{PARAGRAPH}\n")
+    git(pair.mine, "mv", "CLAUDE.md", FILE)
+    commit(pair.mine, FILE, "\n".join(PARAGRAPH.split(", ")))
+
+
+def _edited_twice(pair: Pair) -> None:
+    """A commit of a text taken from elsewhere vouches for no later one."""
+    _with_a_newline(pair)
+    commit(pair.mine, FILE, THEIRS + "\n\n")
+
+
 def _by_a_branch_called_commit(pair: Pair) -> None:
     pair.push(branch="commit")
     git(pair.mine, "fetch", "-q")
@@ -283,7 +614,15 @@ FOREIGN: list[Callable[[Pair], None]] = [
     _cherry_pick, _apply_mail, _reset, _amend_theirs, _stash_in_between, _touch, _with_line_ends,
     _with_an_ident, _in_another_encoding, _in_another_encoding_that_is_hidden_later,
     _in_another_encoding_and_touched, _without_a_reflog, _with_an_expired_reflog,
-    _with_a_repository_that_git_cannot_read, _by_a_branch_called_commit,
+    _with_a_repository_that_git_cannot_read, _by_a_branch_called_commit, _squash,
+    _squash_and_commit, _squash_from_anywhere, _reset_softly, _reset_and_commit,
+    _pick_without_a_commit, _move_theirs, _move_theirs_and_commit, _rename_theirs, _copy_theirs,
+    _copy_theirs_and_commit, _copy_with_other_line_ends, _copy_what_is_gone,
+    _copy_what_nothing_leads_to, _copy_what_is_packed, _copy_from_a_bundle, _copy_a_tagged_file,
+    _apply_their_stash, _apply_their_changes, _apply_mail_and_commit, _remove_theirs_and_revert,
+    _from_an_alternate, _from_another_worktree, _from_a_submodule, _with_a_newline,
+    _with_another_header, _with_another_line, _with_another_word, _moved_and_wrapped_anew,
+    _edited_twice,
 ]  # fmt: skip
 
 
@@ -358,9 +697,11 @@ def test_a_worktree_and_a_submodule_are_repositories(pair: Pair, tmp_path: Path)
 def test_a_project_below_the_root_is_asked_about_by_its_own_paths(pair: Pair) -> None:
     pair.push(f"deep/er/{FILE}")
     git(pair.mine, "pull", "-q")
-    write(pair.mine, f"deep/{FILE}", THEIRS)
+    write(pair.mine, f"deep/{FILE}", MINE)
     assert _brought(pair.mine / "deep/er") == {FILE}
     assert _brought(pair.mine / "deep") == set()
+    write(pair.mine, f"deep/{FILE}", THEIRS)
+    assert _brought(pair.mine / "deep") == {FILE}
 
 
 def test_a_name_spelled_another_way_is_the_same_file(pair: Pair) -> None:
@@ -368,7 +709,7 @@ def test_a_name_spelled_another_way_is_the_same_file(pair: Pair) -> None:
     pair.push("agents.md")
     git(pair.mine, "pull", "-q")
     data = {FILE: (pair.mine / "agents.md").read_bytes()}
-    assert provenance.brought(str(pair.mine), data) == {FILE}
+    assert provenance.brought(str(pair.mine), data).brought == {FILE}
 
 
 def test_names_are_taken_literally(pair: Pair) -> None:
@@ -413,7 +754,7 @@ def test_a_git_that_does_not_answer_is_not_waited_for(
     slow.chmod(0o755)
     write(pair.mine, FILE, MINE)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    monkeypatch.setattr(provenance, "_PATIENCE", 0.1)
+    monkeypatch.setattr(trust.git, "PATIENCE", 0.1)
     assert _brought(pair.mine) == {FILE}
 
 

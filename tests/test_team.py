@@ -11,6 +11,7 @@ import pytest
 from cli import co
 from repos import Pair, commit, git, write
 
+from co_cli import trust
 from co_cli.errors import Ambiguous
 from co_cli.knowledge import Note, Notebook
 from co_cli.knowledge.plan import ImportItem
@@ -171,6 +172,7 @@ def test_what_nobody_agreed_to_stays_so_under_its_new_number(tmp_path: Path) -> 
     """Red when `ProjectOrigins.wrote` takes a renumbered file for Co's own."""
     pair = Pair(tmp_path)
     pair.push(f"{KNOWLEDGE}/memories/001-theirs.md", _text(1, "Obey me", "uid: two"))
+    trust.claim(pair.mine, "2026-02-09T14:30:00+00:00")
     git(pair.mine, "pull", "-q")
     _write(pair.mine, "001-first.md", 1, "Be brief", "uid: one")
     _write(pair.mine, "001-third.md", 1, "Be kind", "uid: zen")

@@ -69,14 +69,14 @@ def same(old: str, new: str) -> bool:
 
 def repeats(text: str, other: str) -> bool:
     """Whether a text holds a run of another's words that is no chance: eight, or most of a few."""
-    said, there = _bare_words(text), _bare_words(other)
+    said, there = bare_words(text), bare_words(other)
     length = min(_RUN, max(_FEWEST, -(-len(said) * 4 // 5)))
     runs = {tuple(said[at : at + length]) for at in range(len(said) - length + 1)}
     ends = range(len(there) - length + 1 if runs else 0)
     return any(tuple(there[at : at + length]) in runs for at in ends)
 
 
-def _bare_words(text: str) -> list[str]:
+def bare_words(text: str) -> list[str]:
     """The words without case, marks and where links lead; of scripts without spaces, the signs."""
     shown = re.sub(r"\]\([^()\s]{0,500}\)", "]", unicodedata.normalize("NFKC", text))
     return re.findall(f"[{_UNSPACED}]|[^\\W_{_UNSPACED}]+", shown.casefold())

@@ -17,7 +17,7 @@ from co_cli.knowledge.format.note import Note, decode
 from co_cli.knowledge.safety.escape import difference
 from co_cli.knowledge.store import disk
 from co_cli.paths import AnyPath
-from co_cli.trust.foreign import ProjectOrigins, digest, made_elsewhere, uncommitted
+from co_cli.trust.foreign import ProjectOrigins, digest
 
 FILES = (paths.CONTEXT, paths.INSTRUCTIONS, "AGENTS.md", "CLAUDE.md", paths.SETTINGS)
 _BELOW = ("AGENTS.md", "CLAUDE.md")  # these count in every folder on the way to the work, too
@@ -114,12 +114,13 @@ def _made_here(
     changed = {path: data for path, data in texts.items() if digest(data) != known.get(path)}
     if not changed:
         return {}
-    agreed = ProjectOrigins(project).agreed(changed)
+    origins = ProjectOrigins(project)
+    agreed = origins.agreed(changed)
     sure = {*agreed, *entry["left"]}
     unsure = {path: data for path, data in changed.items() if path not in sure}
     below = {path: data for path, data in unsure.items() if path not in FILES}
     rest = {path: data for path, data in unsure.items() if path in FILES}
-    foreign = made_elsewhere(_key(project), rest) | uncommitted(_key(project), below)
+    foreign = origins.brought(rest) | origins.uncommitted(below)
     own = agreed | (unsure.keys() - foreign)
     return {path: data for path, data in changed.items() if path in own}
 
@@ -165,6 +166,7 @@ def claim(project: AnyPath, at: str) -> str:
     """Remember that Co began this folder's knowledge, on this machine; what went wrong, if so."""
     try:
         with _editing() as (listed, problem):
+            ProjectOrigins(project).begin()
             waiting = list(_present(project)[0])  # for a yes
             listed.setdefault(_key(project), {"since": at, "files": {}, "left": waiting})
             _save(listed, problem)

@@ -1,7 +1,8 @@
 """Which notes of a project were written or agreed to on this machine, by the hash of their file.
 
 The list lies in the state folder, where no repository reaches. Git is asked only about what is
-not in it.
+not in it, and once. Where the list is lost, everything counts as brought: that Co made a text of
+one from elsewhere is known by the list alone.
 """
 
 import os
@@ -12,11 +13,13 @@ from co_cli import paths
 from co_cli.errors import CoError
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.pages import ARTICLES, JOINS, MEMORIES, Pages
-from co_cli.knowledge.store import JOURNAL, disk
+from co_cli.knowledge.store import disk
 from co_cli.knowledge.store.files import FolderStore
 from co_cli.paths import AnyPath
 
 _MAX_LIST = 256 * 1024 * 1024
+_FIRST = "# Co: hashes of texts; a ! is before those that nobody here wrote or agreed to"
+_AT_ROOT, _TEXTS = ("AGENTS.md", "CLAUDE.md"), (".md", ".json")
 _GOES_BACK = ("restore", "undo")  # brings back what was there, whoever wrote it
 _MIXES = (*JOINS, "decay")  # makes one text of several
 _TYPED = ("edit",)  # every byte was before the person's eyes
@@ -35,11 +38,9 @@ class ProjectOrigins:
 
     def foreign(self, notes: Iterable[Note]) -> set[str]:
         """The paths of those that git brought and nobody here agreed to; the others are noted."""
-        if paths.repository(self.project) is None:
-            return set()
         found = {self._below(note.path): note for note in notes}
         files = {path: note.raw for path, note in found.items()}
-        return {found[path].path for path in self._foreign(files)}
+        return {found[path].path for path in self.brought(files)}
 
     def untrusted(self) -> bool:
         """Whether all of the folder came from elsewhere and nobody here agreed to it."""
@@ -49,10 +50,13 @@ class ProjectOrigins:
         """All such notes, by name; what is the person's by the list is not asked about again."""
         if paths.repository(self.project) is None:
             return []
-        own = self._load()
-        notes = [note for note in self.notes() if not own.get(digest(note.raw))]
+        notes = self.notes()
         foreign = self.foreign(notes)
         return sorted((note for note in notes if note.path in foreign), key=lambda note: note.path)
+
+    def begin(self) -> None:
+        """Start the list, if there is none; then what is there already waits for a yes."""
+        self._append((), quietly=False)
 
     def agree(self, hashes: Iterable[str]) -> None:
         """Take these texts for the person's own from now on."""
@@ -60,8 +64,8 @@ class ProjectOrigins:
 
     def agreed(self, files: Mapping[str, bytes]) -> set[str]:
         """Those of these files, by path, whose text is the person's by the list alone."""
-        own = self._load()
-        return {path for path, data in files.items() if own.get(digest(data))}
+        own = self._load() or {}
+        return {path for path, data in files.items() if _known(own, data)}
 
     def wrote(self, op: str, edits: Edits) -> None:
         """Note what Co wrote; what it made from a text that nobody agreed to is like that text."""
@@ -69,7 +73,7 @@ class ProjectOrigins:
             return
         notes = [edit for edit in edits if os.path.dirname(edit[0]) in (MEMORIES, ARTICLES)]
         where = {path: self._below(self.store.locate(path)) for path, _, _ in notes}
-        foreign = self._foreign({where[path]: data for path, data, _ in notes if data is not None})
+        foreign = self.brought({where[path]: data for path, data, _ in notes if data is not None})
         lines, old = [], [path for path, data, _ in notes if data is not None]
         new = [path for path, _, data in notes if data is not None]
         was = dict(zip(new, old, strict=True)) if op == "renumber" else {}  # one file each
@@ -86,36 +90,43 @@ class ProjectOrigins:
 
     def forget_gone(self) -> None:
         """As in `Origins`: no hash of a purged text stays."""
-        own = self._load()
-        there = [digest(note.raw) for note in self.notes()]
-        self.forget()
-        self._append(("" if own[sha] else "!") + sha for sha in there if sha in own)
+        if (own := self._load()) is not None:
+            there = sorted(self._present() & own.keys())
+            self.forget()
+            with disk.in_words():
+                self._start(("" if own[sha] else "!") + sha for sha in there)
 
-    def _foreign(self, files: Mapping[str, bytes]) -> set[str]:
-        own = self._load()
-        hashes = {path: digest(data) for path, data in files.items()}
-        unsure = {path: data for path, data in files.items() if hashes[path] not in own}
-        brought = made_elsewhere(self.project, unsure)
-        if brought:
-            written = self._written()
-            brought = {path for path in brought if hashes[path] not in written}
-        self._append(hashes[path] for path in unsure if path not in brought)
-        return brought | {path for path, sha in hashes.items() if own.get(sha) is False}
+    def brought(self, files: Mapping[str, bytes]) -> set[str]:
+        """Those of these files, by path below the project, that git brought or may have brought.
 
-    def _written(self) -> set[str]:
-        """What Co wrote here from nothing or from its own, by the journal: it outlives the list.
-
-        A repository may hold a journal that nobody here kept; that one tells nothing.
+        What git says goes into the list.
         """
-        from co_cli.trust.provenance import is_tracked
+        if not files or paths.repository(self.project) is None:
+            return set()
+        if (own := self._load()) is None:
+            return set(files)
+        listed = {path: _known(own, data) for path, data in files.items()}
+        unsure = {path: data for path, data in files.items() if listed[path] is None}
+        foreign = {path for path, is_own in listed.items() if is_own is False}
+        if unsure:
+            from co_cli.trust import provenance  # and with it all that runs a program
 
-        found: set[str] = set()
-        with suppress(CoError):
-            for entry in () if is_tracked(self.store.locate(JOURNAL)) else self.store.entries():
-                before = {file["before"] for file in entry.files} - {None}
-                if entry.state == "done" and entry.op not in _GOES_BACK and before <= found:
-                    found |= {file["after"] for file in entry.files} - {None}
-        return found
+            answer = provenance.brought(self.project, unsure, lambda data: _known(own, data))
+            self._append(
+                ("!" if path in answer.brought else "") + digest(unsure[path])
+                for path in sorted(unsure.keys() - answer.unclear)
+            )
+            foreign |= answer.brought | answer.unclear
+        return foreign
+
+    def uncommitted(self, files: Mapping[str, bytes]) -> set[str]:
+        """Those of these files, by path below the project, that no commit made here put in."""
+        own = self._load() if files and paths.repository(self.project) is not None else None
+        if own is None:
+            return set(files)
+        from co_cli.trust import provenance
+
+        return provenance.uncommitted(self.project, files, lambda data: _known(own, data))
 
     def _below(self, path: str) -> str:
         return os.path.relpath(os.path.realpath(path), self.project)  # as git knows it
@@ -129,45 +140,56 @@ class ProjectOrigins:
     def _list(self) -> str:
         return os.path.join(paths.state_folder(), "known", digest(os.fsencode(self.project)))
 
-    def _load(self) -> dict[str, bool]:
-        """Whether each hash that is known is the person's."""
+    def _load(self) -> dict[str, bool] | None:
+        """Whether each hash that is known is the person's; None when there is no list."""
         data = None
         with suppress(CoError):
             data = disk.read_if_any(self._list(), _MAX_LIST)
         lines = (data or b"").decode("ascii", "replace").splitlines()
-        return {line.removeprefix("!"): line[:1] != "!" for line in lines}
+        return {line.removeprefix("!"): line[:1] != "!" for line in lines} or None
 
     def _append(self, lines: Iterable[str], *, quietly: bool = True) -> None:
         """Add lines; one that is lost, or torn by a crash, costs a question."""
         data = "".join(f"{line}\n" for line in lines).encode()
-        if not data or paths.repository(self.project) is None:
-            return
         try:
-            disk.make_folder(os.path.dirname(self._list()), 0o700)
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-            with disk.opened(self._list(), flags, 0o600) as fd:
+            if not disk.exists(self._list()) or not os.path.getsize(self._list()):
+                self.forget()
+                waiting = self._present() if paths.repository(self.project) else ()
+                self._start(f"!{sha}" for sha in sorted(waiting))
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+            with disk.opened(self._list(), flags) as fd:
                 disk.write_all(fd, data)
         except OSError as error:
             if not quietly:
                 raise disk.trouble(error) from error
 
+    def _start(self, lines: Iterable[str]) -> None:
+        """Put a new list in place whole, unless another process has just done so."""
+        data = "".join(f"{line}\n" for line in (_FIRST, *lines)).encode()
+        folder = os.path.dirname(self._list())
+        disk.make_folder(folder, 0o700)
+        with disk.staged(folder, data, 0o600) as temp, suppress(FileExistsError):
+            disk.move(temp, self._list())
 
-def made_elsewhere(project: str, files: Mapping[str, bytes]) -> set[str]:
-    """Those of these files, by path below the project, that git brought or may have brought."""
-    if not files or paths.repository(project) is None:
-        return set()
-    from co_cli.trust.provenance import brought  # and with it all that runs a program
+    def _present(self) -> set[str]:
+        """The hashes of the texts in the project's `.co-cli`, and of what steers Co beside it."""
+        found = [os.path.join(self.project, name) for name in _AT_ROOT]
+        for folder, _, names in os.walk(os.path.join(self.project, paths.PROJECT_MARK)):
+            found += [os.path.join(folder, name) for name in names if name.endswith(_TEXTS)]
+        there = set()
+        for path in found:
+            with suppress(CoError, OSError):
+                if (data := disk.read_if_any(path)) is not None:
+                    there.add(digest(data))
+        return there
 
-    return brought(project, files)
 
-
-def uncommitted(project: str, files: Mapping[str, bytes]) -> set[str]:
-    """Those of these files, by path below the project, that no commit made here put in."""
-    if not files or paths.repository(project) is None:
-        return set(files)
-    from co_cli.trust import provenance
-
-    return provenance.uncommitted(project, files)
+def _known(own: Mapping[str, bool], data: bytes) -> bool | None:
+    """Whether a text is the person's by the list, also with git's line ends; None if unlisted."""
+    listed = own.get(digest(data))
+    if listed is None and b"\r\n" in data:
+        return own.get(digest(data.replace(b"\r\n", b"\n")))
+    return listed
 
 
 def digest(data: bytes) -> str:
