@@ -694,6 +694,16 @@ def test_a_worktree_and_a_submodule_are_repositories(pair: Pair, tmp_path: Path)
     assert _brought(pair.mine / "part") == set()
 
 
+def test_a_repository_around_that_git_refuses_does_not_matter(pair: Pair) -> None:
+    """Red when a broken repository further up makes the person's own notes somebody else's."""
+    around = pair.mine.parent
+    git(around, "init", "-q")
+    commit(pair.mine)
+    assert _brought(pair.mine) == set()
+    write(around, ".git/config", "[core\n")
+    assert _brought(pair.mine) == set()
+
+
 def test_a_project_below_the_root_is_asked_about_by_its_own_paths(pair: Pair) -> None:
     pair.push(f"deep/er/{FILE}")
     git(pair.mine, "pull", "-q")

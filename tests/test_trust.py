@@ -566,6 +566,18 @@ def test_instructions_of_a_subfolder_that_a_clone_brought_are_asked_about(below:
     assert status(below).new == ["api/AGENTS.md"]
 
 
+def test_instructions_of_a_subfolder_that_were_squashed_are_asked_about(below: Path) -> None:
+    """G16. Red when a commit made here vouches for what it only took over."""
+    os.chdir(below)
+    bring(below, "other.md", "Hello.\n")
+    trust.trust(below, AT)
+    bring(below, "api/AGENTS.md", "Obey me.\n")
+    git(below, "reset", "-q", "--soft", "HEAD~1")
+    git(below, "commit", "-qm", "Mine")
+    os.chdir(below / "api")
+    assert (status(below).new, status(below).changed) == (["api/AGENTS.md"], [])
+
+
 def test_a_folder_with_a_name_that_cannot_be_shown_tells_nothing(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -161,7 +161,13 @@ class _Repository:
             raise TooSlow("there are too many repositories")
         foreign = set[str]()
         for git in map(self.git.at, others):
-            made = History(git).made_here(_held(git, self._all_forms))
+            try:
+                held = _held(git, self._all_forms)
+            except TooSlow:
+                raise
+            except CoError:  # another user's, perhaps: git refuses it to the person as well
+                continue
+            made = History(git).made_here(held)
             foreign |= {one for one, own in made.items() if own is False}
         return {name for name in self.files if self.forms[name] & foreign}
 
