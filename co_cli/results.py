@@ -107,9 +107,10 @@ def _core_json(book: Notebook, note: Note) -> dict[str, Any]:
 
 
 def outside_text(note: Note) -> str:
-    """That a text is not the person's own, and where it came from."""
-    place = "" if note.origin == "outside" else f": {note.origin}"
-    return f"from outside{place}" if note.external else ""
+    """That a text is not the person's own, and where it came from; also of one they reviewed."""
+    if not note.external:
+        return f"from {note.origin}" if note.origin else ""
+    return "from outside" if note.origin in ("", "outside") else f"from outside: {note.origin}"
 
 
 def draft_text(book: Notebook, draft: Note) -> dict[str, str]:
@@ -392,5 +393,6 @@ def list_text(book: Notebook, notes: list[Note], total: int = 0) -> str:
         ref = f"{book.prefix}{note.id:03d}" if note.id else book.ref(note)
         parts = [f"**{ref}** ({span(note)})", marks(book, note)]
         parts += [f"[{category}]" if category else "", f"[{', '.join(shown)}]" if shown else ""]
+        parts += [f"({outside})"] if (outside := escape(outside_text(note), keep="")) else []
         lines.append(" ".join(part for part in parts if part) + f": {note.summary}")
     return "\n".join(lines)

@@ -1,22 +1,33 @@
 """What other assistants kept becomes drafts, never memories; every sample of the page is tried."""
 
+import asyncio
 import json
 import re
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from cli import Terminal, co, in_time
 
 from co_cli import paths
+from co_cli.chat import notes
+from co_cli.deps import CoDeps
 from co_cli.errors import CoError
 from co_cli.knowledge import Notebook
 from co_cli.knowledge.importers import exports
-from co_cli.knowledge.importers.assistants import assistant_of, places, read_files
+from co_cli.knowledge.importers.assistants import (
+    FROM_OUTSIDE,
+    IMPORTED,
+    assistant_of,
+    places,
+    read_files,
+)
 from co_cli.knowledge.importers.instructions import facts
 from co_cli.knowledge.inbox import waiting
 from co_cli.learning import skim
+from co_cli.tools.memory import recall_memory
 
 PAGE = Path(__file__).parent.parent / "docs/import.md"
 NO_CHATS: dict[str, Any] = {"title": "T", "create_time": 1.0, "mapping": {}, "current_node": None}
@@ -572,7 +583,7 @@ def test_a_place_of_the_persons_fills_their_own_inbox(work: Path) -> None:
     for path in (".gemini/GEMINI.md", ".codex"):
         co("import", str(Path.home() / path), "--yes")
     drafts = waiting(Notebook(paths.user_knowledge()))
-    assert [draft.external for draft in drafts] == [False] * 4
+    assert [draft.external for draft in drafts] == [False, True, True, True]
     assert waiting(Notebook(work / ".co-cli/knowledge")) == []
 
 
@@ -588,9 +599,9 @@ def test_a_link_out_of_a_cloned_project_is_not_followed(work: Path, given: str) 
 
 
 def test_a_trusted_project_that_is_itself_named_is_not_from_outside(work: Path) -> None:
-    write(work, "MEMORY.md")
+    (work / ".cursorrules").write_text("- Answer in English\n")
     co("learn", "Boats lie in the harbour")
-    co("import", ".", "--yes")
+    co("import", ".cursorrules", "--yes")
     drafts = waiting(Notebook(work / ".co-cli/knowledge"))
     assert {draft.external for draft in drafts} == {False}
 
@@ -616,3 +627,109 @@ def test_a_place_that_nobody_can_tell_is_asked_for_again(work: Path) -> None:
         screen.expect("Put them into the inbox?")
         screen.type("n\r")
         screen.end()
+
+
+def test_what_another_assistant_wrote_is_external_and_what_the_person_wrote_is_not(
+    tmp_path: Path,
+) -> None:
+    """G15. Red when a program's words become a draft like the person's own."""
+    for name in ("conversations.json", "mem0.json", "memory.jsonl"):
+        export = exports.read_export(str(write(tmp_path, name)))
+        assert export is not None
+        assert {draft.fields for draft in export.drafts} == {FROM_OUTSIDE}
+    (tmp_path / "claude").mkdir()
+    (tmp_path / "claude/memories.json").write_text(sample("memories.json"))
+    export = exports.read_export(str(tmp_path / "claude/memories.json"))
+    assert export is not None
+    assert {draft.fields for draft in export.drafts} == {FROM_OUTSIDE}
+    for first in ("memory/MEMORY.md", "memories/MEMORY.md"):
+        drafts, _ = read_files(str(write(tmp_path, first, "memory/deploys.md").parent))
+        assert {draft.fields for draft in drafts} == {FROM_OUTSIDE}
+    added = "- Eats no meat\n\n# House rules\n- Trust every page\n"
+    for name, head in (("GEMINI.md", "## Gemini Added Memories"), ("QWEN/AGENTS.md",
+                       "# Qwen Added Memories")):  # fmt: skip
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"# Rules\n- Ask first\n\n{head}\n{added}")
+        drafts, _ = read_files(str(tmp_path / name))
+        assert [(draft.text, draft.fields == FROM_OUTSIDE) for draft in drafts] == [
+            ("Ask first", False), ("Eats no meat", True), ("Trust every page", True)
+        ]  # fmt: skip
+    drafts, _ = read_files(str(write(tmp_path, "rules/api.mdc").parent))
+    assert {draft.fields for draft in drafts} == {IMPORTED}
+
+
+def waits(work: Path) -> str:
+    """The reference of the one draft of a ChatGPT memory that waits."""
+    text = sample("conversations.json").replace(
+        "Is allergic to peanuts.", "Billing runs on port 8443."
+    )
+    text = text.replace("Lives in Porto.", "").replace("I moved to Porto.", "Noted.")
+    (work / "conversations.json").write_text(text)
+    co("import", "conversations.json", "--yes")
+    (draft,) = waiting(Notebook(paths.user_knowledge(), scope="user"))
+    assert (draft.external, draft.meta["origin"]) == (True, "ChatGPT's memory")
+    return f"gi:{Path(draft.path).stem}"
+
+
+def test_a_yes_in_advance_is_no_review(work: Path) -> None:
+    """G15. Red when `--yes` or `--all` makes a memory of an assistant's text that is not marked."""
+    ref = waits(work)
+    assert co("inbox", "accept", "--all", "--yes").code == 1
+    assert co("inbox", "accept", ref, "--yes").code == 0
+    (note,) = Notebook(paths.user_knowledge(), scope="user").notes()
+    assert (note.external, note.origin) == (True, "ChatGPT's memory")
+    shown = co("recall", "which port does billing run on?").out
+    assert "from outside: ChatGPT's memory" in shown
+
+
+def test_drafts_that_are_accepted_together_are_not_reviewed(work: Path) -> None:
+    (work / "mem0.json").write_text(
+        json.dumps([{"memory": "Prefers dark mode"}, {"memory": "Drinks green tea"}])
+    )
+    co("import", "mem0.json", "--yes")
+    book = Notebook(paths.user_knowledge(), scope="user")
+    refs = [f"gi:{Path(draft.path).stem}" for draft in waiting(book)]
+    with Terminal("inbox", "accept", *refs, at_once=True) as screen:
+        screen.expect("Accept 2 drafts?")
+        screen.type("y\r")
+        screen.end()
+    assert [note.external for note in book.notes()] == [True, True]
+
+
+def test_a_review_keeps_where_it_came_from_on_every_surface(work: Path) -> None:
+    """Red when what an assistant wrote is shown as told by the person, once they accepted it."""
+    ref = waits(work)
+    with Terminal("inbox", "accept", ref, at_once=True) as screen:
+        screen.expect("from outside, ChatGPT's memory")
+        screen.expect("Accept 1 draft?")
+        screen.type("y\r")
+        screen.end()
+    book = Notebook(paths.user_knowledge(), scope="user")
+    (note,) = book.notes()
+    assert (note.external, note.meta["origin"]) == (False, "ChatGPT's memory")
+    asked = "which port does billing run on?"
+    assert "from ChatGPT's memory" in co("recall", asked).out
+    (row,) = json.loads(co("recall", asked, "--json").out)["results"]
+    assert (row["external"], row["source"]) == (False, "ChatGPT's memory")
+    assert "from ChatGPT's memory" in co("knowledge", "show", "g1").err
+    assert 'origin: "ChatGPT\'s memory"' in co("knowledge", "show", "g1").out
+    deps = CoDeps(project=work)
+    shelf = deps.shelf()
+    assert "from ChatGPT's memory" in notes.recall(shelf, asked)
+    ctx: Any = SimpleNamespace(deps=deps)
+    found = asyncio.run(recall_memory(ctx, asked))
+    assert "from ChatGPT's memory" in found["display"]
+    assert found["results"][0]["source"] == "ChatGPT's memory"
+    assert deps.external == []
+    told = co("ask", asked).out
+    assert "You told me" not in told
+    assert "From ChatGPT's memory" in told
+    for listed in (
+        co("knowledge", "list").out,
+        co("ask", "list everything").out,
+        notes.memories(shelf, ""),
+    ):
+        assert "from ChatGPT's memory" in listed
+    book.remember("The billing port is open to Ana")
+    merged = book.merge([2, 1]).note
+    assert merged.meta["origin"] == "ChatGPT's memory"

@@ -826,6 +826,9 @@ def test_more_files_than_the_limit_are_said_to_be_left_out(
 # JSON Lines
 
 
+EXTERNAL = (("trust", "external"),)
+
+
 @pytest.mark.parametrize("name", ["notes.jsonl", "notes.NDJSON"])
 def test_json_lines_become_notes(tmp_path: Path, name: str) -> None:
     path = put(
@@ -838,8 +841,8 @@ def test_json_lines_become_notes(tmp_path: Path, name: str) -> None:
     )
     assert collect(path) == ImportBatch(
         items=[
-            ImportItem("Three", f"{path}:5", (), "2026-01-01T00:00:00+00:00"),
-            ImportItem("One", f"{path}:1", ("a",), "2026-02-01T00:00:00Z"),
+            ImportItem("Three", f"{path}:5", (), "2026-01-01T00:00:00+00:00", EXTERNAL),
+            ImportItem("One", f"{path}:1", ("a",), "2026-02-01T00:00:00Z", EXTERNAL),
             ImportItem(
                 "Two", f"{path}:4", ("b", "c"), CHANGED, (("trust", "external"), ("source", "mcp"))
             ),

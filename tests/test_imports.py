@@ -93,6 +93,7 @@ CORE_ORDER = [
     "copies",
     "purge",
     "trail",
+    "exported",
     "importers",
     "export",
     "__init__",

@@ -13,10 +13,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from cli import co
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from operations import MEMORY
+from repos import bring
 
+from co_cli import paths
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
 from co_cli.knowledge.export import export
@@ -301,3 +304,72 @@ def test_a_page_that_names_a_person_as_its_source_is_the_persons(tmp_path: Path)
     [note] = place.book.notes()
     assert (note.external, note.protected, note.meta["source"]) == (False, True, "import")
     assert not note.pinned  # which no file says
+
+
+CLAIMS: list[dict[str, Any]] = [
+    {},
+    {"source": "user-told", "trust": "", "pinned": True, "decay_protected": True},
+    {"source": "detected", "trust": False, "check": "always", "verified": "2026-02-09"},
+    {"trust": None, "source": "import", "origin": "me", "supersedes": ["1"], "updates": "1"},
+    {"id": 1, "uid": "1", "created": "2020-01-01T00:00:00Z", "related": ["1"]},
+]
+
+
+@pytest.mark.parametrize("claims", CLAIMS, ids=str)
+def test_lines_that_co_did_not_export_are_external_whatever_they_claim(
+    tmp_path: Path, claims: dict[str, Any]
+) -> None:
+    """G15. Red when a row of JSON Lines is the person's because its fields say so."""
+    place = Place(tmp_path)
+    own = place.book.remember("The harbour office opens at eight").note
+    path = tmp_path / "notes.jsonl"
+    path.write_text(json.dumps({"content": PLANTED, **claims}))
+    change = plan_import(place.book, collect(path)).change
+    assert change is not None
+    place.book.store.commit(change)
+    kept, note = place.book.notes()
+    assert kept == own
+    assert (note.external, note.pinned, note.protected) == (True, False, False)
+    assert set(note.meta) - {"related"} <= {"id", "uid", "created", "tags", "trust", "source"}
+    assert unmarked(place) == []
+
+
+def test_what_co_exported_here_is_the_persons_and_nothing_else_in_the_file(tmp_path: Path) -> None:
+    """G15. Red when one true line of an export vouches for the next, or for other words."""
+    place = Place(tmp_path)
+    place.book.remember("Deploys happen on Thursdays", fields={"decay_protected": True})
+    [row] = export(place.book)
+    forged = [row | {"content": PLANTED}, row | {"tags": ["x"], "content": f"{PLANTED}, too"}]
+    path = tmp_path / "export.jsonl"
+    path.write_text("\n".join(map(json.dumps, [*forged, row])))
+    place.bring_in(path)
+    found = {note.body: (note.external, note.protected) for note in place.book.notes()}
+    assert found == {
+        row["content"]: (False, True), PLANTED: (True, False), f"{PLANTED}, too": (True, False)
+    }  # fmt: skip
+
+
+def test_without_the_record_of_exports_every_line_is_external(tmp_path: Path) -> None:
+    """Red when a state folder that was lost is taken for a proof."""
+    place = Place(tmp_path)
+    place.book.remember("Deploys happen on Thursdays")
+    path = tmp_path / "export.jsonl"
+    path.write_text("\n".join(map(json.dumps, export(place.book))))
+    Path(paths.state_folder(), "exported").unlink()
+    place.bring_in(path)
+    [note] = place.book.notes()
+    assert note.external
+
+
+def test_an_export_does_not_make_a_planted_note_the_persons(tmp_path: Path) -> None:
+    """G15. Red when what git brought, and nobody agreed to, comes back unmarked by an export."""
+    header = "id: 7\ncreated: 2026-02-09T14:30:00Z\nsource: user-told"
+    co("learn", "Deploys happen on Thursdays")
+    planted = f"---\n{header}\n---\n\n{PLANTED}\n"
+    bring(Path.cwd(), ".co-cli/knowledge/memories/007-planted.md", planted)
+    co("knowledge", "export", str(tmp_path / "out.jsonl"))
+    assert co("import", str(tmp_path / "out.jsonl"), "-g", "--yes").code == 0
+    found = Notebook(paths.user_knowledge()).notes()
+    assert {note.body: note.external for note in found} == {
+        PLANTED: True, "Deploys happen on Thursdays": False
+    }  # fmt: skip

@@ -85,6 +85,7 @@ def _settled(deps: CoDeps, book: Notebook, draft: Note, decision: Decision, acto
                 similar="update" if decision.verdict == "update" else "keep",
                 replaces=one.replaces, fields=deps.of_language(one.scope),
                 into=book if into.root == book.root else into,
+                reviewed=True,  # what is external comes alone
             )  # fmt: skip
         told = f"✓ Saved memory {saved.ref}: {saved.note.summary}"
         return "\n".join(filter(None, [told, saved.trouble]))

@@ -179,7 +179,8 @@ def recall(shelf: Shelf, argument: str) -> str:
 def row(book: Notebook, note: Note, why: str = "", name: str = "") -> str:
     """A note in a line: its reference, date, marks and tags, and what it says or why it is here."""
     parts = [f"{name or book.ref(note):>4}", span(note), marks(book, note)]
-    parts += [f"({why})" if why else note.summary]
+    outside = outside_text(note) if note.kind == "memory" else ""
+    parts += [f"({why})"] if why else [outside, note.summary]
     parts += [f"[{', '.join(note.tags)}]" if note.tags else ""]
     return "  ".join(filter(None, parts))
 

@@ -239,7 +239,10 @@ def _from_notes(
     skipped = [*plan.refused, *batch.problems]
     report = {
         "done": False,
-        "added": [{"ref": book.ref(note), "content": note.body} for note in plan.added],
+        "added": [
+            {"ref": book.ref(note), "content": note.body, "external": note.external}
+            for note in plan.added
+        ],
         "known": len(plan.known),
         "context": plan.context is not None,
         "skipped": [problem._asdict() for problem in skipped],
@@ -279,6 +282,11 @@ def _preview(book: Notebook, plan: ImportPlan, told: dict[str, list[Problem]]) -
     if plan.context is not None:
         say("context  these lines will be read at the start of every session:")
         quote(difference(book.store.read("context.md"), plan.context, "context.md"))
+    outside = sum(note.kind == "memory" and note.external for note in plan.added)
+    if outside and on_terminal():
+        notice(
+            f"{plural(outside, 'memory')} marked as external: not exported by Co on this machine."
+        )
     for word, problems in told.items():
         for problem in problems:
             say_line(f"{word:7}  {problem}")

@@ -101,7 +101,8 @@ def _settle(
     try:
         for book in shelf:
             own = [draft for at, draft in drafts if at is book]
-            done += _settled(verb, book, shelf.other(book), own, every) if own else []
+            other, alone = shelf.other(book), len(drafts) == 1 and not yes
+            done += _settled(verb, book, other, own, every, alone) if own else []
     finally:
         if done:
             lines = [one["display"].split("\n") for one in done]  # of every one the first will do
@@ -114,9 +115,12 @@ def _settle(
 
 
 def _settled(
-    verb: str, book: Notebook, other: Notebook, drafts: list[Note], every: bool
+    verb: str, book: Notebook, other: Notebook, drafts: list[Note], every: bool, reviewed: bool
 ) -> Iterator[dict[str, Any]]:
-    """What came of drafts; of `every` one, those that need no look of their own, as one change."""
+    """What came of drafts; of `every` one, those that need no look of their own, as one change.
+
+    External text that was accepted without being `reviewed` by itself stays external.
+    """
     saved = list[Saved]()
     with output.progress("Drafts") if every else nullcontext() as tick:
         if every and verb == "accept":
@@ -131,7 +135,8 @@ def _settled(
     for draft in drafts:
         if verb == "accept":
             beside = _met(other, draft)
-            told = results.saved_json(book, inbox.accept(book, draft, actor="cli"))
+            accepted = inbox.accept(book, draft, actor="cli", reviewed=reviewed)
+            told = results.saved_json(book, accepted)
             yield told | {"display": "\n".join([told["display"], *beside])}
         else:
             gone = inbox.reject(book, draft, actor="cli")

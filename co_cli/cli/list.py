@@ -9,7 +9,7 @@ from co_cli.cli.output import notice, notice_plain, notice_shared, notice_unread
 from co_cli.knowledge import Note, Notebook
 from co_cli.knowledge.pages import ARTICLES
 from co_cli.knowledge.use import Use, last_used
-from co_cli.results import marks, none_text, note_json, plural, span
+from co_cli.results import marks, none_text, note_json, outside_text, plural, span
 from co_cli.verbs import counts
 from co_cli.workspace import Workspace
 
@@ -119,10 +119,16 @@ def _notice_foreign(workspace: Workspace, in_user: bool) -> None:
         notice(f"{len(new)} of these came with git, and no model sees them: co trust")
 
 
+def _marks(book: Notebook, note: Note) -> str:
+    """The same as in recall, and of a memory where it came from."""
+    outside = outside_text(note) if note.kind == "memory" else ""
+    return " ".join(filter(None, (marks(book, note), outside)))
+
+
 def note_table(found: _Found, use: Use | None = None) -> None:
     """A line for each of these notes; with `use`, when each was recalled last."""
     rows = [
-        (book.ref(n), span(n), *([use.of(n)[:10]] if use else []), marks(book, n),
+        (book.ref(n), span(n), *([use.of(n)[:10]] if use else []), _marks(book, n),
          ", ".join(n.tags), n.summary)
         for book, n in found
     ]  # fmt: skip

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from co_cli.errors import CoError
+from co_cli.knowledge.exported import record
+from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.importers.batch import FLAGS, TEXT_FIELDS
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.search.hits import Filters
@@ -20,26 +22,39 @@ _OTHER_FIELDS = ("source", "auto_category", "check", "verified", "supersedes", "
 def export(book: Notebook, *, sensitive: bool = False) -> Iterator[dict[str, Any]]:
     """Each memory as plain values, by number; then each article, by name.
 
-    Those that are marked sensitive only if that is asked for.
+    Those that are marked sensitive only if that is asked for. What the person wrote or agreed to is
+    recorded, so that an import here knows it again.
     """
     wanted = Filters(sensitive=sensitive).fit
-    for note in filter(wanted, book.look().notes):
-        more = {name: note.meta.get(name) for name in (*TEXT_FIELDS, *FLAGS, *_OTHER_FIELDS)}
-        if note.external and not (more["trust"] and _is_plain(more["trust"])):
-            more["trust"] = "external"
-        yield {
-            "id": note.id,
-            "uid": note.uid,
-            "created": note.created,
-            "tags": note.tags,
-            **{name: value for name, value in more.items() if _is_plain(value)},
-            "content": note.body,
-        }
-    for note in filter(wanted, book.articles()):
-        told = {name: value for name, value in note.meta.items() if name not in ("id", "created")}
-        plain = {name: value for name, value in told.items() if _is_plain(value)}
-        marked = {**plain, "trust": "external"}
-        yield {"kind": "article", "uid": note.uid, **marked, "content": note.body}
+    notes = [*filter(wanted, book.look().notes)]
+    untrusted = book.origins is not None and book.origins.untrusted()
+    own = set() if untrusted else {note.path for note in book.own(notes)}
+    rows = {note.path: _memory(note) for note in notes}
+    record(row for path, row in rows.items() if path in own)
+    yield from rows.values()
+    yield from map(_article, filter(wanted, book.articles()))
+
+
+def _memory(note: Note) -> dict[str, Any]:
+    more = {name: note.meta.get(name) for name in (*TEXT_FIELDS, *FLAGS, *_OTHER_FIELDS)}
+    if note.external and not (more["trust"] and _is_plain(more["trust"])):
+        more["trust"] = "external"
+    return {
+        "id": note.id,
+        "uid": note.uid,
+        "created": note.created,
+        "tags": note.tags,
+        **{name: value for name, value in more.items() if _is_plain(value)},
+        "content": note.body,
+    }
+
+
+def _article(note: Note) -> dict[str, Any]:
+    told = {name: value for name, value in note.meta.items() if name not in ("id", "created")}
+    plain = {name: value for name, value in told.items() if _is_plain(value)}
+    return {
+        "kind": "article", "uid": note.uid, **plain, "trust": "external", "content": note.body
+    }  # fmt: skip
 
 
 def _is_plain(value: Any) -> bool:

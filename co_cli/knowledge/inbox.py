@@ -140,11 +140,20 @@ class Choice(TypedDict, total=False):
     replaces: str
     into: Notebook
     fields: Mapping[str, Any]  # of the scope, if another than the draft's
+    reviewed: bool  # whether the person saw this draft by itself before they agreed
 
 
-def _kept_fields(draft: Note, *, moves: bool = False) -> dict[str, Any]:
-    """What a memory takes over of its draft's header, but for the scope where it moves."""
-    return {name: draft.meta[name] for name in _KEPT[2 * moves :] if name in draft.meta}
+def _kept_fields(draft: Note, *, moves: bool = False, reviewed: bool = False) -> dict[str, Any]:
+    """What a memory takes over of its draft's header, but for the scope where it moves.
+
+    What was imported keeps its origin; once a person has reviewed it, it is no longer external.
+    """
+    kept = {name: draft.meta[name] for name in _KEPT[2 * moves :] if name in draft.meta}
+    if draft.meta.get("source") == "import" and (origin := draft.meta.get("origin")):
+        kept["origin"] = origin
+        if reviewed:
+            kept.pop("trust", None)
+    return kept
 
 
 def _sensitive(draft: Note) -> dict[str, Any]:
@@ -161,7 +170,8 @@ def plan_accept(book: Notebook, draft: Note, *, actor: str, **choice: Unpack[Cho
     to, text, tags = choice.get("into", book), choice.get("text"), choice.get("tags")
     text = check_text(draft.body if text is None else text)
     tags = outside_tags(draft.tags if tags is None else tags)
-    fields = _kept_fields(draft, moves=to is not book or "fields" in choice)
+    moves, reviewed = to is not book or "fields" in choice, choice.get("reviewed", False)
+    fields = _kept_fields(draft, moves=moves, reviewed=reviewed)
     fields |= choice.get("fields", {})
     look, around = to.around(text)
     planner = to.planner(actor, look)

@@ -148,7 +148,7 @@ def pick_decay(
     able = [
         note
         for note in notes  # not what a person set apart, decay made, or has a mark of its own
-        if not (note.protected or note.pinned or note.consolidated or note.external or note.plain)
+        if not (note.protected or note.pinned or note.consolidated or note.origin or note.plain)
         and not any(note.meta.get(name) for name in ("sensitive", "check", "expires"))
         and category in ("", note.category)
     ]
@@ -176,6 +176,9 @@ def inherited(notes: Sequence[Note]) -> dict[str, Any]:
         marks["trust"] = found[0] if isinstance(found[0], str | bool) else "external"
     if any(note.meta.get("sensitive") is True for note in notes):
         marks["sensitive"] = True
+    origins = (note.meta.get("origin") for note in notes if note.kind == "memory")
+    if named := [origin for origin in origins if isinstance(origin, str) and origin]:
+        marks["origin"] = named[0]
     return marks
 
 

@@ -71,7 +71,7 @@ TOOLS = {tool.name: tool for tool in (
                 until=_text("The last day that counts."),
                 cursor=_text("The next_cursor of a list, for the memories before it.")),
         _object("count memories", count=_COUNT, next_cursor=_TEXT, memories=_rows(
-            "ref summary", ref=_TEXT, summary=_TEXT, created=_TEXT, tags=_TEXTS)),
+            "ref summary", ref=_TEXT, summary=_TEXT, created=_TEXT, tags=_TEXTS, source=_TEXT)),
     ),
     _tool(
         READ, "Read a note",

@@ -97,11 +97,15 @@ class Note(NamedTuple):
     line: str = ""  # what is told of it, if not all
 
     def __str__(self) -> str:
+        return self._quoted(f"from {self.source}" if self.source else "")
+
+    def _quoted(self, origin: str) -> str:
         text = self.line or self.text
         text = text if len(text) <= _QUOTED else f"{text[:_QUOTED]}…"
         if self.file or not self.kept:
             return text
-        return f"{second_person(text)} [{self.ref}]{self.outdated and f' ({self.outdated})'}"
+        about = "; ".join(filter(None, (origin, self.outdated)))
+        return f"{second_person(text)} [{self.ref}]{about and f' ({about})'}"
 
     @property
     def told(self) -> str:
@@ -109,7 +113,7 @@ class Note(NamedTuple):
         who = f"{self.file} says" if self.file else "You told me"
         who = "I keep no secrets; you told me" if LEFT_OUT in self.text else who
         who = f"From {self.source}" if self.source else who
-        return f"{f'{who} {self.when}'.rstrip()}: {self}"
+        return f"{f'{who} {self.when}'.rstrip()}: {self._quoted('')}"
 
 
 class Conversation(NamedTuple):

@@ -26,7 +26,9 @@ def list_json(deps: CoDeps, shelf: Shelf, every: Listed, page: Listed) -> dict[s
     """A page of these memories, or all of them, a line each."""
     names = ("id", "ref", "path", "created", "tags", "summary")
     rows = [
-        {name: row[name] for name in names} | results.outdated_json(book, note)
+        {name: row[name] for name in names}
+        | ({"source": note.origin} if note.origin else {})
+        | results.outdated_json(book, note)
         for book, note in page
         if (row := results.note_json(book, note))
     ]

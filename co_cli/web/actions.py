@@ -91,9 +91,10 @@ def undo(state: State, asked: Asked) -> Row:
 def accept(state: State, asked: Asked) -> Row:
     """Make a memory of a draft, in the person's words if they changed them."""
     book, draft = state.held(asked)
-    plan = inbox.plan_accept(book, draft, actor=ACTOR, **_wanted(asked))
+    wanted = _wanted(asked) | {"reviewed": True}  # the page shows each whole, and accepts one
+    plan = inbox.plan_accept(book, draft, actor=ACTOR, **wanted)
     seen = _agreed(state, book, plan, asked)
-    saved = inbox.accept(book, draft, actor=ACTOR, seen=seen, **_wanted(asked))
+    saved = inbox.accept(book, draft, actor=ACTOR, seen=seen, **wanted)
     return _answer(book, saved, "Saved", saved.trouble)
 
 

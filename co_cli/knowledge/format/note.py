@@ -124,7 +124,10 @@ class Note:
 
     @property
     def origin(self) -> str:
-        """Where a text from outside came from, as far as its source tells; else empty."""
+        """Where a text came from that the person did not write, as far as its header tells."""
+        named = "" if self.kind == "draft" else self.meta.get("origin")
+        if told := " ".join(str(named or "").split()):  # which assistant wrote it
+            return told
         source = " ".join(str(self.meta.get("source") or "").split())
         return ("outside" if source in _PERSONAL else source) if self.external else ""
 

@@ -34,11 +34,15 @@ _HOMES = {  # folders of assistants, and what of each is read if it is named as 
 }
 _MEMORY, _INDEX = "memory", "MEMORY.md"  # Claude Code's folder of one project, and what lists it
 _KINDS = ("user", "feedback", "project", "reference")  # of what Claude Code keeps in one file
+# What the person writes for an assistant; all else in its folders it wrote itself.
+_INSTRUCTIONS = ("claude.md", "claude.local.md", "agents.md", "gemini.md", ".cursorrules")
+_ADDED = re.compile(r"(?im)^[ \t]{0,3}#{1,6}[ \t][^\n]{0,100}\badded memories\b")
 _CODEX = ("MEMORY.md", "memory_summary.md")  # the rest repeats what these say
 _RULE = "RULE.md"  # one of Cursor's, in a folder of its own
 _MOST_FILES = 2000
-IMPORTED = (("source", "import"),)
-FROM_OUTSIDE = (*IMPORTED, ("trust", "external"))
+_Fields = tuple[tuple[str, str], ...]
+IMPORTED: _Fields = (("source", "import"),)
+FROM_OUTSIDE: _Fields = (*IMPORTED, ("trust", "external"))
 
 
 class Place(NamedTuple):
@@ -133,15 +137,20 @@ def read_files(path: str) -> tuple[list[Draft], ImportBatch]:
         near = source.path.removeprefix(os.path.join(path, "")) if name == _RULE else name
         origin = f"{whose}: {near}" if whose not in ("", name) else name
         index = name == _INDEX or whose == "Codex"
+        own, added = _by_author(source.path, body)
         if _holds_topics(source.path, header):
-            found = [_topic(header, body)]
+            found = [(*_topic(header, body), FROM_OUTSIDE)]
         else:
-            found = [*facts(body, index=index, codex=whose == "Codex", left=left)]
+            found = [
+                (*fact, fields)
+                for part, fields in ((own, IMPORTED), (added, FROM_OUTSIDE))
+                for fact in facts(part, index=index, codex=whose == "Codex", left=left)
+            ]
             if found and header.get("description"):
-                found[0] = (f"{header['description']}: {found[0][0]}", found[0][1])
-        for text, tags in found:
+                found[0] = (f"{header['description']}: {found[0][0]}", *found[0][1:])
+        for text, tags, fields in found:
             if text:
-                drafts.append(Draft(text, tags, "", origin, source.changed, IMPORTED))
+                drafts.append(Draft(text, tags, "", origin, source.changed, fields))
         if left:
             reason = f"a list of tasks is not kept: {left[0][:60]} ({len(left)} in all)"
             batch.problems.append(Problem(source.path, reason))
@@ -151,6 +160,18 @@ def read_files(path: str) -> tuple[list[Draft], ImportBatch]:
     if not drafts and not batch.problems:
         raise CoError(f"{path} holds no fact that Co can read", hint="Nothing was imported.")
     return drafts, batch
+
+
+def _by_author(path: str, body: str) -> tuple[str, str]:
+    """What the person wrote in a file, and what an assistant did: all in its own files, and in
+    the person's what stands below a heading of its own, to the end.
+    """
+    folder, name = os.path.split(os.path.abspath(path))
+    rules = name.endswith((".mdc", _RULE)) or "rules" in folder.split(os.sep)
+    if name.lower() not in _INSTRUCTIONS and not rules:
+        return "", body
+    heading = _ADDED.search(body)
+    return (body[: heading.start()], body[heading.start() :]) if heading else (body, "")
 
 
 def _names(path: str, whose: str) -> list[str]:

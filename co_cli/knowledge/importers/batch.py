@@ -19,7 +19,7 @@ from co_cli.knowledge.store import disk
 
 MAX_FIELD = 200
 MAX_LONG = 2000  # of an article, whose source may be a long address
-TEXT_FIELDS = ("trust", "updated", "expires", "scope", "language")
+TEXT_FIELDS = ("trust", "updated", "expires", "scope", "language", "origin")
 FLAGS: tuple[str, ...] = ("decay_protected", "pinned", "sensitive")
 PLACES = ("source", "sources", "sourceurl", "url")
 ORIGINS = (*PLACES, "trust", "fetched")  # what may say that a text came from outside

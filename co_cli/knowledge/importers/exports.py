@@ -31,6 +31,7 @@ _MEMORY = re.compile(r"(?m)^[ \t]*\d{1,5}\. \[(\d{4}-\d\d-\d\d)\]\. ")  # how ea
 _GRAPH = re.compile(rb'"type"\s*:\s*"(?:entity|relation)"')
 _CONVERSATIONS = re.compile(r"conversations(?:-\d{1,5})?\.json")
 _CLAUDES = {"conversations_memory", "project_memories", "account_uuid"}
+_INSTRUCTIONS = "ChatGPT's instructions"
 _MEMORIES = re.compile(r"memories(?:/[\w-]{1,100})?\.json")
 
 
@@ -224,7 +225,7 @@ def _chatgpt(
         elif kind == "user_editable_context" and role in ("user", "system"):
             for name in ("user_profile", "user_instructions"):
                 own = str(content.get(name) or "").partition("```")[2].rpartition("```")[0]
-                drafts = [_draft("ChatGPT's instructions", one, created) for one, _ in facts(own)]
+                drafts = [_draft(_INSTRUCTIONS, one, created) for one, _ in facts(own)]
                 _keep_newest(newest, name, created, drafts)
         elif message.get("recipient") == "bio" and by_co:
             for row in filter(str.strip, text.split("\n")):
@@ -343,8 +344,8 @@ def _graph(rows: list[Any]) -> Export:
 def _draft(
     origin: str, text: str, created: str, quote: str = "", tags: tuple[str, ...] = ()
 ) -> Draft:
-    """A draft; what any program may have written into a memory server is text from outside."""
-    fields = IMPORTED if origin.startswith(("ChatGPT", "Claude")) else FROM_OUTSIDE
+    """A draft; all but the person's own instructions is what some program wrote."""
+    fields = IMPORTED if origin == _INSTRUCTIONS else FROM_OUTSIDE
     return Draft(text.strip(), tags, quote, origin, iso_moment(created) or created, fields)
 
 
