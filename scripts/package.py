@@ -22,12 +22,12 @@ def main(installers: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="co-package-") as name:
         place = Path(os.path.realpath(name))
         source = copy_source(place / "source")
-        tools, empty = place / "tools/bin", place / "pip"
-        run([sys.executable, "-m", "venv", tools.parent])
+        tools, empty = place / "tools", place / "pip"
+        run([sys.executable, "-m", "venv", tools])
         run([sys.executable, "-m", "venv", "--without-pip", empty])
-        pip: list[str | Path] = [tools / "python", "-m", "pip", "-q"]
+        pip: list[str | Path] = [tools / "bin/python", "-m", "pip", "-q"]
         run([*pip, "install", *installers])
-        uv, pipx = tools / "uv", tools / "pipx"
+        uv, pipx = tools / "bin/uv", tools / "bin/pipx"
         folders = {
             "PIPX_HOME": place / "pipx",
             "PIPX_BIN_DIR": place / "pipx-bin",
@@ -44,6 +44,13 @@ def main(installers: list[str]) -> int:
         )
         attempt("pipx install .", [pipx, "install", "-q", source], [place / "pipx-bin/co"])
         attempt("uv tool install .", [uv, "tool", "install", "-q", source], [place / "uv-bin/co"])
+        os.environ["PATH"] = f"{tools / 'bin'}{os.pathsep}{os.environ['PATH']}"
+        for way, folder in (
+            ("pip", empty / "bin"),
+            ("pipx", place / "pipx-bin"),
+            ("uv tool", place / "uv-bin"),
+        ):
+            add_part(way, folder / "co")
         attempt("uv run co", [], [uv, "run", "-q", "--no-dev", "--project", source, "co"])
     return 0
 
@@ -76,8 +83,17 @@ def attempt(way: str, install: list[str | Path], co: list[str | Path]) -> None:
     print(f"{way:<18} works ({time.monotonic() - begun:.0f} s)", flush=True)
 
 
-def run(command: list[str | Path], home: str = "") -> str:
-    """What a command prints; when it fails, all of it goes to standard error and we stop."""
+def add_part(way: str, co: Path) -> None:
+    """Type what `co mcp`, an optional part, says to type where it is not installed."""
+    with tempfile.TemporaryDirectory("-home", ignore_cleanup_errors=True) as home:
+        _, _, hint = run([co, "mcp"], home, fails=True).partition("To install it: ")
+        run(["sh", "-c", hint or "false"])
+        run([co, "mcp"], home)
+    print(f"{way:<18} takes the part mcp: {hint.strip()}", flush=True)
+
+
+def run(command: list[str | Path], home: str = "", *, fails: bool = False) -> str:
+    """What a command prints; unless it ends as it should, that goes to standard error."""
     env = {**os.environ, "HOME": home, "XDG_CONFIG_HOME": ""} if home else None
     done = subprocess.run(
         command,
@@ -89,7 +105,7 @@ def run(command: list[str | Path], home: str = "") -> str:
         encoding="utf-8",
         check=False,
     )
-    if done.returncode:
+    if bool(done.returncode) != fails:
         print(*command, file=sys.stderr)
         raise SystemExit(done.stdout)
     return done.stdout

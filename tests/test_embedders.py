@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from co_cli.errors import EmbedderUnavailable
+from co_cli.extras import install_hint
 from co_cli.knowledge.meaning.encoders import Meaning
 from co_cli.providers.embedders import BATCH, SECONDS, choose, signed_bytes
 
@@ -293,20 +294,17 @@ def test_several_threads_may_ask_at_once(server: Server) -> None:
 
 
 MISSING = {
-    "openai:small": ("pydantic_ai", "pip install 'co-cli[models]'"),
-    "gemini:small": ("google.genai", "pip install 'co-cli[models]'"),
-    "sentence-transformers:small": (
-        "sentence_transformers",
-        "pip install 'co-cli[sentence-transformers]'",
-    ),
-    "cohere:small": ("cohere", "pip install 'pydantic-ai-slim[cohere]'"),
+    "openai:small": ("pydantic_ai", "models"),
+    "gemini:small": ("google.genai", "models"),
+    "sentence-transformers:small": ("sentence_transformers", "sentence-transformers"),
+    "cohere:small": ("cohere", "pydantic-ai-slim[cohere]"),
 }
 
 
 @pytest.mark.parametrize("spec", MISSING)
 def test_a_package_that_is_missing_is_named_with_what_installs_it(spec: str) -> None:
     """In a process of its own, in which the package cannot be found."""
-    package, line = MISSING[spec]
+    package, what = MISSING[spec]
     code = f"""
 import sys
 sys.modules[{package!r}] = None
@@ -318,6 +316,7 @@ except EmbedderUnavailable as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    line = f"To install it: {install_hint(what)}"
     assert done.stdout == f"{spec} needs a package that is not installed. {line}\n"
 
 

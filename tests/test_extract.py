@@ -15,6 +15,7 @@ from article_set import EXPECTED, NAMES, article, lost, pdf_of, zipped
 
 from co_cli.articles.extract import Document, Reader, extract
 from co_cli.errors import ExtractError
+from co_cli.extras import install_hint
 
 READABLE = [name for name in NAMES if "error" not in EXPECTED[name]]
 BOM = b"\xef\xbb\xbf"
@@ -393,7 +394,7 @@ print(answer(b"plain", {{**asked, "name": "a.txt"}}, print)["text"])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     said, hint = done.stdout.splitlines()[0].split("|")
     assert re.fullmatch(rf"documents are read with {package}[\w.]*, which is not installed", said)
-    assert hint == "Install the extra: pip install 'co-cli[articles]'"
+    assert hint == f"To install it: {install_hint('articles')}"
     assert done.stdout.splitlines()[1] == "plain"
 
 

@@ -16,6 +16,7 @@ from cli import command
 # Each part may import itself and the parts above it. A name stands for a module or a package.
 ORDER = [
     "errors",
+    "extras",
     "meant",
     "paths",
     "knowledge",

@@ -26,6 +26,7 @@ from pydantic_ai.models.openai import OpenAIResponsesModel
 
 from co_cli.config import Settings
 from co_cli.errors import SettingsError
+from co_cli.extras import install_hint
 from co_cli.providers import models
 from co_cli.providers.models import build, choose
 from co_cli.providers.registry import PROVIDERS, Choice
@@ -363,7 +364,7 @@ except SettingsError as error:
 """
     choice = choose(provider, Settings(), KEYS)
     assert _in_a_process(code) == (
-        f"{choice} needs a package that is not installed|pip install 'co-cli[models]'\n"
+        f"{choice} needs a package that is not installed|To install it: {install_hint('models')}\n"
     )
 
 

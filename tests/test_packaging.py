@@ -10,6 +10,7 @@ import email.message
 import email.parser
 import os
 import re
+import shlex
 import subprocess
 import sys
 import sysconfig
@@ -20,6 +21,8 @@ from typing import Any
 
 import pytest
 from flit_core.wheel import make_wheel_in  # type: ignore[import-untyped]
+
+from co_cli.extras import NAME, install_command, install_hint, requirements
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "co_cli"
@@ -115,3 +118,85 @@ def test_co_works_from_the_wheel_alone(wheel: Path, tmp_path: Path) -> None:
     assert "We deploy on Tuesdays" in said(co, "recall", "when is the next release?")
     assert "context.md" in said(co, "init")
     assert "We deploy on Tuesdays" in said(co, "ask", "when do we deploy?")
+
+
+# The command that adds an optional part: Co's own name is on no index that people have.
+
+WEB = ["nh3>=0.3,<1", "uvicorn>=0.40,<1"]
+RECEIPT = """[tool]
+requirements = [
+    { name = "co-cli", extras = ["models"], directory = "/clone of co" },
+    { name = "pypdfium2", specifier = ">=5,<6" },
+]
+"""
+
+
+def source(**more: Any) -> dict[str, Any]:
+    return {"url": "file:///clone%20of%20co", "dir_info": {}} | more
+
+
+def test_the_packages_of_an_extra_are_those_of_the_project() -> None:
+    """Red when an extra is looked for in other words than the metadata has."""
+    for extra, packages in PROJECT["optional-dependencies"].items():
+        assert sorted(requirements(extra)) == sorted(packages)
+    assert requirements("nothing") == []
+
+
+def test_a_hint_asks_no_index_for_co_itself() -> None:
+    """Red when the command wants a package of Co's name from an index."""
+    for extra in PROJECT["optional-dependencies"]:
+        words = shlex.split(install_hint(extra))
+        assert [word for word in words if re.match(rf"{NAME}\b", word)] == []
+    assert shlex.split(install_hint("cohere>=5"))[-1] == "cohere>=5"
+
+
+def test_pipx_gets_the_packages_injected(tmp_path: Path) -> None:
+    place = tmp_path / "co-cli"
+    place.mkdir()
+    (place / "pipx_metadata.json").write_text("{}")
+    expected = "pipx inject co-cli 'nh3>=0.3,<1' 'uvicorn>=0.40,<1'"
+    assert install_command("web", WEB, place, source()) == expected
+
+
+@pytest.mark.parametrize(
+    ("where", "place"),
+    [
+        (source(), "'/clone of co[models]'"),
+        (source(dir_info={"editable": True}), "--editable '/clone of co[models]'"),
+        (
+            {
+                "url": "https://example.org/co.git",
+                "vcs_info": {"vcs": "git", "commit_id": "abc", "requested_revision": "main"},
+            },
+            "'co-cli[models] @ git+https://example.org/co.git@main'",
+        ),
+        (
+            {"url": "file:///co_cli-0.1.0-py3-none-any.whl", "archive_info": {}},
+            "'co-cli[models] @ file:///co_cli-0.1.0-py3-none-any.whl'",
+        ),
+    ],
+)
+def test_uv_installs_the_tool_again_with_what_it_had(
+    tmp_path: Path, where: dict[str, Any], place: str
+) -> None:
+    """Red when adding a part drops an extra, or a package, that the tool had."""
+    (tmp_path / "uv-receipt.toml").write_text(RECEIPT)
+    assert install_command("web", WEB, tmp_path, where) == (
+        "uv tool install --with 'pypdfium2>=5,<6' --with 'nh3>=0.3,<1' "
+        f"--with 'uvicorn>=0.40,<1' {place}"
+    )
+
+
+def test_pip_takes_the_extra_of_the_clone_or_its_packages(tmp_path: Path) -> None:
+    """Red when a clone that is gone is named, or an editable one becomes a copy."""
+    clone, python = tmp_path / "clone", tmp_path / "env/bin/python"
+    there = {"url": clone.as_uri(), "dir_info": {"editable": True}}
+    gone = install_command("web", WEB, tmp_path / "env", there)
+    assert gone == f"{python} -m pip install 'nh3>=0.3,<1' 'uvicorn>=0.40,<1'"
+    clone.mkdir()
+    (clone / "pyproject.toml").touch()
+    found = install_command("web", WEB, tmp_path / "env", there)
+    assert found == f"{python} -m pip install -e '{clone}[web]'"
+    there["dir_info"] = {}
+    assert install_command("web", WEB, tmp_path / "env", there) == found.replace("-e ", "")
+    assert install_command("", ["cohere"], tmp_path / "env", there).endswith(" install cohere")

@@ -20,6 +20,7 @@ from cli import COMMAND, PATIENCE, co
 from page import Answer, Client, serving
 
 from co_cli.connections import MOST
+from co_cli.extras import install_hint
 from co_cli.knowledge import Notebook
 from co_cli.knowledge.inbox import Draft, put
 from co_cli.web.server import HEADERS, LARGEST
@@ -667,4 +668,4 @@ def test_the_command_prints_the_address_and_stops_at_a_key() -> None:
 def test_a_missing_extra_is_named() -> None:
     code = "import sys; sys.modules['nh3'] = None; from co_cli.main import run; run(['web'])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, "co-cli[web]" in done.stderr) == (1, True)
+    assert (done.returncode, install_hint("web") in done.stderr) == (1, True)

@@ -158,8 +158,10 @@ def answer(data: bytes, asked: dict[str, str], progress: Progress) -> dict[str, 
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in READERS:
             raise
+        from co_cli.extras import install_hint
+
         why = f"documents are read with {error.name}, which is not installed"
-        return {"error": why, "hint": "Install the extra: pip install 'co-cli[articles]'"}
+        return {"error": why, "hint": f"To install it: {install_hint('articles')}"}
     except MemoryError:
         return {"error": "reading it takes more memory than it may have", "hint": ""}
     except Exception as error:  # other people's libraries raise what they like

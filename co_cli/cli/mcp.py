@@ -44,7 +44,9 @@ def mcp_command(context: click.Context, /, http: bool, port: int | None, **flags
 
 def _needs_extra() -> None:
     if not find_spec("mcp"):
-        hint = "Install the extra: pip install 'co-cli[mcp]'"
+        from co_cli.extras import install_hint
+
+        hint = f"To install it: {install_hint('mcp')}"
         raise CoError("what speaks the Model Context Protocol is not installed", hint=hint)
 
 

@@ -24,7 +24,9 @@ def web_command(port: int, no_open: bool, sensitive: bool) -> None:
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in _NEEDED:
             raise
-        hint = "Install the extra: pip install 'co-cli[web]'"
+        from co_cli.extras import install_hint
+
+        hint = f"To install it: {install_hint('web')}"
         raise CoError(f"the page needs {error.name}, which is not installed", hint=hint) from error
     project = open_here().project
     try:

@@ -33,7 +33,7 @@ class Provider(NamedTuple):
     model: str = ""
     embeds: bool = True
     keyless: bool = False
-    package: str = "co-cli[models]"
+    package: str = "models"  # an extra of Co, or what else has its library
     known_as: str = ""  # to the agent framework
     window: int = WINDOW
 
@@ -60,7 +60,7 @@ PROVIDERS = {
         "http://localhost:11434/v1", ("OLLAMA_BASE_URL", "OLLAMA_HOST"), "qwen3", keyless=True,
         window=6_000,  # what a local server keeps when nobody told it more
     ),
-    "sentence-transformers": Provider(package="co-cli[sentence-transformers]", keyless=True),
+    "sentence-transformers": Provider(package="sentence-transformers", keyless=True),
     "cohere": Provider(("CO_API_KEY",), package="pydantic-ai-slim[cohere]"),
     "voyageai": Provider(("VOYAGE_API_KEY",), package="pydantic-ai-slim[voyageai]"),
     "bedrock": Provider(package="pydantic-ai-slim[bedrock]"),
@@ -222,7 +222,9 @@ def key(choice: Choice, env: Mapping[str, str]) -> str:
 
 def missing_package(choice: Choice) -> SettingsError:
     """That a provider's library is not installed."""
-    hint = f"pip install '{choice.known.package}'"
+    from co_cli.extras import install_hint
+
+    hint = f"To install it: {install_hint(choice.known.package)}"
     return SettingsError(f"{choice} needs a package that is not installed", hint=hint)
 
 
