@@ -10,6 +10,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 LOG := $(VENV)/setup.log
 LOCKER := .venv-lock
+SCRATCH := $(or $(XDG_DATA_HOME),$(HOME)/.local/share)/co-cli/scratch
 COMPILE = $(LOCKER)/bin/uv --no-config pip compile pyproject.toml --quiet --universal \
 	--python-version 3.11 --generate-hashes --no-header --no-annotate \
 	$(if $(UPGRADE),--upgrade)
@@ -27,8 +28,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' Makefile
 
-chat: $(READY) ## talk with Co
-	@exec $(BIN)/co chat
+chat: $(READY) ## talk with Co, in a scratch folder outside this repository
+	@mkdir -p "$(SCRATCH)"
+	@echo "Notes of this chat go to $(SCRATCH). In a project of yours: $(CURDIR)/$(BIN)/co chat" >&2
+	@cd "$(SCRATCH)" && exec "$(CURDIR)/$(BIN)/co" chat
 
 test: $(READY) ## run the whole test suite
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal

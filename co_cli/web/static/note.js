@@ -257,7 +257,7 @@ export async function showChanges(pane, again) {
   while (list.children.length < old && !more.hidden) await draw();
   if (!mine()) return;
   const kept = again ? pane.scrollTop : 0;
-  pane.replaceChildren(h("h1", {}, "Changes"), h("p.quiet", {}, "Every change to your notes, newest first. Each can be undone, and so can an undo."),
+  pane.replaceChildren(h("h1", {}, "Changes"), h("p.quiet", {}, "Every change to your notes, newest first. Each but a purge can be undone, and so can an undo."),
     list.children.length ? list : h("p.empty", {}, "No changes yet."), more);
   pane.scrollTop = kept;
 }
