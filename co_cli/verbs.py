@@ -46,14 +46,15 @@ class Mark(NamedTuple):
         return f"{what} {saved.ref} is {now}{self.state}: {saved.note.summary}"
 
 
-_PROTECT, _AGAIN = "Keep a memory from being forgotten or decayed.", "Let a memory be "
 MARKS = {
-    "protect": Mark("protect", True, "protected", _PROTECT),
-    "unprotect": Mark("protect", False, "protected", _AGAIN + "forgotten and decayed again."),
-    "pin": Mark("pin", True, "pinned", "Load a memory in every session, and never decay it."),
-    "unpin": Mark("pin", False, "pinned", _AGAIN + "decayed again, and load it no more."),
-    "sensitive": Mark("sensitive", True, "sensitive", "Keep a memory out of logs and exports."),
-    "unsensitive": Mark("sensitive", False, "sensitive", _AGAIN + "logged and exported again."),
+    "protect": Mark("protect", True, "protected", "Protect a memory from forget and decay."),
+    "unprotect": Mark("protect", False, "protected", "Stop protecting a memory."),
+    "pin": Mark("pin", True, "pinned", "Load a memory in every session; it never decays."),
+    "unpin": Mark("pin", False, "pinned", "Stop loading a memory in every session."),
+    "sensitive": Mark(
+        "sensitive", True, "sensitive", "Keep a memory out of logs, exports and other agents."
+    ),
+    "unsensitive": Mark("sensitive", False, "sensitive", "Stop treating a memory as sensitive."),
 }
 
 

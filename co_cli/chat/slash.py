@@ -266,10 +266,10 @@ def _personalities(_chat: Chat, before: str) -> Names:
 COMMANDS = {
     "help": SlashCommand("Show this list", _help),
     "remember": SlashCommand("Remember something; `# text` does too", notes.remember, "[-g] text"),
-    "ingest": SlashCommand("Keep a page or a file as an article", _ingest, "[-g] URL|file",
+    "ingest": SlashCommand("Save a page or a file as an article", _ingest, "[-g] URL|file",
                            names=_files),
-    "inbox": SlashCommand("Review the drafts that wait for your yes", _inbox),
-    "summarize": SlashCommand("Make one memory of several that belong together", _summarize,
+    "inbox": SlashCommand("Review drafts before they become memories", _inbox),
+    "summarize": SlashCommand("Combine related memories into one", _summarize,
                               "[-g] [--dry-run]"),
     "memories": SlashCommand("List your memories, or count them", notes.memories, "[tag|--count]",
                              True, _tags),

@@ -12,9 +12,9 @@ from co_cli.results import note_json, undo_hint
 @in_user
 @as_json
 def adopt_command(refs: tuple[str, ...], in_user: bool, as_json: bool) -> None:
-    """Give plain files a header with a number and their date; their text stays as it is.
+    """Add a header with a number and a date to plain files; their text stays unchanged.
 
-    Without REF, all of this project's, or with -g of your own.
+    Without REF, adopt all of this project's, or all your own with -g.
     """
     shelf = open_here().shelf
     placed = [shelf.place(ref, in_user=in_user) for ref in refs]

@@ -41,7 +41,7 @@ UNNAMED = approval.Refusal("rule", "co ask fetches only pages whose whole addres
 @click.command("ask")
 @click.argument("question", nargs=-1)
 @with_model
-@click.option("-y", "--yes", is_flag=True, help="Approve what the model saves or forgets.")
+@click.option("-y", "--yes", is_flag=True, help="Approve everything the model saves or forgets.")
 @as_json
 @with_log
 def ask_command(
@@ -49,8 +49,8 @@ def ask_command(
 ) -> None:
     """Ask one question and print the answer. Nothing is saved without --yes.
 
-    Text on standard input is added to the question, or becomes the question. It counts as text
-    from outside, so nothing is saved then, even with --yes.
+    Text on standard input is added to the question, or is the question. It counts as external
+    text, so nothing is saved then, even with --yes.
     """
     workspace = enter(asking=False, **log)
     choice = models.choose(model, workspace.own, os.environ)

@@ -25,20 +25,20 @@ _OFFERED = 20  # conversations, where an ID is completed
 @click.command("chat")
 @with_model
 @click.option("--resume", is_flag=False, flag_value="latest", metavar="[ID]",
-              help="Continue the last conversation here, or the one with this ID.",
+              help="Resume the last conversation here, or the one with this ID.",
               shell_complete=completing(lambda _: conversations()))  # fmt: skip
-@click.option("--personality", metavar="NAME", help="The personality to speak with.",
+@click.option("--personality", metavar="NAME", help="Personality to use.",
               shell_complete=completing(lambda _: personalities().items()))  # fmt: skip
 @click.option(
     "--incognito",
     is_flag=True,
-    help="Read what is known, and write nothing at all: no memory, no transcript, no log.",
+    help="Read memories but write nothing: no memory, transcript or log.",
 )
 @with_log
 def chat_command(
     model: str, resume: str | None, personality: str | None, incognito: bool, **log: Any
 ) -> None:
-    """Talk with Co. It recalls what it knows and asks before it saves anything."""
+    """Chat with Co. It uses what it knows and asks before it saves anything."""
     if not on_terminal():
         raise CoError("co chat needs a terminal", hint='For scripts: co ask "…"')
     from co_cli.chat.app import Chat

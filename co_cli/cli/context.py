@@ -12,9 +12,11 @@ _HINT = (
 
 
 @click.command("context")
-@click.option("--for", "client", type=click.Choice(["claude-code"]), help="Also say how to use it.")
+@click.option(
+    "--for", "client", type=click.Choice(["claude-code"]), help="Also explain how to use it."
+)
 def context_command(client: str | None) -> None:
-    """Print what every session here starts with: your context, and what is pinned."""
+    """Print what every session here loads: your context and the pinned memories."""
     known, warnings = prompts.knowledge(paths.project_folder())
     warn(*warnings)
     if text := "\n\n".join(filter(None, [_HINT if client else "", known])):

@@ -14,8 +14,8 @@ from co_cli.results import decayed_text, numbers_text, plural
 @in_user
 @click.option("--category", type=click.Choice([*SIGNALS, "other"]),
               help="Only memories of this category.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Even if there are not too many.")
-@click.option("--dry-run", is_flag=True, help="Only show which ones it would be.")
+@click.option("--force", is_flag=True, help="Decay even if the notebook is below its limit.")
+@click.option("--dry-run", is_flag=True, help="Only show which memories would decay.")
 @assume_yes
 @as_json
 def decay_command(

@@ -16,12 +16,13 @@ from co_cli.workspace import Workspace
 
 
 @click.command("doctor")
-@click.option("--fix", is_flag=True, help="Give memories that share a number each its own.")
+@click.option("--fix", is_flag=True, help="Give each memory that shares a number one of its own.")
 @as_json
 def doctor_command(fix: bool, as_json: bool) -> None:
     """List every file that cannot be read, with the line and the reason.
 
-    Changes nothing, but with --fix the numbers that a merge with git left twice.
+    Changes nothing, except that --fix renumbers memories that a git merge left with the same
+    number.
     """
     workspace = open_here(lenient=True)
     books = workspace.shelf

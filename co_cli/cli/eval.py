@@ -34,10 +34,10 @@ _REQUEST = (
 @with_model
 @as_json
 def eval_command(model: str, as_json: bool) -> None:
-    """Measure how well recall finds your memories, and what in them wants attention.
+    """Measure how well recall finds your memories, and list what needs attention.
 
-    A sample of memories is asked for, each in words of its own; with --model, some also in the
-    words of that model, which sees them then. Nothing is changed.
+    Searches for a sample of your memories, each with words of its own. With --model, that model
+    rewords some of them, and so sees their text. Changes nothing.
     """
     workspace = enter(asking=False, log_level="", log_content=False) if model else open_here()
     shelf = workspace.shelf

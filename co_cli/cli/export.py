@@ -16,13 +16,13 @@ from co_cli.results import counted, plural
 @click.command("export")
 @click.argument("file", required=False, type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
-@click.option("--sensitive", is_flag=True, help="Also notes that are marked sensitive.")
+@click.option("--sensitive", is_flag=True, help="Also export notes marked sensitive.")
 @in_user
 def export_command(file: Path | None, force: bool, sensitive: bool, in_user: bool) -> None:
     """Write memories and articles as JSON Lines to FILE or standard output; `import` reads them.
 
-    Texts, tags, dates, marks, their order and what is related are kept; numbers are not. Of an
-    article's original the name and the hash are written; before an import, copy attachments/ there.
+    Keeps texts, tags, dates, flags, order and relations, but not numbers. For an article's
+    original, only its name and hash are written: copy attachments/ yourself before an import.
     """
     book = open_here().book(in_user)
     every = [*book.look().notes, *book.articles()]

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 @click.command("add-folder")
 @click.argument("path", required=False, type=click.Path(file_okay=False))
 @click.option("-g", "--global", "everywhere", is_flag=True,
-              help="Search it from every project, not only from this one.")  # fmt: skip
+              help="Search it from every project, not just this one.")  # fmt: skip
 @as_json
 def add_folder_command(path: str | None, everywhere: bool, as_json: bool) -> None:
-    """Search a folder of markdown where it lies; nothing in it is ever changed.
+    """Search a folder of markdown in place, without changing anything in it.
 
-    Its files are found as articles, as they are at that moment. Without PATH, list the folders
-    that are searched from here.
+    Its files are found as articles, in their current state. Without PATH, list the folders
+    searched from here.
     """
     workspace = open_here()
     if path is None:
@@ -52,7 +52,7 @@ def add_folder_command(path: str | None, everywhere: bool, as_json: bool) -> Non
                 shell_complete=completing(lambda _: _names()))  # fmt: skip
 @as_json
 def remove_folder_command(name: str, as_json: bool) -> None:
-    """Stop searching a folder, and delete Co's index of it. The folder stays as it is."""
+    """Stop searching a folder, and delete Co's index of it. The folder itself stays unchanged."""
     removed = folders.remove(name, open_here().project)
     if as_json:
         to_json({"removed": removed._asdict()})

@@ -32,17 +32,19 @@ from co_cli.workspace import Workspace
 @in_user
 @click.option("--purge", is_flag=True, help="Delete every copy Co keeps; this cannot be undone.")
 @click.option(
-    "--with-earlier", is_flag=True, help="Also purge the memories it was made from or replaced."
+    "--with-earlier",
+    is_flag=True,
+    help="Also purge the memories that it was made from or that it replaced.",
 )
 @assume_yes
 @as_json
 def forget_command(
     what: tuple[str, ...], in_user: bool, purge: bool, with_earlier: bool, yes: bool, as_json: bool
 ) -> None:
-    """Archive memories or articles, by REF (12, g12, a:NAME) or by a TEXT, words about a memory.
+    """Archive memories or articles, by REF (12, g12, a:NAME) or by TEXT, some words of a memory.
 
-    At a terminal, Co asks which one you mean. Elsewhere, a TEXT archives a memory only if no other
-    one holds all its words.
+    In a terminal, Co asks which one you mean. Elsewhere, TEXT archives a memory only if no other
+    memory contains all its words.
     """
     if with_earlier and not purge:
         raise click.UsageError("--with-earlier needs --purge")

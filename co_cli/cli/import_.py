@@ -42,9 +42,9 @@ _READ = 200  # passages that an import without a terminal reads closely; the res
 @click.command("import")
 @click.argument("path", required=False, type=click.Path(path_type=Path))
 @click.option("--split-bullets", "split", is_flag=True,
-              help="Make a memory of each item of a bullet list in markdown.")  # fmt: skip
+              help="Make each item of a markdown bullet list its own memory.")  # fmt: skip
 @click.option("--conversations", is_flag=True,
-              help="Of an export, also keep each conversation as an article.")  # fmt: skip
+              help="Also save each conversation of an export as an article.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Only show what would be imported.")
 @in_user
 @assume_yes
@@ -52,10 +52,10 @@ _READ = 200  # passages that an import without a terminal reads closely; the res
 def import_command(path: Path | None, split: bool, in_user: bool, **flags: bool) -> None:
     """Import notes from elsewhere, after a preview.
 
-    A folder of markdown, JSON Lines or the old JSON layout become memories. What other assistants
-    kept (Claude Code, Codex, Gemini CLI, Cursor, AGENTS.md; exports of ChatGPT, Claude and mem0)
-    becomes drafts, which wait until you accept them: co inbox. Without PATH, Co names the places
-    that it knows, and opens those that you choose.
+    Markdown folders, JSON Lines and the old JSON layout become memories. Other assistants'
+    memories (Claude Code, Codex, Gemini CLI, Cursor, AGENTS.md; exports of ChatGPT, Claude and
+    mem0) become drafts for you to review: co inbox. Without PATH, Co lists the places it knows,
+    and opens those you choose.
     """
     workspace = open_here()
     if path is None:

@@ -21,7 +21,7 @@ _Drafts = list[tuple[Notebook, Note]]
 @click.argument("verb", required=False, type=click.Choice(["accept", "reject"]))
 @click.argument("refs", nargs=-1, metavar="[REF]...", shell_complete=complete_ref)
 @click.option(
-    "--all", "every", is_flag=True, help="All that you said and that collides with nothing."
+    "--all", "every", is_flag=True, help="All drafts of what you said that conflict with nothing."
 )
 @click.option("--kind", help="With --all, only drafts of this category, such as preference.")
 @assume_yes
@@ -29,7 +29,7 @@ _Drafts = list[tuple[Notebook, Note]]
 def inbox_command(
     verb: str | None, refs: tuple[str, ...], every: bool, kind: str | None, yes: bool, as_json: bool
 ) -> None:
-    """Review the drafts that wait for your yes, or accept or reject some by REF (i:NAME)."""
+    """Review drafts before they become memories, or accept or reject some by REF (i:NAME)."""
     if bool(verb) != bool(refs or every):
         raise click.UsageError(
             "To settle some: co inbox accept REF... (or --all), or reject REF..."

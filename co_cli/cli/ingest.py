@@ -23,20 +23,20 @@ _READ = 200  # passages that are read closely where nobody watches; the rest is 
 @click.command("ingest")
 @click.argument("sources", nargs=-1, required=True, metavar="URL|FILE|-...",
                 type=click.Path(allow_dash=True))  # fmt: skip
-@click.option("-t", "--tag", "tags", multiple=True, help="A tag, or several with commas.",
+@click.option("-t", "--tag", "tags", multiple=True, help="Tag, or several separated by commas.",
               shell_complete=complete_tag)  # fmt: skip
-@click.option("--title", default="", help="What to call it, instead of its own title.")
+@click.option("--title", default="", help="Title to use instead of its own.")
 @in_user
 @allow_private
-@click.option("--allow-secret", is_flag=True, help="Keep it even if it seems to hold a secret.")
+@click.option("--allow-secret", is_flag=True, help="Save it even if it seems to contain a secret.")
 @as_json
 def ingest_command(
     sources: tuple[str, ...], tags: tuple[str, ...], title: str, in_user: bool, **flags: bool
 ) -> None:
-    """Keep pages and documents as articles, for this project or with -g everywhere.
+    """Save web pages and documents as articles, for this project or everywhere with -g.
 
-    Web pages, PDF, DOCX, EPUB, notebooks, markdown and text become markdown that recall finds by
-    the passage that answers. The same source again brings its article up to date.
+    Web pages, PDF, DOCX, EPUB, notebooks, markdown and text are converted to markdown, which
+    recall searches passage by passage. Ingesting the same source again updates its article.
     """
     if title and len(sources) > 1:
         raise click.UsageError("--title is for one source")

@@ -16,7 +16,8 @@ from co_cli.knowledge.format.note import now, timestamp
 @in_user
 @as_json
 def init_command(in_user: bool, as_json: bool) -> None:
-    """Write a context.md to fill in, for this folder or, with -g, for you. Overwrites nothing."""
+    """Create a context.md to fill in, for this folder or, with -g, for yourself. Overwrites
+    nothing."""
     workspace = open_here()
     book = workspace.book(in_user)
     template = Path(__file__).parent.parent / "templates" / f"{book.scope}-context.md"

@@ -7,29 +7,29 @@ from co_cli.cli.options import as_json
 from co_cli.verbs import MARKS
 
 TABLE = {
-    "remember": ("learn", "Remember something; the same as `co learn`."),
-    "recall": ("recall", "Find what Co knows; the same as `co recall`."),
+    "remember": ("learn", "Save a memory; the same as `co learn`."),
+    "recall": ("recall", "Search your memories; the same as `co recall`."),
     "forget": ("forget", "Archive a memory or article; the same as `co forget`."),
     "list": ("list", "List memories."),
     "show": ("show", "Show the file of a memory or article."),
     "edit": ("edit", "Edit a memory or article in your editor."),
-    "adopt": ("adopt", "Give plain files a header and a number."),
-    "tag": ("tag", "Give a memory or article tags, or take some off."),
+    "adopt": ("adopt", "Add a header and a number to plain files."),
+    "tag": ("tag", "Add tags to a memory or article, or remove some."),
     **{name: ("mark", mark.help) for name, mark in MARKS.items()},
-    "promote": ("move", "Tell a memory everywhere, or where a language is used."),
-    "demote": ("move", "Tell a memory in this project alone."),
+    "promote": ("move", "Make a memory global, or apply it to a language."),
+    "demote": ("move", "Move one of your own memories into this project."),
     "merge": ("merge", "Merge memories into one."),
-    "summarize": ("summarize", "Make one memory of several that belong together."),
+    "summarize": ("summarize", "Combine related memories into one."),
     "decay": ("decay", "Join or archive the oldest memories."),
-    "restore": ("restore", "Bring an archived memory or article back."),
+    "restore": ("restore", "Restore an archived memory or article."),
     "undo": ("undo", "Undo a change."),
     "log": ("log", "Show what changed."),
-    "refresh": ("refresh", "Bring articles up to date with their sources."),
-    "verify": ("verify", "Test whether memories still hold, by their checks."),
-    "eval": ("eval", "Measure how well recall finds memories, and what wants attention."),
+    "refresh": ("refresh", "Update articles from their sources."),
+    "verify": ("verify", "Test which memories still hold, by their checks."),
+    "eval": ("eval", "Measure how well recall works, and list what needs attention."),
     "doctor": ("doctor", "List the files that cannot be read, and why."),
     "reindex": ("reindex", "Rebuild the search index."),
-    "add-folder": ("folders", "Search a folder of markdown where it lies."),
+    "add-folder": ("folders", "Search a folder of markdown in place."),
     "remove-folder": ("folders", "Stop searching a folder."),
     "import": ("import_", "Import notes from elsewhere."),
     "export": ("export", "Export memories as JSON Lines."),
@@ -54,7 +54,7 @@ class _Knowledge(LazyGroup):
 @as_json
 @click.pass_context
 def knowledge_command(ctx: click.Context, /, as_json: bool, **_: bool) -> None:
-    """Manage what Co knows. Without a command, list it."""
+    """Manage what Co knows. Without a command, list the memories."""
     if ctx.invoked_subcommand is None:
         command = knowledge_command.get_command(ctx, "list")
         assert command is not None

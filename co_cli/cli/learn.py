@@ -56,23 +56,27 @@ def _set_auto(context: click.Context, _: click.Parameter, said: str | None) -> N
 
 @click.command("learn")
 @click.argument("text", nargs=-1)
-@click.option("-t", "--tag", "tags", multiple=True, help="A tag, or several with commas.",
+@click.option("-t", "--tag", "tags", multiple=True, help="Tag, or several separated by commas.",
               shell_complete=complete_tag)  # fmt: skip
 @in_user
 @in_scope("project", "language", "global")
 @in_language
-@click.option("--protect", is_flag=True, help="Protect it from being forgotten or decayed.")
+@click.option("--protect", is_flag=True, help="Protect it from forget and decay.")
 @click.option("--sensitive", is_flag=True, help="Keep it out of logs, exports and other agents.")
-@click.option("--expires", metavar="WHEN", help="A date (2026-12-31) or a time from now (30d, 2w).")
+@click.option(
+    "--expires", metavar="WHEN", help="Expiry date (2026-12-31) or time from now (30d, 2w)."
+)
 @click.option("--check", "checked", multiple=True, metavar="PATH[: TEXT]",
-              help="It holds while this file of the project is there, or holds TEXT; repeatable.",
+              help="It holds as long as this project file exists, or contains TEXT; repeatable.",
               )  # fmt: skip
-@click.option("--update", "choice", flag_value="update", help="Replace a similar memory, if any.")
-@click.option("--keep", "choice", flag_value="keep", help="Keep both, if a similar memory exists.")
+@click.option(
+    "--update", "choice", flag_value="update", help="Replace a similar memory, if there is one."
+)
+@click.option("--keep", "choice", flag_value="keep", help="Keep both if there is a similar memory.")
 @click.option("--auto", type=click.Choice(["true", "false", "on", "off", "yes", "no"]),
               is_flag=False, flag_value="true", metavar="[BOOL]",
               callback=_set_auto, expose_value=False,
-              help="Draft memories at a chat's end, for review; --auto=false stops.")  # fmt: skip
+              help="Draft memories for review when a chat ends; --auto=false stops.")  # fmt: skip
 @click.option("--allow-secret", is_flag=True, help="Save it even if it looks like a secret.")
 @as_json
 def learn_command(
@@ -85,9 +89,10 @@ def learn_command(
     choice: Similar | None,
     **flags: Any,
 ) -> None:
-    """Remember TEXT for this project, or with -g everywhere. Use - to read standard input.
+    """Save TEXT as a memory for this project, or everywhere with -g. Use - to read it from
+    standard input.
 
-    With --scope language, it is told in all your projects that use the language.
+    With --scope language, it applies in all your projects that use the language.
     """
     if in_user and flags["scope"] == "project":
         raise click.UsageError("-g is for everywhere and --scope project for here: leave one out.")

@@ -20,17 +20,19 @@ _Found = list[tuple[Notebook, Note]]
 @click.option("-t", "--tag", default="", help="Only notes with this tag.",
               shell_complete=complete_tag)  # fmt: skip
 @click.option("--kind", type=click.Choice(["memory", "article", "all"]), default="memory",
-              show_default=True, help="Which notes.")  # fmt: skip
+              show_default=True, help="Kind of notes to list.")  # fmt: skip
 @click.option("--by", type=click.Choice(["number", "use"]), default="number", show_default=True,
-              help="In which order; by use, what was recalled last comes first.")  # fmt: skip
-@click.option("--all", "every", is_flag=True, help="Also your notes for languages not used here.")
-@click.option("-c", "--count", is_flag=True, help="Only how many there are of each category.")
+              help="Sort order; `use` puts what was recalled last first.")  # fmt: skip
+@click.option(
+    "--all", "every", is_flag=True, help="Also list your notes for languages not used here."
+)
+@click.option("-c", "--count", is_flag=True, help="Only show how many there are of each category.")
 @in_user
 @as_json
 def list_command(
     tag: str, kind: str, by: str, every: bool, count: bool, in_user: bool, as_json: bool
 ) -> None:
-    """List memories, this project's first, then your own; or articles."""
+    """List memories or articles, this project's first, then your own."""
     workspace = open_here()
     shelf = workspace.shelf
     books = (shelf.user,) if in_user else tuple(shelf)

@@ -1,24 +1,46 @@
 """co mcp: the same memory for other agents and editors, and how they get to know of it."""
 
+import re
 from importlib.util import find_spec
+from typing import Any
 
 import click
 
 from co_cli import paths
 from co_cli.cli.options import assume_yes
 from co_cli.cli.output import confirm, no_yes, quote_diff, say
-from co_cli.errors import CoError
+from co_cli.errors import CoError, nearest
 from co_cli.knowledge.safety.escape import difference
 
 CLIENTS = ("claude-code", "codex", "gemini", "cursor", "vscode", "zed")
 
 
+class _Client(click.Choice[str]):
+    """One of the clients; another name gets the one that it is part of, or like."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The client; a usage error that names the one that was meant."""
+        if value not in CLIENTS:
+            said, names = _letters(value), {_letters(name): name for name in CLIENTS}
+            near = [names[one] for one in names if said and (said in one or one in said)]
+            near = near or [names[one] for one in [nearest(said, names)] if one]
+            more = f" Did you mean {' or '.join(near)}?" if near else ""
+            self.fail(f"{value!r} is not one of {', '.join(map(repr, CLIENTS))}.{more}", param, ctx)
+        return str(value)
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[\W_]", "", name.lower())
+
+
 @click.group("mcp", invoke_without_command=True)
-@click.option("--read-only", is_flag=True, help="Let nobody save or forget anything.")
-@click.option("--allow-writes", is_flag=True, help="Write unasked where the client cannot ask you.")
+@click.option("--read-only", is_flag=True, help="Do not allow saving or forgetting.")
+@click.option(
+    "--allow-writes", is_flag=True, help="Write without asking if the client cannot ask you."
+)
 @click.option("--http", is_flag=True, help="Serve over HTTP on this machine, with a token.")
-@click.option("--port", type=click.IntRange(0, 65535), help="With --http, the port; 8473 if none.")
-@click.option("--sensitive", is_flag=True, help="Also tell notes that are marked sensitive.")
+@click.option("--port", type=click.IntRange(0, 65535), help="Port for --http (default: 8473).")
+@click.option("--sensitive", is_flag=True, help="Also share notes marked sensitive.")
 @click.pass_context
 def mcp_command(context: click.Context, /, http: bool, port: int | None, **flags: bool) -> None:
     """Serve your memory to another agent or editor, over the Model Context Protocol."""
@@ -51,14 +73,14 @@ def _needs_extra() -> None:
 
 
 @mcp_command.command("install")
-@click.argument("client", type=click.Choice(CLIENTS))
-@click.option("--print", "only_print", is_flag=True, help="Show what would change, and stop.")
-@click.option("--remove", is_flag=True, help="Take Co's part out again.")
+@click.argument("client", type=_Client(CLIENTS))
+@click.option("--print", "only_print", is_flag=True, help="Only show what would change.")
+@click.option("--remove", is_flag=True, help="Remove Co from its settings.")
 @assume_yes
 def install_command(client: str, only_print: bool, remove: bool, yes: bool) -> None:
-    """Tell another agent or editor about Co.
+    """Add Co to another agent or editor.
 
-    You see what changes in its settings, and are asked; all else in them stays as it is.
+    You see the change to its settings and are asked first; the rest of them stays unchanged.
     """
     from co_cli.mcp import install
 

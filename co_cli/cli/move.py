@@ -24,7 +24,7 @@ from co_cli.results import moved_text, note_json
 @in_language
 @as_json
 def promote_command(ref: str, scope: str | None, language: str, as_json: bool) -> None:
-    """Move a memory into your own notebook: told everywhere, or where a language is used."""
+    """Move a memory into your own notebook, so that it applies everywhere, or to a language."""
     _move(ref, as_json, True, scope, language)
 
 
@@ -32,7 +32,7 @@ def promote_command(ref: str, scope: str | None, language: str, as_json: bool) -
 @on_ref
 @as_json
 def demote_command(ref: str, as_json: bool) -> None:
-    """Move a memory of your own into this project, so that no other is told of it."""
+    """Move one of your own memories into this project, so that it applies here alone."""
     _move(ref, as_json, False)
 
 

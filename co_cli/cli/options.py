@@ -30,13 +30,16 @@ in_user = click.option(
 
 
 in_language = click.option(
-    "--language", default="", metavar="NAME", help="Which one; else the one this project uses."
+    "--language",
+    default="",
+    metavar="NAME",
+    help="Language it applies to (default: the one this project uses).",
 )
 
 
 def in_scope(*scopes: str) -> Callable[[Any], Any]:
     """The option that says where a note is told: here, with a language, or everywhere."""
-    return click.option("--scope", type=click.Choice(scopes), help="Where it is told.")
+    return click.option("--scope", type=click.Choice(scopes), help="Where it applies.")
 
 
 def chosen_language(workspace: Workspace, scope: str | None, name: str) -> str:
@@ -49,9 +52,9 @@ def chosen_language(workspace: Workspace, scope: str | None, name: str) -> str:
 allow_private = click.option(
     "--allow-private",
     is_flag=True,
-    help="Also fetch from the hosts named here that are not on the public internet, at any port.",
+    help="Also fetch from the given hosts that are not on the public internet, on any port.",
 )
-assume_yes = click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
+assume_yes = click.option("-y", "--yes", is_flag=True, help="Skip the confirmation prompt.")
 
 
 def open_here(*, lenient: bool = False) -> Workspace:

@@ -68,12 +68,12 @@ def _day(_ctx: click.Context, option: click.Parameter, text: str) -> str:
 @click.option("-t", "--tag", "tags", multiple=True, help="Only notes with this tag; repeatable.",
               shell_complete=complete_tag)  # fmt: skip
 @click.option("--since", default="", callback=_day,
-              help="Only notes from this day on: 2026-02-09, 2026-02, 30d ago.")  # fmt: skip
-@click.option("--until", default="", callback=_day, help="Only notes up to this day.")
+              help="Only notes since this date: 2026-02-09, 2026-02, 30d ago.")  # fmt: skip
+@click.option("--until", default="", callback=_day, help="Only notes up to this date.")
 @click.option("--scope", type=click.Choice(["all", "project", "user"]), default="all",
-              show_default=True, help="Which notebooks to search.")  # fmt: skip
+              show_default=True, help="Notebooks to search.")  # fmt: skip
 @in_user
-@click.option("--explain", is_flag=True, help="Show what each answer was ranked by.")
+@click.option("--explain", is_flag=True, help="Show how each result was ranked.")
 @as_json
 def recall_command(query: tuple[str, ...], in_user: bool, as_json: bool, **options: Any) -> None:
     """Find notes that answer QUERY, in this project and in your own notebook."""

@@ -41,17 +41,17 @@ _WORDS = {  # in the order in which they are summed up
 @click.command("refresh")
 @click.argument("refs", nargs=-1, metavar="[REF]...", shell_complete=complete_ref)
 @click.option("--older-than", metavar="SPAN", default="",
-              help="Only what was last compared so long ago (30d, 2w, 6m).")  # fmt: skip
+              help="Only articles last checked at least this long ago (30d, 2w, 6m).")  # fmt: skip
 @in_user
 @click.option("--dry-run", is_flag=True, help="Only show what has changed.")
 @allow_private
-@click.option("--allow-secret", is_flag=True, help="Keep it even if it seems to hold a secret.")
+@click.option("--allow-secret", is_flag=True, help="Save it even if it seems to contain a secret.")
 @assume_yes
 @as_json
 def refresh_command(refs: tuple[str, ...], older_than: str, in_user: bool, **flags: bool) -> None:
-    """Compare articles with the pages and files they come from, and ask about each change.
+    """Compare articles with their sources, and ask about each change.
 
-    Without REF, all of them. An article whose page is gone stays as it is.
+    Without REF, check all of them. An article whose page is gone stays unchanged.
     """
     if flags["allow_private"] and not refs:
         raise click.UsageError("--allow-private is for articles that you name")

@@ -15,8 +15,8 @@ from co_cli.results import plural
 def reindex_command(as_json: bool) -> None:
     """Rebuild the search index from the files, here and in your own notebook.
 
-    Co keeps it up to date by itself. This also reads every note closely for its meaning, and
-    confirms that notes which disappeared are gone.
+    Co keeps it up to date by itself. This also completes the semantic index, and confirms that
+    notes which disappeared are gone.
     """
     done, shelf = list[dict[str, Any]](), open_here().shelf
     for book in (*shelf, *shelf.folders):

@@ -13,7 +13,7 @@ from co_cli.cli.output import notice, table, tell, to_json
 @in_user
 @as_json
 def restore_command(ref: str | None, in_user: bool, as_json: bool) -> None:
-    """Bring an archived memory, article or draft back as it was. Without REF, list the archive."""
+    """Restore an archived memory, article or draft. Without REF, list the archive."""
     workspace = open_here()
     if ref is not None:
         _, saved = act_on(workspace.shelf, ref, in_user, lambda book, one: book.restore(one))

@@ -19,7 +19,7 @@ from co_cli.workspace import Workspace
 _MOST_READ = 1000  # memories that are looked through before a session starts
 
 with_model = click.option(
-    "-m", "--model", metavar="PROVIDER:NAME", default="", help="The model to use this time.",
+    "-m", "--model", metavar="PROVIDER:NAME", default="", help="Model to use for this run.",
     shell_complete=completing(lambda _: model_names()),
 )  # fmt: skip
 
@@ -27,7 +27,7 @@ with_model = click.option(
 def with_log(command: Callable[..., Any]) -> Callable[..., Any]:
     """How much a session logs."""
     levels = click.Choice(["error", "warning", "info", "debug"])
-    content = "Also log what notes say, except sensitive ones."
+    content = "Also log the text of notes, except sensitive ones."
     command = click.option("--log-content", is_flag=True, help=content)(command)
     return click.option("--log-level", type=levels, help="How much to log.")(command)
 

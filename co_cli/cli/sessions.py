@@ -21,7 +21,7 @@ from co_cli.results import plural
 @as_json
 @click.pass_context
 def session_command(ctx: click.Context, as_json: bool) -> None:
-    """List the conversations of this folder, the latest first."""
+    """List this folder's conversations, latest first."""
     if ctx.invoked_subcommand:
         return
     found = transcripts.recent(open_here().project, 100)
@@ -38,13 +38,13 @@ def session_command(ctx: click.Context, as_json: bool) -> None:
 
 @session_command.command("delete")
 @click.argument("name", shell_complete=completing(lambda _: conversations()))
-@click.option("--drafts", is_flag=True, help="Also the drafts from it, waiting or archived.")
+@click.option("--drafts", is_flag=True, help="Also delete its drafts, pending or archived.")
 @assume_yes
 def delete_command(name: str, drafts: bool, yes: bool) -> None:
-    """Delete one conversation for good: its id, or the four letters it ends with.
+    """Delete a conversation for good, by its ID or the last four characters of it.
 
-    What was saved as a memory in it stays. Co names the drafts from it that still wait or are in
-    the archive, and asks about them. Those of a conversation that is gone are found by its id.
+    Memories saved from it stay. Co lists its drafts, pending or archived, and asks about them. The
+    ID of a conversation that is already deleted finds its drafts.
     """
     workspace = open_here()
     known = [one for book in workspace.shelf for one in _drafts(book)]

@@ -15,7 +15,7 @@ from co_cli.results import note_json, outdated, outside_text
 @in_user
 @as_json
 def show_command(ref: str, in_user: bool, as_json: bool) -> None:
-    """Show the file of a memory or article, or the summary a memory decayed into."""
+    """Show the file of a memory or article, or the summary that a memory decayed into."""
     shelf, section = open_here().shelf, None
     try:
         book, note = act_on(shelf, ref, in_user, lambda book, one: book.find(one))

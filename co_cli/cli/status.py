@@ -23,7 +23,7 @@ from co_cli.workspace import Workspace
 
 @click.command("status")
 @click.option(
-    "--tools", is_flag=True, help="List the tools a model may use, and which of them ask first."
+    "--tools", is_flag=True, help="List the tools a model may use, and which ones ask first."
 )
 @as_json
 def status_command(tools: bool, as_json: bool) -> None:

@@ -30,17 +30,17 @@ _Model = Callable[[Sequence[str]], list[tuple[str, list[int]]]] | None
 @click.option("--category", type=click.Choice([*SIGNALS, "other"]), default=None,
               help="Only memories of this category.")  # fmt: skip
 @with_model
-@click.option("--dry-run", is_flag=True, help="Only show what would become of each group.")
+@click.option("--dry-run", is_flag=True, help="Only show what each group would become.")
 @assume_yes
 @as_json
 def summarize_command(
     in_user: bool, category: str | None, model: str, dry_run: bool, yes: bool, as_json: bool
 ) -> None:
-    """Make one memory of several that belong together; the originals are archived.
+    """Combine related memories into one; the originals are archived.
 
-    You see the groups, then what each would become, every sentence with the numbers of its
-    sources. With --yes, groups that may contradict themselves stay as they are, and no model
-    words anything.
+    You see the groups, then what each would become, with the numbers of its sources after every
+    sentence. With --yes, groups that may contradict themselves stay unchanged, and no model
+    rewrites anything.
     """
     workspace = open_here()
     reword, asking = _model(workspace.own, model, yes and not dry_run), False

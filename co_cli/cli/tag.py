@@ -16,13 +16,13 @@ from co_cli.results import note_json, undo_hint
 @click.command("tag")
 @on_ref
 @click.argument("tags", metavar="[TAG]...", nargs=-1, shell_complete=complete_tag)
-@click.option("--remove", multiple=True, metavar="TAG", help="Take this tag off; repeatable.")
+@click.option("--remove", multiple=True, metavar="TAG", help="Tag to remove; repeatable.")
 @in_user
 @as_json
 def tag_command(
     ref: str, tags: tuple[str, ...], remove: tuple[str, ...], in_user: bool, as_json: bool
 ) -> None:
-    """Give a memory or article tags, or take some off."""
+    """Add tags to a memory or article, or remove some."""
     if not (tags or remove):
         raise CoError("no tag is named", hint="For example: co knowledge tag 12 python testing")
     added = clean_tags(typed_tags(tags))

@@ -23,7 +23,7 @@ _MOST_SHOWN, _LONGEST = 20, 1000  # notes, and characters of one, that are shown
 @assume_yes
 @as_json
 def trust_command(revoke: bool, yes: bool, as_json: bool) -> None:
-    """Show what this folder would tell Co, and let Co use it if you agree."""
+    """Show what Co would use from this folder, and trust it if you agree."""
     workspace, text = open_here(), ""
     project, status = workspace.project, workspace.trust
     if revoke:

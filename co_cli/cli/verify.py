@@ -12,13 +12,13 @@ from co_cli.results import note_json, plural, undo_hint
 
 @click.command("verify")
 @click.argument("ref", metavar="[REF]", required=False, shell_complete=complete_ref)
-@click.option("--dry-run", is_flag=True, help="Test, and stamp nothing.")
+@click.option("--dry-run", is_flag=True, help="Test without recording anything.")
 @as_json
 def verify_command(ref: str | None, dry_run: bool, as_json: bool) -> None:
-    """Test the checks of this project's memories, or of one, and stamp those that hold.
+    """Test the checks of this project's memories, or of one, and record those that pass.
 
-    A check names a file of the project that must be there, or a text that it must hold:
-    `co learn --check`. Nothing is ever run. Leaves with 1 where a check fails.
+    A check names a project file that must exist, or a text that it must contain: `co learn
+    --check`. No command is ever run. Exits with 1 if a check fails.
     """
 
     def act(book: Notebook, one: Ref = "") -> Verified:

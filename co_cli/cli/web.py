@@ -14,11 +14,16 @@ _NEEDED = ("markdown_it", "nh3", "starlette", "uvicorn")
 
 
 @click.command("web")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Not just any free one.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="Port to listen on (default: any free port).",
+)
 @click.option("--no-open", is_flag=True, help="Only print the address.")
-@click.option("--sensitive", is_flag=True, help="Also show what is marked sensitive.")
+@click.option("--sensitive", is_flag=True, help="Also show notes marked sensitive.")
 def web_command(port: int, no_open: bool, sensitive: bool) -> None:
-    """Show the notes as a page in your browser, to search, read and tend them; ^C stops it."""
+    """Open your notes in the browser, to search, read and edit them. Ctrl-C stops it."""
     try:
         from co_cli.web.server import Page  # and with it what serves it, an extra
     except ModuleNotFoundError as error:
