@@ -315,6 +315,13 @@ def test_git_is_asked_only_about_what_is_not_known(
     assert command("ask", "deploy?").code == 0
     assert ProjectOrigins(pair.mine).new() == []
     assert not calls.exists()
+    monkeypatch.setenv("PATH", real)
+    _plant(pair)
+    assert len(ProjectOrigins(pair.mine).new()) == 1
+    monkeypatch.setenv("PATH", f"{fake.parent}:{real}")
+    assert len(ProjectOrigins(pair.mine).new()) == 1
+    assert _recalled() == ["We deploy by hand", "We deploy on Tuesdays"]
+    assert not calls.exists()
 
 
 def test_recall_shows_the_person_what_no_model_sees_and_says_so(pair: Pair) -> None:

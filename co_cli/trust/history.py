@@ -22,6 +22,7 @@ _STARTS = re.compile(r"(?:rebase|pull)\b.* \(start\): ")
 _STASHED = re.compile(r"(?:WIP on|On|index on|untracked files on) [^:]*: ([0-9a-f]{4,64})?")
 _STASHING = 10  # seconds that a stash may take
 _OTHER_HEADS = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "FETCH_HEAD", "ORIG_HEAD")
+_MOST_TIPS = 1000  # refs, and lines of reflogs
 _MOST_STARTS = 20  # commits whose descendants are looked for
 
 
@@ -65,17 +66,27 @@ class History:
         return found
 
     def tips(self) -> set[str]:
-        """Everything that refs, reflogs and the heads of what is under way lead to."""
+        """What refs, reflogs and the heads of a merge lead to; of very many, the newest."""
         where = os.fsdecode(self._git.ask("rev-parse", "--absolute-git-dir")).rstrip("\n")
-        texts = [self._git.ask("for-each-ref", "--format=%(objectname)")]
-        texts += [disk.read_if_any(os.path.join(where, name)) or b"" for name in _OTHER_HEADS]
+        texts = [disk.read_if_any(os.path.join(where, name)) or b"" for name in _OTHER_HEADS]
         heads = re.findall(r"(?m)^[0-9a-f]{40,64}", b"\n".join(texts).decode("ascii", "replace"))
-        return {"HEAD", *heads, *(entry.commit for log in self._logs.values() for entry in log)}
+        entries = sorted(
+            (one for log in self._logs.values() for one in log), key=lambda one: -one.at
+        )
+        return {"HEAD", *self._refs, *heads, *(entry.commit for entry in entries[:_MOST_TIPS])}
+
+    @cached_property
+    def _refs(self) -> list[str]:
+        """What refs lead to, newest first."""
+        how = (f"--count={_MOST_TIPS}", "--sort=-creatordate", "--format=%(objectname)")
+        return self._git.ask("for-each-ref", *how).decode().split()
 
     @cached_property
     def _logs(self) -> dict[str, list[_Entry]]:
-        """Every reflog, newest line first."""
-        how = ("--all", "--date=raw", "--format=%H%x00%P%x00%gD%x00%ge%x00%gs")
+        """Every reflog, newest line first; those of very many remote branches tell nothing."""
+        few = len(self._refs) < _MOST_TIPS  # git takes the square of their number
+        apart = [] if few else ["--exclude=refs/remotes/*", "--exclude=refs/tags/*"]
+        how = (*apart, "--all", "--date=raw", "--format=%H%x00%P%x00%gD%x00%ge%x00%gs")
         logs: dict[str, list[_Entry]] = defaultdict(list)
         text = self._git.ask("log", "--walk-reflogs", *how).decode("utf-8", "replace")
         for line in text.split("\n")[:-1]:
@@ -87,7 +98,7 @@ class History:
     def _own_logs(self) -> Iterator[tuple[str, _Entry, _Entry | None]]:
         """The lines of the reflogs that tell of work here, each with the one before it."""
         for name, log in self._logs.items():
-            if name.endswith("HEAD") or name.startswith("refs/heads/"):
+            if name.startswith("refs/heads/") or not name.startswith("refs/"):  # a worktree's HEAD
                 for entry, older in zip(log, [*log[1:], None], strict=True):
                     yield name, entry, older
 
@@ -170,7 +181,7 @@ class History:
             return set()
         done: dict[tuple[str, str], list[int]] = defaultdict(list)
         for name, entry, older in self._own_logs():
-            if entry.message == "reset: moving to HEAD" and name.endswith("HEAD"):
+            if entry.message == "reset: moving to HEAD" and not name.startswith("refs/"):
                 done[entry.commit, entry.by].append(entry.at)
             elif older and _STARTS.match(entry.message):
                 done[older.commit, entry.by].append(entry.at)
