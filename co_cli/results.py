@@ -201,6 +201,7 @@ def saved_json(book: Notebook, saved: Saved) -> dict[str, Any]:
             for note, score in saved.similar
         ],
         "decayed": [note.id for note in saved.decayed],
+        **({"similarity": round(saved.likeness)} if saved.likeness < 100 else {}),
     }
 
 

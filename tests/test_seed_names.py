@@ -355,7 +355,7 @@ def test_the_documents_rule_is_a_setting() -> None:
     run = Run(CoDeps(memory_dedup_action="consolidate"))
     save(run, "User prefers pytest over unittest", ["preference"])
     again = save(run, "User prefers pytest over unittests", ["testing"])
-    assert (again["action"], again["memory_id"], again["collisions"]) == ("consolidated", 1, [])
+    assert (again["action"], again["memory_id"], again["similarity"]) == ("consolidated", 1, 99)
     assert "which is 99% similar, with your new wording" in again["display"]
     (entry,) = _load_all_memories(MEMORIES)
     assert (entry.content, entry.tags) == (
@@ -371,12 +371,19 @@ def test_the_documents_rule_is_a_setting() -> None:
 
 
 def test_the_documents_rule_looks_at_recent_memories_and_leaves_what_is_set_apart() -> None:
-    """Red when an old memory, or one that is protected, takes a new wording that differs."""
+    """Red when an old memory, or one set apart, or any from a text from outside, is reworded."""
     run = Run(CoDeps(memory_dedup_action="consolidate"))
     write_memory(1, "User prefers pytest over unittest")
     assert save(run, "User prefers pytest over unittests")["action"] == "related"
-    run.deps.shelf().project.protect(2)
-    assert save(run, "User prefers pytest over unit tests")["action"] == "related"
+    book = run.deps.shelf().project
+    for flag in ("protect", "pin", "sensitive"):
+        book.mark(2, flag)
+        assert book.plan_remember("User prefers pytest over unit tests").saved.action == "related"
+        book.mark(2, flag, on=False)
+    outside = {"trust": "external", "source": "mcp"}
+    plan = book.plan_remember("User prefers pytest over unit tests", fields=outside)
+    assert plan.saved.action == "related"
+    assert book.plan_remember("User prefers pytest over unit tests").saved.action == "consolidated"
 
 
 def test_the_fixtures_of_the_documents_make_deps() -> None:

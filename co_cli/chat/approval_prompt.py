@@ -315,6 +315,8 @@ def _title(proposal: Proposal, corrected: str, *, alone: bool) -> str:
         return f"Correct memory {corrected}?"
     if proposal.offered and proposal.tool == SAVE:
         return "Keep this as a note?" + (" [y/n]" if alone and not proposal.collides else "")
+    if proposal.action == "consolidated" and (alike := proposal.collisions[0].score) < 100:
+        return f"Memory {proposal.ref} is {alike:.0f}% similar. Give it this wording?"
     return _TITLES.get(proposal.action, "Remember this?")
 
 

@@ -133,6 +133,7 @@ def alike(
         if score >= policy.threshold
         and note.path in recent
         and not (note.protected or note.pinned or note.external or note.plain)
+        and not note.meta.get("sensitive")
     ]
 
 

@@ -229,8 +229,10 @@ class Planner:
         same, close = lifecycle.judge(text, near, policy.threshold)
         if same is not None:
             return self.consolidate(same, text, tags, fields)
-        if policy.action == "consolidate" and similar == "keep" and not replaces:
-            for note, score in lifecycle.alike(close, near.near, policy, self.at)[:1]:
+        usual = similar == "keep" and not replaces and not fields.get("trust")
+        if policy.action == "consolidate" and usual:
+            able = book.own(list(near.near))
+            for note, score in lifecycle.alike(close, able, policy, self.at)[:1]:
                 plan = self.consolidate(note, text, tags, fields)
                 plan.saved.likeness = score
                 return plan

@@ -176,7 +176,10 @@ def question(one: Proposal, client: str) -> str:
     lines.append(f"File: {escape(one.where, keep='')}")
     lines.append(f"Asked for by: {client}")
     lines += ["This replaces the text of an article that is there."] if one.overwrites else []
-    said = "Says the same as" if one.action == "consolidated" else "Similar to"
+    said = "Similar to"
+    if one.action == "consolidated":
+        same = one.collisions[0].score >= 100
+        said = "Says the same as" if same else "Takes the place of the wording of"
     lines += [f"{said} memory {met.ref}: {escape(met.text)}" for met in one.collisions if met.told]
     lines += [f"Takes the place of memory {one.replaces}."] if one.replaces else []
     lines += [f"Your other notebook has {met.ref}: {escape(met.text)}" for met in one.elsewhere]

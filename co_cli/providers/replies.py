@@ -157,7 +157,7 @@ def _saved(values: Mapping[str, Any], display: str, surface: Surface) -> str:
     """What a save did, from what the tool says: the person may have changed the words."""
     said = str(values.get("content") or "").strip()
     head = f"Saved as [{values['ref']}]{f': {said}' if said else '.'}"
-    if values.get("action") == "consolidated":
+    if values.get("action") == "consolidated" and "similarity" not in values:
         head = f"[{values['ref']}] already says this."
     path = str(values.get("path") or display)
     more = [line for line in display.splitlines()[1:] if path not in line]
