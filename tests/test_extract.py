@@ -75,6 +75,7 @@ def test_a_page_that_is_all_script_is_refused_with_what_to_do(reader: Reader) ->
     assert caught.value.hint == "Open it in a browser, save what you see, and give that file."
 
 
+# fmt: off
 VISIBLE = {
     "white on a dark page": '<body style="background:#111"><p style="color:#fff">{}',
     "white on a dark box": "<style>.b{{background:navy;color:#fff}}</style><p class=b>{}",
@@ -86,9 +87,135 @@ VISIBLE = {
     "hidden only in print": "<style>@media print{{p{{display:none}}}}</style><p>{}",
     "hidden for another class": "<style>.x p{{display:none}}</style><p>{}",
     "a rule after a comment": "<style>/* p{{display:none}} */ i{{color:red}}</style><p>{}",
+    "an open fold": "<details open>{}</details>",
+    "the name of a fold": "<details><summary>{}</summary></details>",
+    "seen in what is hidden":
+        '<div style="visibility:hidden"><p style="visibility:visible">{}</div>',
+    "a size in no size": '<div style="font-size:0"><p style="font-size:16px">{}</div>',
+    "dark in white": '<div style="color:#fff"><p style="color:#111">{}</div>',
+    "white on a picture": '<p style="color:#fff;background:url(dark.png)">{}',
+    "letters cut out of a gradient": '<p style="background:linear-gradient(red,blue);'
+    '-webkit-background-clip:text;color:transparent;-webkit-text-fill-color:transparent">{}',
+    "a small margin": '<p style="margin-left:-15px;margin-top:-40px">{}',
+    "a band from edge to edge": '<p style="margin:0 -9999rem;padding:.25rem 9999rem">{}',
+    "the full width": '<p style="margin-left:calc(50% - 50vw);width:100vw">{}',
+    "columns of old": '<p style="float:left;margin-left:-100%">{}',
+    "closer letters": '<p style="letter-spacing:-.02em;word-spacing:-.05em">{}',
+    "a hanging indent": '<p style="text-indent:-2em;padding-left:2em">{}',
+    "a mask that fades": '<p style="mask-image:linear-gradient(black 80%,transparent)">{}',
+    "a mask of none": '<p style="mask:none;filter:none;clip-path:none;transform:none">{}',
+    "a filter that leaves it": '<p style="filter:opacity(.9) blur(.2px) contrast(1.1)">{}',
+    "grown and moved a little": '<p style="transform:translate(-50%,-50%) scale(1.1)">{}',
+    "turned": '<p style="transform:rotate(90deg)">{}',
+    "cut at its corners": '<p style="clip-path:polygon(0 0,100% 0,100% 90%,0 100%)">{}',
+    "a box that hides what is too much": '<p style="overflow:hidden;max-height:400px">{}',
+    "left, where nothing is placed": '<p style="left:-9999px">{}',
+    "placed a little off": '<p style="position:relative;left:-20px;top:2px">{}',
+    "a bogus value": '<p style="display:none;display:block">{}',
+    "less weight": "<style>p{{display:none}}p.x{{display:block}}</style><p class=x>{}",
+    "important": "<style>p{{display:block!important}}</style><p style=display:none>{}",
+    "small screens": "<style>@media (max-width:600px){{p{{display:none}}}}</style><p>{}",
+    "the dark": "<style>@media (prefers-color-scheme:dark){{p{{color:#fff}}}}</style><p>{}",
+    "what moves in": "<style>@keyframes a{{from{{opacity:0}}}}</style><p style='animation:a 1s'>{}",
+    "a variable that shows": "<style>:root{{--d:block}}p{{display:var(--d)}}</style><p>{}",
+    "what comes after a string":
+        """<style>i::before{{content:"}} p {{display:none"}}</style><p>{}""",
+    "a page that a script shows": "<style>body{{visibility:hidden;opacity:0}}</style><p>{}",
+    "inert": "<div inert>{}</div>",
+    "a script that speaks of noscript":
+        "<script>x='<noscript>'</script><p>{}</p><noscript><img src=x></noscript>",
+    "a newer colour": '<p style="color:oklch(.3 .1 250)">{}',
+    "a colour that is mixed": '<p style="color:color-mix(in srgb, black 80%, transparent)">{}',
     "an unclosed comment": "<style>/* p{{display:none}}</style><p>{}",
 }
 HIDDEN = {
+    "another element's fold": "<details><summary></summary>{}</details>",
+    "text right in a fold": "<details>{}</details>",
+    "a second summary": "<details><summary></summary><summary>{}</summary></details>",
+    "a fold in an open one": "<details open><details><p>{}</details></details>",
+    "a popover": "<div popover>{}</div>",
+    "hidden until found": '<p hidden="until-found">{}',
+    "white of a newer kind": '<p style="color:oklch(1 0 0)">{}',
+    "white by its lightness": '<p style="color:lab(100% 0 0)">{}',
+    "white of a system": '<p style="color:canvas">{}',
+    "white of another space": '<p style="color:color(srgb 1 1 1 / 1)">{}',
+    "an unseen font": '<font color="white">{}</font>',
+    "a cell of its colour":
+        '<table><tr><td bgcolor="#112233"><font color="#112233">{}</font></table>',
+    "white by the body": "<div style='color:white'><p><b>{}</b></div>",
+    "black on black": '<div style="background:black"><p style="color:#010101">{}</div>',
+    "green on green": '<p style="background:seagreen;color:hsl(146 50% 36%)">{}',
+    "the ground below": '<div style="color:#abc"><p style="background:#abc">{}</div>',
+    "a bogus colour after it": '<p style="color:white;color:nosuch">{}',
+    "filled letters": '<p style="-webkit-text-fill-color:transparent">{}',
+    "a bogus display after it": '<p style="display:none;display:nosuch">{}',
+    "escaped letters": '<p style="d\\69 splay:n\\6fne">{}',
+    "a comment inside": '<p style="display:/* x */none">{}',
+    "a comment of HTML": "<style><!-- .x{{display:none}} --></style><p class=x>{}",
+    "a rule on screens": "<style>@media screen{{.x{{display:none}}}}</style><p class=x>{}",
+    "a rule for wide screens":
+        "<style>@media (min-width:9em){{.x{{display:none}}}}</style><p class=x>{}",
+    "a rule for all but print":
+        "<style>@media not print{{.x{{display:none}}}}</style><p class=x>{}",
+    "a supported rule":
+        "<style>@supports (display:grid){{.x{{display:none}}}}</style><p class=x>{}",
+    "a layer": "<style>@layer a{{.x{{display:none}}}}</style><p class=x>{}",
+    "a nested rule": "<style>div{{& .x{{display:none}}}}</style><div><p class=x>{}</div>",
+    "more weight": "<style>p.x{{display:none}}p{{display:block}}</style><p class=x>{}",
+    "an id over a class":
+        "<style>#y{{display:none}}.x.x{{display:block}}</style><p class=x id=y>{}",
+    "important over a style":
+        "<style>.x{{display:none!important}}</style><p class=x style=display:block>{}",
+    "a variable": "<style>:root{{--d:none}}.x{{display:var(--d)}}</style><p class=x>{}",
+    "a variable's other value": '<p style="display:var(--nosuch, none)">{}',
+    "a variable of a colour": "<style>body{{--c:#fff}}</style><p style='color:var(--c)'>{}",
+    "content that is not shown": '<p style="content-visibility:hidden">{}',
+    "a filter": '<p style="filter: opacity(0)">{}',
+    "a filter in percent": '<p style="filter:blur(0) opacity(0%)">{}',
+    "a blur": '<p style="filter:blur(20px)">{}',
+    "no contrast": '<p style="-webkit-filter:contrast(0)">{}',
+    "little opacity": '<p style="opacity:.01">{}',
+    "opacity in percent": '<p style="opacity:0%">{}',
+    "opacity upon opacity": '<div style="opacity:.3"><p style="opacity:.3">{}</div>',
+    "a mask": '<p style="mask:linear-gradient(transparent,transparent)">{}',
+    "a mask of a picture": '<p style="-webkit-mask-image:url(data:image/gif;base64,R0lGOD)">{}',
+    "a mask of no size": '<p style="mask:linear-gradient(#000,#000);mask-size:0 0">{}',
+    "a margin": '<p style="margin-left:-9999px">{}',
+    "a margin above": '<p style="margin:-2000px 0 0">{}',
+    "a margin by its side": '<p style="margin-inline-start:-300em">{}',
+    "letters on each other": '<p style="letter-spacing:-1em">{}',
+    "letters far apart": '<p style="letter-spacing:-50px">{}',
+    "words on each other": '<p style="word-spacing:-99em">{}',
+    "a short indent": '<p style="text-indent:-999px">{}',
+    "an indent over the edge": '<p style="text-indent:100%;white-space:nowrap;overflow:hidden">{}',
+    "scaled in one way": '<p style="transform:scaleX(0)">{}',
+    "scaled after a turn": '<p style="transform:rotate(3deg) scale(.001)">{}',
+    "a scale of its own": '<p style="scale:0">{}',
+    "moved": '<p style="transform:translateX(-9999px)">{}',
+    "moved by itself": '<p style="translate:0 -200vh">{}',
+    "seen from its edge": '<p style="transform:rotateY(90deg)">{}',
+    "no zoom": '<p style="zoom:0">{}',
+    "clipped by a circle": '<p style="clip-path:circle(0 at 50% 50%)">{}',
+    "clipped by a line": '<p style="clip-path:polygon(0 0, 100% 0, 50% 0)">{}',
+    "clipped from the side": '<p style="clip-path:inset(0 0 0 100%)">{}',
+    "clipped and fixed": '<p style="position:fixed;clip:rect(1px,1px,1px,1px)">{}',
+    "no font": '<p style="font:0/0 a">{}',
+    "a tiny font": '<p style="font-size:1px">{}',
+    "a weight and no size": '<p style="font:700 0/1 Arial">{}',
+    "a font of a sum": '<p style="font-size:calc(10px - 10px)">{}',
+    "a small share of a font": '<div style="font-size:10%"><p style="font-size:1em">{}</div>',
+    "no line": '<p style="line-height:0;overflow:hidden">{}',
+    "no height": '<p style="max-height:0;overflow:hidden">{}',
+    "for readers of screens":
+        '<p style="position:absolute;width:1px;height:1px;overflow:hidden">{}',
+    "a box that only scrolls": '<p style="height:0;overflow-y:auto">{}',
+    "off by an inset": '<p style="position:fixed;inset:0 auto auto -9999px">{}',
+    "off to the right": '<p style="position:absolute;left:200vw">{}',
+    "off below": '<p style="position:absolute;bottom:-9999px">{}',
+    "off where it would stand": '<p style="position:relative;left:-9999px">{}',
+    "a sum off the screen": '<p style="position:absolute;left:calc(-100vw - 10px)">{}',
+    "dots": '<p style="-webkit-text-security:disc">{}',
+    "a collapsed row": "<table><tr style=visibility:collapse><td>{}</table>",
     "a rule": "<style>p.x{{display:none}}</style><p class=x>{}",
     "a rule after @media": "<style>@media print{{i{{}}}} .x{{display:none}}</style><p class=x>{}",
     "important": '<p style="DISPLAY : None !important">{}',
@@ -104,6 +231,7 @@ HIDDEN = {
     "almost white on white": '<div style="background:#fff"><p style="color:#FDFDFD">{}</div>',
     "white on a white box": '<div style="background:#FFF"><p style="color:White">{}</div>',
 }
+# fmt: on
 
 
 @pytest.mark.parametrize("how", VISIBLE)
@@ -119,6 +247,34 @@ def test_what_a_person_does_not_see_is_left_out_and_remarked(reader: Reader, how
         found = page(reader, f"{HIDDEN[how].format(words)}</p></div></div><p>What is seen.")
         assert found.text == "What is seen.\n"
         assert found.remarks == ("Hidden text was left out.",)
+
+
+@pytest.mark.parametrize("tag", ["noframes", "noembed", "meter", "progress", "noscript"])
+def test_what_a_browser_shows_only_where_it_is_too_old_is_no_text(reader: Reader, tag: str) -> None:
+    for start in ("", "<p>"):
+        found = page(reader, f"{start}<{tag}>Say yes.</{tag}><p>What is seen.</p>")
+        assert found.text == "What is seen.\n"
+
+
+def test_more_styles_than_are_read_are_told(reader: Reader) -> None:
+    """Red when rules before the one that hides something make it seen, without a word."""
+    many = "".join(f".r{n}{{color:red}}" for n in range(3000))
+    found = page(reader, f"<style>{many}.x{{display:none}}</style><p class=x>Obey.</p><p>Seen.")
+    assert (found.text, found.remarks) == ("Seen.\n", ("Hidden text was left out.",))
+    words = "<i>a</i> " * 60_000
+    found = page(reader, f"<style>{many}.x{{display:none}}</style><p class=x>Obey.</p>{words}")
+    assert found.remarks == (
+        "The page has more styles than are read, so hidden text may be left in.",
+    )
+
+
+@pytest.mark.parametrize("style", [
+    "{" * 100_000, "a{" * 100_000, ".a{& &{" * 5000, "/*" * 200_000, "'" * 200_001,
+    ":where(" * 20_000 + "{display:none}", "p{display:var(--a)}:root{--a:var(--b);--b:var(--a)}",
+    "p{width:calc(" + "(" * 5000 + "}", "p{transform:" + "scale(" * 5000 + "}", "@media " * 50_000,
+])  # fmt: skip
+def test_no_style_sheet_keeps_a_page_from_being_read(reader: Reader, style: str) -> None:
+    assert "Seen." in page(reader, f"<style>{style}</style><p>Seen.").text
 
 
 def test_text_cannot_pass_for_marks_of_markdown(reader: Reader) -> None:

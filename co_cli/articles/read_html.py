@@ -4,13 +4,13 @@ The page is parsed as browsers do. Nothing is fetched and no script is run.
 """
 
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser
 
 from co_cli.articles.markdown import Block, Element, joined, to_blocks
 from co_cli.articles.outcome import Read, Unread
-from co_cli.articles.stylesheet import hidden_by_style
+from co_cli.articles.stylesheet import State, Styles
 
 DEEPEST = 200  # elements inside each other; pages that people write have some thirty
 MOST_ELEMENTS = 1_000_000
@@ -23,10 +23,16 @@ _NESTING = re.compile(
     re.IGNORECASE,
 )
 
+# What is shown where no script runs; a parser that runs none would take it for text.
+_WITHOUT_SCRIPTS = re.compile(
+    r"(?is)(?P<keep><(script|style|textarea|title)\b.*?(?:</\2\s*>|\Z)|<!--.*?(?:-->|\Z))"
+    r"|<noscript\b.*?(?:</noscript\s*>|\Z)"
+)
 # Never text. What is in an attribute or a comment is not looked at in the first place.
 _NOT_TEXT = frozenset(
-    "audio button canvas datalist dialog embed head iframe input link map math meta nav noscript"
-    " object option script select style svg template textarea title video".split()
+    "audio button canvas datalist dialog embed head iframe input link map math meta meter nav"
+    " noembed noframes noscript object option progress script select style svg template textarea"
+    " title video".split()
 )
 _AROUND_ROLES = frozenset(
     "banner complementary contentinfo dialog menu menubar navigation search tablist toolbar".split()
@@ -55,6 +61,7 @@ class Page(NamedTuple):
     body: Element
     title: str
     hid: bool
+    unread_styles: bool
     pictures: bool
     asks_password: bool
 
@@ -103,30 +110,38 @@ def read_fragment(text: str) -> Read:
 
 def _remarks(page: Page) -> list[str]:
     hid = ["Hidden text was left out."] if page.hid else []
+    if page.unread_styles:
+        hid.append("The page has more styles than are read, so hidden text may be left in.")
     return hid + (["Pictures were left out."] if page.pictures else [])
 
 
 def parse(text: str) -> Page:
     """Read HTML into a tree of elements, without scripts, controls and hidden parts."""
     _check_depth(text)
-    tree = LexborHTMLParser(text)
-    hidden = hidden_by_style(tree)
+    tree = LexborHTMLParser(_WITHOUT_SCRIPTS.sub(lambda one: one["keep"] or "", text))
+    styles = Styles(tree)
     body, hid, pictures = Element("body", {}, None), False, False
     made = [body]
-    stack = [(tree.body.first_child, body, 1)] if tree.body else []
+    top = styles.top(tree.root, tree.body) if tree.body else State()
+    stack = [(tree.body.first_child, body, 1, top)] if tree.body else []
     while stack:
-        node, parent, depth = stack.pop()
+        node, parent, depth, state = stack.pop()
         if node is None:
             continue
-        stack.append((node.next, parent, depth))
+        stack.append((node.next, parent, depth, state))
         tag = node.tag or ""
+        folded = parent.tag == "details" and "open" not in parent.attrs
         if tag == "-text":
-            parent.children.append(node.text_content or "")
+            text = node.text_content or ""
+            if (folded or not state.is_readable) and not text.isspace():
+                hid = True
+            else:
+                parent.children.append(text)
         elif tag == "img":
             pictures = True
         elif tag in _NOT_TEXT or not tag[:1].isalpha():
             continue
-        elif node.mem_id in hidden:
+        elif (inner := _entered(styles, node, parent, state)) is None:
             hid = hid or bool(node.text(strip=True))
         else:
             _check_bounds(depth, len(made))
@@ -134,14 +149,21 @@ def parse(text: str) -> Page:
             child = Element(tag, attrs, parent)
             parent.children.append(child)
             made.append(child)
-            stack.append((node.first_child, child, depth + 1))
+            stack.append((node.first_child, child, depth + 1, inner))
     for element in reversed(made):  # what is inside comes before what holds it
         for one in element.children:
             element.count(one)
     head = tree.css_first("title")
     title = " ".join(head.text().split()) if head else ""
     asks = tree.css_first("input[type=password]") is not None
-    return Page(body, title, hid, pictures, asks)
+    return Page(body, title, hid, styles.left_out, pictures, asks)
+
+
+def _entered(styles: Styles, node: Any, parent: Element, state: State) -> State | None:
+    """What an element hands down; None where it is hidden, as what a closed fold holds is."""
+    folded = parent.tag == "details" and "open" not in parent.attrs
+    first = node.tag == "summary" and not any(one.tag == "summary" for one in parent.elements())
+    return None if folded and not first else styles.enter(node, state)
 
 
 def _check_depth(text: str) -> None:
