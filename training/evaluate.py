@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 from model import Cluster, Texts
-from torch import nn
+from torch import Tensor, nn
 
 OWN = Path(__file__).resolve().parent.parent / "bench" / "own_notes.json"
 
@@ -31,7 +31,12 @@ def figures(texts: Texts, asked: nn.Module, noted: nn.Module, every: Sequence[Cl
     """R@1, 5 and 10 over all notes of these clusters together."""
     notes = texts.encode(noted, [text for one in every for text in one.notes])
     questions = texts.encode(asked, [text for one in every for text in one.questions])
-    best = (questions @ notes.T).topk(min(10, len(notes)), dim=1).indices.tolist()
+    return shares(questions @ notes.T, every)
+
+
+def shares(scores: Tensor, every: Sequence[Cluster]) -> str:
+    """R@1, 5 and 10 by the scores of all notes for all questions."""
+    best = scores.topk(min(10, scores.shape[1]), dim=1).indices.tolist()
     found: dict[int, list[float]] = {1: [], 5: [], 10: []}
     row = start = 0
     for one in every:

@@ -1,10 +1,11 @@
 """Make Co's weights: the careful encoder, trained on the pairs, and the table that follows it.
 
-    python training/train.py --base MODEL_FOLDER --texts SENTENCES --out FOLDER
+    python training/train.py --base MODEL_FOLDER --teacher MPNET --texts SENTENCES --out FOLDER
 
 Wants PyTorch and, for ten minutes, a GPU; without one it takes hours and comes out the same
 within the noise. MODEL_FOLDER holds `model.safetensors` (or `base.npz`) and `vocab.txt` of
-all-MiniLM-L6-v2; SENTENCES is what `texts.py` collects, any English text will do.
+all-MiniLM-L6-v2, MPNET the same of all-mpnet-base-v2; SENTENCES is what `texts.py` collects, any
+English text will do.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from evaluate import figures, own_notes
+from evaluate import figures, own_notes, shares
 from model import Bert, Cluster, Table, Texts, clusters, load, quantised
+from mpnet import Cutter, Reader
+from reader_data import HELD
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -124,6 +127,48 @@ def towards(found: Sequence[Tensor], questions: list[Tensor], notes: list[Tensor
     return functional.kl_div(likely, sure, reduction="batchmean")
 
 
+class Teacher:
+    """A larger encoder, trained on the same pairs: whose similarities a smaller one is to learn."""
+
+    def __init__(self, base: Path, vocabulary: Path, device: torch.device) -> None:
+        named = base / "model.safetensors"
+        self.cut = Cutter(vocabulary)
+        self.model = Reader(load(named if named.exists() else base / "base.npz")).to(device)
+        self.device = device
+
+    def __call__(self, texts: Sequence[str]) -> Tensor:
+        """The vectors of texts, of length 1."""
+        rows = [self.cut.one(text) for text in texts]
+        with torch.autocast(self.device.type, torch.bfloat16):
+            return functional.normalize(self.model.means(rows, 32768).float(), dim=1)
+
+    def train(
+        self, texts: Texts, every: Sequence[Cluster], *, epochs: int = 4, rate: float = 2e-5
+    ) -> None:
+        """Learn which note answers which question."""
+        torch.manual_seed(1)
+        chance = random.Random(1)
+        self.model.train()
+        total = epochs * -(-len(every) // 16)
+        optimizer, scheduler = descend(self.model, rate, total)
+        for _ in range(epochs):
+            for step in steps(texts, every, chance, 16):
+                loss = contrast(self(step.questions), self(step.notes), step.wanted)
+                optimizer.zero_grad()
+                loss.backward()
+                nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+                optimizer.step()
+                scheduler.step()
+        self.model.eval()
+
+    def figures(self, every: Sequence[Cluster]) -> str:
+        """R@1, 5 and 10 of the teacher itself."""
+        with torch.no_grad():
+            notes = self([text for one in every for text in one.notes])
+            questions = self([text for one in every for text in one.questions])
+        return shares(questions @ notes.T, every)
+
+
 def averaged(models: Sequence[Bert]) -> dict[str, Tensor]:
     """The mean of several models' weights."""
     states = [model.state() for model in models]
@@ -203,7 +248,7 @@ def main() -> None:
     parser.add_argument("--texts", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--hold", type=int, default=0, help="leave out every so manyth cluster")
+    parser.add_argument("--teacher", type=Path)
     parser.add_argument("--careful-only", action="store_true")
     options = parser.parse_args()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -211,20 +256,36 @@ def main() -> None:
     texts = Texts(options.base / "vocab.txt", device)
     named = options.base / "model.safetensors"
     start = load(named if named.exists() else options.base / "base.npz")
-    every = list(clusters(HERE / "pairs"))
-    held = every[:: options.hold] if options.hold else []
-    train = [one for one in every if one not in held]
-    sets = {"own notes": own_notes(), "untagged": own_notes(tags=False)}
-    if held:
-        sets["held pairs"] = held
+    weeks = list(clusters(HERE / "firstweek"))
+    held = weeks[HELD - 3 :: HELD]
+    train = [*clusters(HERE / "pairs"), *(one for one in weeks if one not in held)]
+    sets = {"own notes": own_notes(), "untagged": own_notes(tags=False), "weeks left out": held}
 
     def tell(label: str, asked: nn.Module, noted: nn.Module) -> None:
         for name, questions in sets.items():
             row = figures(texts, asked, noted, questions)
-            print(f"{time.time() - begun:6.0f} s  {label:34} {name:10} {row}", flush=True)
+            print(f"{time.time() - begun:6.0f} s  {label:34} {name:14} {row}", flush=True)
 
     tell("base", *[Bert(start).to(device).eval()] * 2)
-    models = [train_careful(texts, start, train, seed) for seed in range(1, options.seeds + 1)]
+    target = None
+    if options.teacher:
+        tell("careful, no teacher", *[train_careful(texts, start, train, 1)] * 2)
+        teacher = Teacher(options.teacher, options.base / "vocab.txt", device)
+        for label in ("teacher, untrained", "teacher"):
+            for name, questions in sets.items():
+                row = teacher.figures(questions)
+                print(f"{time.time() - begun:6.0f} s  {label:34} {name:14} {row}", flush=True)
+            if label != "teacher":
+                teacher.train(texts, train)
+
+        @torch.no_grad()
+        def target(some: Sequence[str]) -> list[Tensor]:
+            return [teacher(some)]
+
+    models = [
+        train_careful(texts, start, train, seed, target=target)
+        for seed in range(1, options.seeds + 1)
+    ]
     tell("careful, one seed", *[models[0]] * 2)
     options.out.mkdir(parents=True, exist_ok=True)
     small = quantised(averaged(models))
