@@ -358,7 +358,7 @@ def rows(part: ToolReturnPart[Any], name: str, expected: list[str]) -> list[dict
         "results": {
             *("ref", "kind", "scope", "content", "tags", "created", "score", "weak", "replaced_by")
         },
-        "memories": {"id", "ref", "created", "tags", "summary"},
+        "memories": {"id", "ref", "path", "created", "tags", "summary"},
     }
     more = {"source", "title", "heading"}  # of what came from outside, and of articles
     assert [row for row in answer[name] if set(row) - more != shapes[name]] == []
