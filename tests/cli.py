@@ -29,9 +29,7 @@ _ESCAPE = re.compile(
     r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][A-Z0-9]|[=>78cM])"
 )
 # What the line editor sends when it is ready.
-_EDITOR = re.compile(
-    r"\x1b\[\?2004h(?:\x1b\[\?1l)?\x1b\[\?25l\x1b\[0m"
-)  # what the line editor sends when it is ready
+_EDITOR = re.compile(r"\x1b\[\?2004h(?:\x1b\[\?1l)?\x1b\[\?25l\x1b\[0m")
 COMMAND = str(Path(sys.executable).parent / "co")
 SLOWED = 3 if sys.gettrace() else 1
 PATIENCE = 60.0  # seconds; a command that takes longer hangs, even on a busy machine
@@ -46,6 +44,14 @@ def script(name: str) -> Any:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def wait_until_asleep(pid: int) -> None:
+    """Wait until a process waits for something itself; a signal is sure to be seen then."""
+    deadline = time.monotonic() + PATIENCE
+    while Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "S":
+        if time.monotonic() > deadline:
+            raise TooSlow("still busy")
 
 
 class TooSlow(BaseException):
@@ -78,8 +84,9 @@ class _Stream(io.TextIOWrapper):
 def in_time(seconds: float) -> Iterator[None]:
     """Raise TooSlow in here after so many seconds of work, also out of a system call that blocks.
 
-    A busy machine is not this process's fault: time that it only waits counts a fifth. Neither is
-    whoever counts the lines that run: under coverage all takes three times as long.
+    A busy machine is not this process's fault: time that it only waits counts a fifth, and a
+    minute of it is no hang. Neither is whoever counts the lines that run: under coverage all takes
+    three times as long.
     """
     seconds *= SLOWED
 
@@ -88,7 +95,7 @@ def in_time(seconds: float) -> Iterator[None]:
 
     timers = {
         signal.SIGPROF: (signal.ITIMER_PROF, seconds),
-        signal.SIGALRM: (signal.ITIMER_REAL, 5 * seconds),
+        signal.SIGALRM: (signal.ITIMER_REAL, max(5 * seconds, PATIENCE)),
     }
     before = {number: signal.signal(number, stop) for number in timers}
     for timer, limit in timers.values():
@@ -217,12 +224,18 @@ class Terminal:
         os.write(self._master, text.encode())
 
     def interrupt(self) -> None:
-        """Press Control-C, again if need be: one just before Python reads is not seen."""
+        """Press Control-C, again if need be: one just before Python reads is not seen.
+
+        Not once it has been seen: a second one would interrupt the end.
+        """
         deadline = time.monotonic() + PATIENCE
-        while self.process.poll() is None and time.monotonic() < deadline:
+        while "Stopped" not in self.shown and time.monotonic() < deadline:
             self.process.send_signal(signal.SIGINT)
-            with suppress(subprocess.TimeoutExpired):
-                self.process.wait(0.2)
+            again = time.monotonic() + 2
+            with suppress(TooSlow):
+                while "Stopped" not in self.shown:
+                    if not self._read(again):
+                        return
 
     def end(self) -> Result:
         """Wait until the command ends; what it said and what the person typed, in one."""

@@ -46,7 +46,7 @@ class Client:
 
     def ask(self, method: str, path: str, headers: dict[str, str], body: bytes = b"") -> Answer:
         """Exactly this request."""
-        link = http.client.HTTPConnection(self.host, timeout=30)
+        link = http.client.HTTPConnection(self.host, timeout=60)
         link.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
         for name, value in headers.items():
             for one in value.split("\n"):

@@ -56,10 +56,16 @@ def client(book: Notebook) -> Iterator[Client]:
         yield client
 
 
+# A message fades after a while; on a busy machine that would be before anybody has looked.
+MESSAGES_STAY = """const wait = window.setTimeout;
+window.setTimeout = (work, time) => time < 5000 || !time ? wait(work, time) : 0;"""
+
+
 @pytest.fixture
 def page(browser: Browser, client: Client) -> Iterator[Page]:
     context = browser.new_context()
     context.set_default_timeout(PATIENCE)
+    context.add_init_script(MESSAGES_STAY)
     expect.set_options(timeout=PATIENCE)
     page = context.new_page()
     errors = list[str]()

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli import COMMAND, Result, Terminal, co, command, in_time
+from cli import COMMAND, PATIENCE, Result, Terminal, co, command, in_time, wait_until_asleep
 from handmade import put_article
 from repos import bring
 
@@ -1622,13 +1622,14 @@ def test_an_interrupt_while_reading_standard_input_stops() -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    with process, in_time(20):
+    with process, in_time(PATIENCE):
         assert process.stdin is not None
         process.stdin.write(b"x")
         process.stdin.flush()
         waiting = array("i", [1])
         while waiting[0]:  # until the command has taken the byte and waits for more
             fcntl.ioctl(process.stdin, termios.FIONREAD, waiting)
+        wait_until_asleep(process.pid)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate()
     assert (process.returncode, out) == (130, b"")
@@ -1646,7 +1647,7 @@ def _closed(*args: str, **redirect: str) -> Result:
         ["sh", "-c", f'"$@" {text}', "sh", COMMAND, *args],
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=PATIENCE,
         check=False,
     )
     return Result(done.returncode, done.stdout, done.stderr)
@@ -1661,7 +1662,7 @@ def test_a_reader_that_leaves_is_no_error(reader: str) -> None:
         ["bash", "-c", f'"{COMMAND}" knowledge list 2>err | {reader}; echo "${{PIPESTATUS[0]}}"'],
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=PATIENCE,
         check=False,
     )
     first = f"1\t2026-02-09\t\t\tNumber 1 {'x' * 68}...\n" if reader == "head -1" else ""

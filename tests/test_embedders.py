@@ -49,7 +49,7 @@ class Answer(BaseHTTPRequestHandler):
         fault = self.server.fault
         vectors: list[Any] = [[float(text.count(x)) for x in LETTERS] for text in asked["input"]]
         if fault == "silent":
-            self.server.over.wait(30)
+            self.server.over.wait(60)
         elif fault == "few":
             vectors.pop()
         elif fault == "short" and len(self.server.asked) > 1:

@@ -16,6 +16,7 @@ from time import monotonic
 
 import pytest
 from certificates import Authority
+from cli import in_time
 from conftest import OutsideFence
 from web import PATIENCE, Site, answer, redirect, serving
 
@@ -463,9 +464,9 @@ def test_a_server_that_drips_is_given_up(first: bytes, again: bytes, site: Site)
     """Red when the time begins anew with every byte."""
     site.answers["/"] = site.forever(first, again, pause=0.01)
     began = monotonic()
-    with pytest.raises(FetchError, match="takes too long to answer"):
+    with in_time(PATIENCE), pytest.raises(FetchError, match="takes too long to answer"):
         fetch(site.url(), allow=site.allow, limits=SHORT)
-    assert SHORT.seconds <= monotonic() - began < 10 * SHORT.seconds
+    assert monotonic() - began >= SHORT.seconds
 
 
 @pytest.mark.parametrize(
@@ -505,7 +506,7 @@ def test_a_server_that_never_ends_is_given_up(first: bytes, again: bytes, site: 
 def test_a_page_that_says_that_it_is_too_large_is_not_waited_for(site: Site) -> None:
     site.answers["/"] = site.forever(HEAD + b"Content-Length: 104857600\r\n\r\n", b"", pause=0.01)
     with pytest.raises(FetchError, match="is too large"):
-        fetch(site.url(), allow=site.allow, limits=Limits(seconds=1))
+        fetch(site.url(), allow=site.allow, limits=Limits(seconds=PATIENCE))
 
 
 @pytest.mark.parametrize("again", [b"X: x\r\n", b"x" * 65536])
@@ -623,7 +624,7 @@ def test_a_resolver_that_hangs_is_given_up(connects: list[object]) -> None:
     began = monotonic()
     with pytest.raises(FetchError, match=r"slow\.example\.org takes too long to answer"):
         fetch("https://slow.example.org/", resolve=hang, limits=SHORT)
-    assert monotonic() - began < 10 * SHORT.seconds
+    assert monotonic() - began < PATIENCE / 2
     end.set()
     assert connects == []
 

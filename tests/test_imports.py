@@ -394,7 +394,7 @@ def _loaded(*args: str) -> set[str]:
     env = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
     done = subprocess.run(
         [sys.executable, "-c", code, *args],
-        capture_output=True, text=True, timeout=20, check=True, env=env,
+        capture_output=True, text=True, timeout=60, check=True, env=env,
     )  # fmt: skip
     return set(done.stdout.splitlines()[-1].split())
 

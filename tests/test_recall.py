@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -11,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from cli import in_time
 from handmade import put_article
 
 from co_cli.errors import EmbedderUnavailable
@@ -145,14 +145,11 @@ def test_a_million_like_words_do_not_stop_an_answer(tmp_path: Path) -> None:
     (root / "memories" / "001-x.md").write_text(head + body)
     book = Notebook.open(root)
     book.sync()
-    signal.alarm(20)
-    try:
+    with in_time(20):
         assert [hit.note.id for hit in book.recall("qx foo")] == [1]
         book.recall("june 1 1900 " * 300)
         book.recall("字" * 4000)
         found = book.recall(" ".join(f"zz{number}" for number in range(500)))
-    finally:
-        signal.alarm(0)
     assert found.degraded == ()
 
 

@@ -108,6 +108,9 @@ def test_a_narrower_screen_leaves_nothing_behind_of_what_is_drawn_again() -> Non
         with StreamView(console) as view:
             view.words("word " * 22 + "end")
             assert view.live is not None
+            view.live.stop()
+            view.live.auto_refresh = False  # from here on it is drawn when this says so
+            view.live.start()
             view.live.refresh()
             assert isinstance(console.file, io.StringIO)
             before = len(console.file.getvalue())

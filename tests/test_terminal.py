@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from cli import Talking, co
+from cli import PATIENCE, Talking, co
 from openai_server import Server, serving
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import create_app_session
@@ -418,7 +418,7 @@ def test_the_bytes_of_a_mouse_are_no_fault_and_no_text() -> None:
         with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
             session: PromptSession[str] = PromptSession(key_bindings=plain_keys())
             keys.send_bytes(b"a\x1b[M\xff\xff\xff\x1b[<999;1;1Mb\r")
-            return await asyncio.wait_for(session.prompt_async("> "), 30)
+            return await asyncio.wait_for(session.prompt_async("> "), PATIENCE)
 
     assert asyncio.run(typed()) == "ab"
 

@@ -50,7 +50,7 @@ class Reader:
     """Reads documents, one after the other, in a process that is started when it is needed."""
 
     def __init__(self, *, patience: float = PATIENCE) -> None:
-        self._patience = patience
+        self.patience = patience
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> "Reader":
@@ -102,7 +102,7 @@ class Reader:
         process = self._process = self._process or _start()
         assert process.stdin is not None
         assert process.stdout is not None
-        end, alarm = time.monotonic() + self._patience, Timer(self._patience, _kill, [process])
+        end, alarm = time.monotonic() + self.patience, Timer(self.patience, _kill, [process])
         alarm.start()
         try:
             process.stdin.write(request)
@@ -120,7 +120,7 @@ class Reader:
         finally:
             alarm.cancel()
         if time.monotonic() >= end:
-            return self._given_up(f"reading it took longer than {self._patience:g} seconds")
+            return self._given_up(f"reading it took longer than {self.patience:g} seconds")
         return self._given_up("it broke what reads it, or took too much time or memory")
 
     def _given_up(self, why: str) -> dict[str, Any]:

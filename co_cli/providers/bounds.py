@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
-from time import monotonic
 from typing import Any
 
 import httpx2
@@ -47,7 +46,8 @@ class AnswerTimeout(AbstractCapability[Any]):
         self, _: RunContext[Any], *, request_context: Any, handler: WrapModelRequestHandler
     ) -> ModelResponse:
         """One request, in the time that those before it left."""
-        began, time = monotonic(), asyncio.timeout(max(self.left, 0.0))
+        clock = asyncio.get_running_loop().time
+        began, time = clock(), asyncio.timeout(max(self.left, 0.0))
         try:
             async with time:
                 return await handler(request_context)
@@ -57,7 +57,7 @@ class AnswerTimeout(AbstractCapability[Any]):
             hint = "The setting answer_seconds says how long Co waits."
             raise GaveUp(f"took longer than {self.seconds:g} s to answer", hint=hint) from error
         finally:
-            self.left -= monotonic() - began
+            self.left -= clock() - began
 
 
 def held(before: int, event: object) -> int:
