@@ -379,6 +379,39 @@ def test_unsaved_text_outlives_its_note_the_server_and_another_tab(
         expect(page.locator("#pane .note .prose")).to_contain_text("rather at five")
 
 
+def test_an_edit_that_was_left_is_found_again_when_its_draft_or_note_is_gone(
+    page: Page, book: Notebook
+) -> None:
+    """Red when only the note or the card leads to what was written for it."""
+    edit(page, "Minka", " and purrs")
+    put(book, [Draft("Tea at four")], actor="agent")
+    expect(page.locator("#drafts")).to_have_text("1")
+    page.keyboard.press("Escape")
+    expect(page.locator("#edits")).to_have_text("1 unfinished")
+    book.forget("2")
+    expect(page.locator("a.row")).to_have_count(2)
+    page.click("#edits")
+    expect(page.locator("#text")).to_have_value("The cat is called Minka and purrs")
+    page.keyboard.press("Control+Enter")
+    page.click("text=Save it as a new note")
+    expect(page.locator("h1")).to_contain_text(["Notes", "Write a note"])
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#pane .note .prose")).to_have_text("The cat is called Minka and purrs")
+    expect(page.locator("#edits")).to_be_hidden()
+    page.keyboard.press("i")
+    expect(page.locator(".card .main")).to_be_focused()
+    page.keyboard.press("e")
+    page.keyboard.type(" sharp")
+    page.keyboard.press("Escape")
+    expect(page.locator(".card .badge")).to_have_text("unfinished edit")
+    expect(page.locator(".card .main")).to_be_focused()
+    page.keyboard.press("Enter")  # which takes the words that the person gave it
+    expect(page.locator("#text")).to_have_value("Tea at four sharp")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#pane .empty")).to_contain_text("Inbox empty.")
+    assert "Tea at four sharp" in {note.body for note in book.notes()}
+
+
 def test_two_tabs_that_edit_one_note_lose_neither_text(page: Page, client: Client) -> None:
     other = page.context.new_page()
     other.goto(client.address)
@@ -555,6 +588,22 @@ def test_a_hand_edit_shows_without_a_reload(page: Page) -> None:
     page.click("a.row:has-text('Minka')")
     expect(page.locator("#pane .note .prose")).to_have_text("The cat is called Minka")
     file(2).write_text(file(2).read_text().replace("Minka", "Kater"))
+    expect(page.locator("#pane .note .prose")).to_have_text("The cat is called Kater")
+    expect(page.locator("a.row[aria-current] .summary")).to_have_text("The cat is called Kater")
+
+
+def test_a_row_that_changes_under_the_button_still_opens(page: Page, client: Client) -> None:
+    """Red when what is under a pressed mouse button is drawn anew: the click is lost."""
+    box = page.locator("a.row:has-text('Minka')").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    with page.expect_response("**/api/version*"):
+        file(2).write_text(file(2).read_text().replace("Minka", "Kater"))
+    for _ in range(20):  # as many as a page needs that asks for the list at once
+        client.enter().get("list")
+        page.evaluate("1")
+    page.mouse.up()
     expect(page.locator("#pane .note .prose")).to_have_text("The cat is called Kater")
     expect(page.locator("a.row[aria-current] .summary")).to_have_text("The cat is called Kater")
 

@@ -5,7 +5,7 @@ import { showHealth, showPictures } from "./draw.js";
 import { showInbox } from "./inbox.js";
 import { showArchive, showChanges, showEdit, showNew, showNote } from "./note.js";
 import { get, post, takeSecret } from "./server.js";
-import { isUnsaved, onUnsaved, openUnsaved } from "./unsaved.js";
+import { isUnsaved, onUnsaved, openUnsaved, unsavedKeys } from "./unsaved.js";
 
 export const $ = (id) => document.getElementById(id);
 
@@ -98,11 +98,13 @@ export function tellDone(done) {
   tell(done.display, "Undo", () => undo(done));
 }
 
-// Do something and say what came of it; null when it was refused.
-export async function act(name, said) {
+// Do something and say what came of it; null when it was refused. `then` comes before what is drawn
+// anew, which takes a while: the person may be elsewhere by then.
+export async function act(name, said, then = null) {
   try {
     const done = await write(name, said);
     tellDone(done);
+    then?.();
     await refresh();
     return done;
   } catch (error) {
@@ -214,6 +216,10 @@ function drawList() {
 onUnsaved(() => {
   drawList();
   $("write").textContent = isUnsaved("new") ? "Continue writing" : "Write";
+  const edits = unsavedKeys().filter((key) => key !== "new"); // also of what is gone meanwhile
+  $("edits").hidden = !edits.length;
+  $("edits").textContent = `${edits.length} unfinished`;
+  $("edits").href = `#/edit/${encodeURIComponent(edits[0])}`;
 });
 
 function clear() {

@@ -4,6 +4,7 @@
 import { $, badges, fill, h, link, refresh, tell, tellDone, turn, write } from "./app.js";
 import { both, button, openEditor } from "./note.js";
 import { get } from "./server.js";
+import { isUnsaved } from "./unsaved.js";
 
 const decided = new Set(); // drafts that wait for the server
 let place = []; // the draft that has the focus, and those after it
@@ -29,7 +30,8 @@ export async function showInbox(pane, again = false) {
         ? h("p.quiet", {}, "Drafts become notes when you accept them. Until then they are not searched, and no model sees them. ", h("kbd", {}, "?"), " shows the keys.")
         : h("p.empty", {}, "Inbox empty. Drafts appear here for approval."), list);
   }
-  const lost = fill(list, rows, (row) => row.ref, card);
+  const items = rows.map((row) => ({ ...row, unsaved: isUnsaved(row.ref) }));
+  const lost = fill(list, items, (row) => row.ref, card);
   if (!again) focusOn(cardOf(place.find(cardOf)) || cards()[0]);
   else if (lost) focusOn(cardOf(place.find(cardOf))); // it was settled elsewhere
   for (const one of list.querySelectorAll("[data-met]")) { // each takes a moment
@@ -60,7 +62,11 @@ function card(draft) {
   const said = { ref, seen, text: written.text, tags: written.tags.join("\n") };
   const choice = h("div", { role: "alert" });
   // A second click of two was meant for this draft, and not for one that came under the pointer.
-  const decide = (action) => (event) => { if (event.detail < 2) carryOut(one, action, said, choice); };
+  const decide = (action) => (event) => {
+    if (event.detail > 1) return;
+    if (action === "accept" && draft.unsaved) openEditor(draft); // their words are what they want
+    else carryOut(one, action, said, choice);
+  };
   const buttons = h("p.actions", {},
     button("Accept", decide("accept"), { main: true, "aria-label": `Accept${name}` }),
     button("Edit", () => openEditor(draft), { "data-key": "edit", "aria-label": `Edit${name}` }),
@@ -68,7 +74,7 @@ function card(draft) {
   const one = h("li.card", { inert: decided.has(ref) }, h("p.top", {}, h("span.ref", {}, draft.scope === "user" ? "for every project" : "for this project"), From && h("span", {}, From)),
     h("p.draft", {}, draft.summary.length < written.text.length ? written.text : draft.summary),
     Said && h("blockquote", {}, Said), Object.entries(more).map(([label, text]) => h("p.quiet", {}, `${label}: ${text}`)),
-    h("p.marks", {}, badges({ ...draft, outside: "" }), draft.tags.map((tag) => h("span.tag", {}, tag))),
+    h("p.marks", {}, draft.unsaved && h("span.badge.warn", {}, "unfinished edit"), badges({ ...draft, outside: "" }), draft.tags.map((tag) => h("span.tag", {}, tag))),
     h("div", { "data-met": ref }), choice, buttons);
   return one;
 }

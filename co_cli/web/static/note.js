@@ -1,6 +1,6 @@
 // What is open beside the list: a note, the editor, all changes, the archive.
 
-import { $, act, badges, go, h, link, place, refresh, rendered, tell, tellDone, title, turn, write } from "./app.js";
+import { $, act, badges, fill, go, h, link, place, refresh, rendered, tell, tellDone, title, turn, write } from "./app.js";
 import { get } from "./server.js";
 import { isUnsaved, keep, unsaved } from "./unsaved.js";
 
@@ -54,8 +54,8 @@ function body(note) {
 
 function actions(note) {
   const seen = { ref: note.ref, seen: note.seen };
-  const doing = async (name, more = {}) => {
-    try { return await act(name, { ...seen, ...more }); }
+  const doing = async (name, more = {}, then = null) => {
+    try { return await act(name, { ...seen, ...more }, then); }
     catch (error) { tell(error.message); refresh(); return null; }
   };
   const mark = (name, on) => () => doing("mark", { mark: `${on ? "un" : ""}${name}` });
@@ -63,7 +63,7 @@ function actions(note) {
     button("Edit", () => openEditor(note), { main: true, "data-key": "edit" }),
     button(note.protected ? "Unprotect" : "Protect", mark("protect", note.protected), { "data-key": "protect" }),
     button(note.pinned ? "Unpin" : "Pin", mark("pin", note.pinned), { "data-key": "pin" }),
-    button("Forget", async () => { const here = location.hash; if (await doing("forget") && location.hash === here) location.hash = "#/"; }, { "data-key": "forget", disabled: note.protected }));
+    button("Forget", () => { const here = location.hash; return doing("forget", {}, () => { if (location.hash === here) go("#/"); }); }, { "data-key": "forget", disabled: note.protected }));
 }
 
 function links(note) {
@@ -277,15 +277,19 @@ function change(one) {
 
 // ---- The archive
 
-export async function showArchive(pane) {
+export async function showArchive(pane, again) {
   const mine = turn();
   const { rows } = await get("archive");
   if (!mine()) return;
-  pane.replaceChildren(h("h1", {}, "Archive"),
-    h("p.quiet", {}, "Notes that were forgotten, merged or decayed. Nothing is deleted until you purge it."),
-    rows.length ? h("ul.cards", {}, rows.map((row) => h("li.card", {},
-      h("p.top", {}, h("span.ref", {}, row.ref), h("span", {}, `${row.op}, ${when(row.at)}`), badges(row)),
-      h("p.draft", {}, row.summary),
-      h("p.actions", {}, button("Restore", () => act("restore", { ref: row.ref }), { "data-step": true, "aria-label": `Restore ${row.ref}: ${row.summary}` })))))
-      : h("p.empty", {}, "The archive is empty."));
+  let list = again ? pane.querySelector("ul.cards") : null;
+  if (!list?.children.length || !rows.length) {
+    list = h("ul.cards");
+    pane.replaceChildren(h("h1", {}, "Archive"),
+      h("p.quiet", {}, "Notes that were forgotten, merged or decayed. Nothing is deleted until you purge it."),
+      rows.length ? list : h("p.empty", {}, "The archive is empty."));
+  }
+  fill(list, rows, (row) => row.ref, (row) => h("li.card", {},
+    h("p.top", {}, h("span.ref", {}, row.ref), h("span", {}, `${row.op}, ${when(row.at)}`), badges(row)),
+    h("p.draft", {}, row.summary),
+    h("p.actions", {}, button("Restore", () => act("restore", { ref: row.ref }), { "data-step": true, "aria-label": `Restore ${row.ref}: ${row.summary}` }))));
 }

@@ -39,9 +39,18 @@ const LOCKED = "This tab has no access to your notes. Open the whole address tha
 
 // While a mouse button is down nothing is drawn anew: the element under it would be gone, and with it the click.
 let held = null, release = null;
-addEventListener("pointerdown", () => { held ??= new Promise((done) => { release = done; }); }, true);
-const released = () => setTimeout(() => { release?.(); held = release = null; });
-for (const name of ["pointerup", "pointercancel", "dragend", "blur"]) addEventListener(name, released, true);
+addEventListener("pointerdown", (event) => {
+  if (event.button || event.target.closest?.("select")) return; // a menu takes what follows
+  const before = release;
+  held = new Promise((done) => { release = done; });
+  before?.();
+}, true);
+const released = () => {
+  const one = release;
+  if (one) setTimeout(() => { one(); if (release === one) held = release = null; });
+};
+for (const name of ["pointerup", "pointercancel", "dragend", "keydown"]) addEventListener(name, released, true);
+addEventListener("blur", released); // of the window; a press takes the focus from what had it
 addEventListener("pointermove", (event) => { if (!event.buttons) released(); }, true);
 
 async function ask(path, options) {
@@ -52,7 +61,7 @@ async function ask(path, options) {
     throw error.name === "AbortError" ? error : new Refused(0, { error: STOPPED });
   });
   const text = await response.text().catch(() => "");
-  await held;
+  while (held) await held;
   options.signal?.throwIfAborted();
   if (response.status === 401) throw new Refused(401, { error: LOCKED }); // of another run
   let answer = { error: text.trim() || undefined };

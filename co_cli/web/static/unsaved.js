@@ -17,6 +17,7 @@ export function openUnsaved(project) {
 }
 
 export const onUnsaved = (call) => changed.add(call);
+export const unsavedKeys = () => Object.keys(texts);
 export const isUnsaved = (key) => Object.hasOwn(texts, key);
 export const unsaved = (key) => (isUnsaved(key) ? texts[key] : null);
 
