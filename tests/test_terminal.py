@@ -361,8 +361,7 @@ def test_the_line_being_typed_is_drawn_anew_for_another_width() -> None:
 # Narrow, colourless and dumb terminals
 
 
-@pytest.mark.parametrize("columns", [40, 60, 100])
-@pytest.mark.parametrize("colourless", [False, True])
+@pytest.mark.parametrize(("columns", "colourless"), [(40, True), (60, False), (100, False)])
 def test_a_first_conversation_fits_any_width(columns: int, colourless: bool) -> None:
     """Red when a list does not go on under its text, or NO_COLOR does not keep colours out."""
     env: dict[str, Any] = {"NO_COLOR": "1"} if colourless else {}
