@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import ipaddress
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Generator
@@ -19,6 +20,12 @@ _usual = settings.get_profile(settings.get_current_profile_name())
 settings.register_profile("co", _usual, deadline=None, max_examples=50)
 settings.register_profile("long", _usual, deadline=None, max_examples=500)
 settings.load_profile("co")
+
+# A job in the background ignores Control-C, and one under nohup the end of its terminal; what tests
+# start must not. A handler leaves this process as deaf as it was, and is not inherited.
+for _number in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, lambda *_: None)
 
 # And each of them computes in one thread, as the command does, however it is started.
 for _threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):

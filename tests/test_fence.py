@@ -129,3 +129,19 @@ def test_a_skipped_test_fails(tmp_path: Path) -> None:
     )
     assert "1 failed" in done.stdout
     assert "not shown to hold" in done.stdout
+
+
+def test_what_a_test_starts_heeds_the_signals_that_this_run_ignores() -> None:
+    """Red when the tests fail in the background of a script, or under nohup."""
+    ask = (
+        "import signal; print(signal.getsignal(2) is not signal.SIG_IGN, signal.getsignal(1) == 0)"
+    )
+    start = f"import conftest, subprocess, sys; subprocess.run([sys.executable, '-c', {ask!r}])"
+    done = subprocess.run(
+        ["sh", "-c", 'trap "" INT HUP; exec "$@"', "sh", sys.executable, "-c", start],
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "True True\n"
