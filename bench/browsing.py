@@ -35,14 +35,18 @@ class Visitor:
     def __init__(self, page: Page) -> None:
         self.host, _, token = page.address.removeprefix("http://").partition("/#token=")
         self.headers = {"Authorization": f"Bearer {token}"}
+        self.link = http.client.HTTPConnection(self.host)  # it is kept, as a browser keeps it
 
     def ask(self, path: str) -> http.client.HTTPResponse:
         """One request; its answer is read to the end."""
-        link = http.client.HTTPConnection(self.host)
-        link.request("GET", path, headers=self.headers)
-        answer = link.getresponse()
+        for _ in range(2):
+            try:
+                self.link.request("GET", path, headers=self.headers)
+                answer = self.link.getresponse()
+                break
+            except http.client.RemoteDisconnected:  # it was idle for too long
+                self.link.close()
         answer.read()
-        link.close()
         return answer
 
     def get(self, path: str) -> float:

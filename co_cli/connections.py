@@ -4,9 +4,9 @@ import asyncio
 import os
 import struct
 from contextlib import suppress
+from functools import cache, partial
 from pathlib import Path
 from socket import inet_aton
-from typing import Any
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -35,6 +35,9 @@ class Connection(H11Protocol):
         if len(others) >= self.most and idle:
             min(idle, key=lambda one: one._began).transport.abort()
         super().connection_made(transport)
+        # Asked of the kernel once, which takes milliseconds, for every request that comes on it.
+        another = cache(partial(is_another_user, self.client, self.server))
+        self.app_state = {**self.app_state, "is_another_user": another}
         self._began = self.loop.time()
         self._set_late()
 
@@ -67,9 +70,8 @@ class Connection(H11Protocol):
         self._late = None
 
 
-def is_another_user(scope: Any) -> bool:
-    """Whether a connection on this machine is known to be some other user's; root is none."""
-    client, server = scope.get("client"), scope.get("server")
+def is_another_user(client: tuple[str, int] | None, server: tuple[str, int | None] | None) -> bool:
+    """Whether the other end of a connection is known to be some other user's; root is none."""
     if not client or not server:
         return False
     ends = [_as_listed(*client), _as_listed(*server)]
@@ -83,6 +85,6 @@ def is_another_user(scope: Any) -> bool:
     return False
 
 
-def _as_listed(host: str, port: int) -> str:
+def _as_listed(host: str, port: int | None) -> str:
     """An address as the kernel lists it."""
-    return f"{struct.unpack('=I', inet_aton(host))[0]:08X}:{port:04X}"
+    return f"{struct.unpack('=I', inet_aton(host))[0]:08X}:{port or 0:04X}"

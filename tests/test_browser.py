@@ -569,7 +569,7 @@ def test_all_changes_are_listed_and_taken_back(page: Page, client: Client) -> No
     client.stop()
     page.fill("#query", "tuesdays")
     expect(page.locator("#count")).to_contain_text("has stopped")
-    expect(page.locator("#gone")).to_contain_text("Run `co web` again")
+    expect(page.locator("#gone")).to_contain_text("Run `co web --port")
 
 
 def test_a_long_note_is_shown_from_where_it_answers(page: Page, book: Notebook) -> None:

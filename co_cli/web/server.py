@@ -25,7 +25,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from co_cli.connections import SECONDS, Connection, is_another_user
+from co_cli.connections import SECONDS, Connection
 from co_cli.errors import CoError, NotFound
 from co_cli.knowledge.safety.escape import escape
 from co_cli.web import pictures, views
@@ -98,8 +98,8 @@ class Guard:
              "Content-Type must be application/json."),
             (small or not writes, 413, f"Content-Length is missing or over {LARGEST} bytes."),
             (admitted or is_page, 401, "Open the address that `co web` printed."),
-            (is_page or not is_another_user(request.scope), 403, "Only the user who started "
-             "`co web` can use it."),
+            (is_page or not (admitted and request.state.is_another_user()), 403,
+             "Only the user who started `co web` can use it."),
         ]  # fmt: skip
         return next(((status, why) for fits, status, why in holds if not fits), (0, ""))
 

@@ -34,7 +34,8 @@ export class Refused extends Error {
   }
 }
 
-const STOPPED = "The server has stopped. Run `co web` again and open the address that it prints. Unsaved text stays in this tab.";
+// At the same port, for what a tab keeps belongs to the address with its port.
+const STOPPED = `The server has stopped. Run \`co web --port ${location.port}\` and open the address that it prints in this tab, which keeps unsaved text.`;
 const LOCKED = "This tab has no access to your notes. Open the whole address that `co web` printed, with the part after the #, or go back to the tab that you opened it in.";
 
 // While a mouse button is down nothing is drawn anew: the element under it would be gone, and with it the click.
