@@ -57,6 +57,7 @@ def run(arguments: list[str] | None = None) -> NoReturn:
         gc.freeze()
         for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
             os.environ.setdefault(threads, "1")  # more of them start slowly and gain nothing
+        os.environ.setdefault("CO_CLI_READER_THREADS", str(min(4, os.cpu_count() or 1)))
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by whoever started us
             setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115

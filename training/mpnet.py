@@ -22,6 +22,7 @@ HALF = 126  # pieces of each text of a pair
 OUTPUTS = {
     "answers": 1,
     "relation": 3,
+    "about": 1,
     "kind": 11,
     "want": 21,
     "lasting": 1,
@@ -157,22 +158,22 @@ class Reader(nn.Module):
         device = next(self.parameters()).device
         order = sorted(range(len(rows)), key=lambda at: len(rows[at]))
         found: list[Tensor] = []
-        while len(found) < len(order):
-            raise_to = len(found)
+        read = 0
+        while read < len(order):
             long = 0
-            part = []
-            for at in order[raise_to:]:
+            part: list[int] = []
+            for at in order[read:]:
                 long = max(long, len(rows[at]))
                 if part and long * (len(part) + 1) > most:
                     break
                 part.append(at)
             tokens, mask = batch([rows[at] for at in part], device)
             states = self.states(tokens, mask).float()
-            means = (states * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
-            found.extend(means)
+            found.append((states * mask[..., None]).sum(1) / mask.sum(1, keepdim=True))
+            read += len(part)
         back = torch.empty(len(order), dtype=torch.long)
         back[torch.tensor(order, dtype=torch.long)] = torch.arange(len(order))
-        return torch.stack(found)[back.to(device)]
+        return torch.cat(found)[back.to(device)]
 
     def head(self, name: str, means: Tensor) -> Tensor:
         return self.heads[name](self._drop(means).float())

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from co_cli.knowledge.meaning.turns import UPPER
 
 POSITIONS = 256
 LAYERS = 6
@@ -58,11 +55,6 @@ class Source:
         found[f"{number}.norms"] = self.plain(*both).reshape(4, -1)
         return found
 
-    def heads(self, *names: str) -> Arrays:
-        """The arrays of heads."""
-        parts = [f"{name}.{part}" for name in names for part in ("weight", "bias")]
-        return {part: self.weights[part].astype("<f4") for part in parts}
-
 
 def careful(path: Path) -> Arrays:
     """The careful encoder's arrays; token types, of which there is one, go into the positions."""
@@ -79,15 +71,7 @@ def careful(path: Path) -> Arrays:
     found["start.norm"] = source.plain(f"{norm}.weight", f"{norm}.bias")
     for number in range(LAYERS):
         found |= source.layer(number)
-    return found | source.heads("judge")
-
-
-def trained(path: Path, layers: Iterable[int], *heads: str) -> Arrays:
-    """Layers that were trained for something else, and their heads."""
-    source, found = Source(path), Arrays()
-    for number in layers:
-        found |= source.layer(number)
-    return found | source.heads(*heads)
+    return found
 
 
 def fast(path: Path) -> np.ndarray:
@@ -110,18 +94,13 @@ def main() -> None:
         if arrays:
             listed[name]["arrays"] = arrays
 
-    for file, arrays in {
-        "careful.bin": careful(source / "careful.npz"),
-        "turns.bin": trained(source / "turns.npz", UPPER, "turn", "span"),
-        "same.bin": trained(source / "same.npz", range(LAYERS), "same"),
-    }.items():
-        places, data = {}, bytearray()
-        for name, array in arrays.items():
-            data += bytes(-len(data) % 64)
-            kind = {"int8": "i1", "float32": "<f4"}[array.dtype.name]
-            places[name] = [kind, list(array.shape), len(data)]
-            data += array.tobytes()
-        put(file, bytes(data), places)
+    places, data = {}, bytearray()
+    for name, array in careful(source / "careful.npz").items():
+        data += bytes(-len(data) % 64)
+        kind = {"int8": "i1", "float32": "<f4"}[array.dtype.name]
+        places[name] = [kind, list(array.shape), len(data)]
+        data += array.tobytes()
+    put("careful.bin", bytes(data), places)
     put("fast.bin", fast(source / "fast.npz").tobytes())
     put("vocab.txt", (source / "vocab.txt").read_bytes())
     (to / "weights.json").write_text(json.dumps(listed, indent=1) + "\n")

@@ -25,6 +25,7 @@ from reader_data import (
     NOT_SAME,
     Pairs,
     Question,
+    Scenes,
     Sentence,
     notebooks,
     sentences,
@@ -36,17 +37,20 @@ from torch.nn import functional
 
 from co_cli.knowledge.meaning.wordpiece import tagged
 
-QUESTIONS, SENTENCES = 32, 48  # a step's
+QUESTIONS, SENTENCES = 32, 64  # a step's
 CHOICES = 8  # notes that a question is read with
 RATE, HEAD_RATE = 3e-5, 1e-3
 LAST = 0.15  # the share of training that already sees four bits
+BESIDE = 0.3  # what it weighs that a statement leaves the other notes of its notebook be
 
 
 class Course:
     """The model on its way through the data."""
 
-    def __init__(self, base: Path, device: torch.device, seed: int) -> None:
-        self.device = device
+    def __init__(
+        self, base: Path, device: torch.device, seed: int, beside: float = BESIDE
+    ) -> None:
+        self.device, self.beside = device, beside
         self.chance = random.Random(seed)
         torch.manual_seed(seed)
         named = base / "model.safetensors"
@@ -57,11 +61,13 @@ class Course:
         self.train_asked = [one for one in asked if one.notebook not in self.held_books]
         self.held_asked = [one for one in asked if one.notebook in self.held_books]
         self.pairs = Pairs(self.chance)
+        self.scenes = Scenes()
         self.sentences, self.held_sentences = sentences()
         self._line: list[Sentence] = []
         self.near = Near(self, asked)
         self.hard: dict[Question, list[int]] = {}
         self.near_groups = self.near.groups(self.pairs)
+        self.near.scenes(self.scenes)
 
     # one step's data
 
@@ -114,9 +120,12 @@ class Course:
             rows += [self.cut.pair(question, self.note(*place)) for place in picked]
             right.append(bool(one.wanted))
         some = self.pairs.step()
-        lists = self.pairs.lists(self.near_groups)
         alone = len(some)
-        some += [pair for one in lists for pair in one]
+        lists = self.pairs.lists(self.near_groups, self.scenes)
+        weights = [1.0] * alone
+        for own, pairs in lists:
+            some += pairs
+            weights += [1.0 if own and not n else self.beside for n in range(len(pairs))]
         rows += [
             self.cut.pair(third_person(p.old) if self.chance.random() < 0.1 else p.old, p.new)
             for p in some
@@ -135,19 +144,27 @@ class Course:
                 scores[has], torch.zeros(int(has.sum()), dtype=torch.long, device=self.device)
             )
             answers = answers + 0.5 * choose
-        likely = self.model.head("relation", means[many:]).log_softmax(1)
+        likely = self.model.head("relation", means[many:]).float().log_softmax(1)
         labels = torch.tensor([pair.label for pair in some], device=self.device)
-        known = labels >= 0
-        relation = functional.nll_loss(likely[known], labels[known], reduction="sum")
-        unlike = labels == NOT_SAME
-        relation = relation - torch.logsumexp(likely[unlike][:, [0, 2]], 1).sum()
-        odds = likely[alone:, 0] - torch.logsumexp(likely[alone:, 1:], 1)
-        updates = odds.view(len(lists), -1)[[one[0].label == 0 for one in lists]]
-        first = torch.zeros(len(updates), dtype=torch.long, device=self.device)
-        relation = relation / len(some) + 0.3 * functional.cross_entropy(updates, first)
+        heavy = torch.tensor(weights, device=self.device)
+        known, unlike = labels >= 0, labels == NOT_SAME
+        wrong = torch.zeros_like(heavy)
+        wrong[known] = functional.nll_loss(likely[known], labels[known], reduction="none")
+        wrong[unlike] = -torch.logsumexp(likely[unlike][:, [0, 2]], 1)
+        relation = (wrong * heavy).sum() / heavy.sum()
+        about = self.model.head("about", means[many + alone :])[:, 0].float().view(len(lists), -1)
+        owned = torch.tensor([own for own, _ in lists], device=self.device)
+        goal = torch.full_like(about, 0.02)
+        goal[owned, 0] = 0.98
+        heavy = torch.ones_like(about)
+        heavy[owned, 0] = 2.0
+        named = functional.binary_cross_entropy_with_logits(about, goal, heavy)
+        first = torch.zeros(int(owned.sum()), dtype=torch.long, device=self.device)
+        named = named + 0.5 * functional.cross_entropy(about[owned], first)
         return {
             "answers": answers,
             "relation": relation,
+            "about": named,
             "intent": self.intent_loss(self.some_sentences()),
         }
 
@@ -188,16 +205,22 @@ class Course:
         for at, one in enumerate(some):
             inside = [n for n, place in enumerate(placed[at][1], 1) if within(place, one.span)]
             if inside:
-                ends.append(-spans[at, inside[0], 0] - spans[at, inside[-1], 1])
-        return total + (torch.stack(ends).mean() if ends else 0.0)
+                ends.append((at, inside[0], inside[-1]))
+        if not ends:
+            return total
+        rows, first, last = torch.tensor(ends, device=self.device).T
+        return total - (spans[rows, first, 0] + spans[rows, last, 1]).mean()
 
     def _labels(self, labels: Sequence[int]) -> Tensor:
         return torch.tensor(labels, device=self.device)
 
     # training
 
-    def train(self, epochs: float) -> None:
-        """All questions so many times; hard notes are looked for anew after each time."""
+    def train(self, epochs: float, seconds: float) -> None:
+        """All questions so many times; hard notes are looked for anew after each time.
+
+        Where that would take longer than `seconds`, the rates fall as quickly as the time runs.
+        """
         model = self.model.train()
         heads = list(model.heads.parameters())
         known = {id(one) for one in heads}
@@ -209,8 +232,12 @@ class Course:
         )
         per = len(self.train_asked) // QUESTIONS
         total, begun = int(epochs * per), time.time()
+
+        def done(at: int) -> float:
+            return max(at / total, (time.time() - begun) / seconds)
+
         scheduler = torch.optim.lr_scheduler.LambdaLR(
-            optimizer, lambda at: min(1.0, (at + 1) / 100) * max(0.02, 1 - at / total)
+            optimizer, lambda at: min(1.0, (at + 1) / 100) * max(0.02, 1 - done(at))
         )
         order: list[Question] = []
         for at in range(total):
@@ -221,7 +248,9 @@ class Course:
                     self.look_for_hard_notes()
                     print(f"{time.time() - begun:5.0f} s  hard notes found anew", flush=True)
             asked = [order.pop() for _ in range(QUESTIONS)]
-            if at >= (1 - LAST) * total:
+            if done(at) >= 1:
+                break
+            if done(at) >= 1 - LAST:
                 model.round()
             with torch.autocast(self.device.type, torch.bfloat16):
                 losses = self.loss(asked)
@@ -238,18 +267,29 @@ class Course:
         model.eval()
 
     @torch.no_grad()
-    def read(self, rows: Sequence[Sequence[int]], head: str) -> Tensor:
-        """What a head says of rows of tokens."""
+    def means(self, rows: Sequence[Sequence[int]]) -> Tensor:
+        """The means of rows of tokens, as the model stands."""
         training = self.model.training
         self.model.eval()
-        found = []
         with torch.autocast(self.device.type, torch.bfloat16):
-            for at in range(0, len(rows), 4096):
-                found.append(
-                    self.model.head(head, self.model.means(rows[at : at + 4096], 65536)).float()
-                )
+            found = [
+                self.model.means(rows[at : at + 4096], 65536) for at in range(0, len(rows), 4096)
+            ]
         self.model.train(training)
         return torch.cat(found)
+
+    @torch.no_grad()
+    def heads(self, means: Tensor, *names: str) -> list[Tensor]:
+        """What heads say of means."""
+        training = self.model.training
+        self.model.eval()
+        found = [self.model.head(name, means).float() for name in names]
+        self.model.train(training)
+        return found
+
+    def read(self, rows: Sequence[Sequence[int]], head: str) -> Tensor:
+        """What a head says of rows of tokens."""
+        return self.heads(self.means(rows), head)[0]
 
     def look_for_hard_notes(self) -> None:
         """For each question, the wrong notes near it that the reader likes best."""
@@ -309,6 +349,13 @@ class Near:
                 course.model.means(rows[at : at + 4096], 65536) for at in range(0, len(rows), 4096)
             ]
         return functional.normalize(torch.cat(parts).float(), dim=1)
+
+    def scenes(self, scenes: Scenes) -> None:
+        """For each statement, the notes of its notebook, the nearest first."""
+        notes = [self._vectors(book) for book in scenes.books]
+        typed = [*scenes.train, *scenes.held]
+        for one, vector in zip(typed, self._vectors([one.text for one in typed]), strict=True):
+            scenes.near[one] = (notes[one.notebook] @ vector).argsort(descending=True).tolist()
 
     def groups(self, pairs: Pairs) -> dict[str, list[int]]:
         """For each statement about a note, the groups whose notes are nearest to it."""
@@ -384,43 +431,35 @@ def golden(course: Course) -> list[dict[str, Any]]:
     chance, found = random.Random(7), []
     course.model.eval()
     device_type = course.device.type
+
+    def scores(head: str, first: str, second: str) -> dict[str, Any]:
+        means = course.model.means([course.cut.pair(first, second)])
+        told = [round(float(score), 4) for score in course.model.head(head, means)[0]]
+        return {"head": head, "first": first, "second": second, "scores": told}
+
     with torch.no_grad(), torch.autocast(device_type, enabled=False):
-        for one in chance.sample(course.train_asked, 100):
+        for one in chance.sample(course.train_asked, 90):
             note = course.books[one.notebook].notes[course.near.inside(one)[chance.randrange(3)]]
-            score = course.model.head(
-                "answers", course.model.means([course.cut.pair(one.text, note)])
-            )[0, 0]
-            found.append(
-                {
-                    "head": "answers",
-                    "first": one.text,
-                    "second": note,
-                    "scores": [round(float(score), 4)],
-                }
-            )
-        for pair in chance.sample([p for group in course.pairs.groups for p in group], 60):
-            scores = course.model.head(
-                "relation", course.model.means([course.cut.pair(pair.old, pair.new)])
-            )[0]
-            found.append(
-                {
-                    "head": "relation",
-                    "first": pair.old,
-                    "second": pair.new,
-                    "scores": [round(float(s), 4) for s in scores],
-                }
-            )
+            found.append(scores("answers", one.text, note))
+        for head, many in (("relation", 50), ("about", 20)):
+            for pair in chance.sample(course.pairs.flat, many):
+                found.append(scores(head, pair.old, pair.new))
         for one in chance.sample(course.sentences, 40):
             means = course.model.means([course.cut.placed(one.text)[0]])
-            scores = [
-                float(s)
-                for name in ("kind", "lasting", "signal", "personal")
-                for s in course.model.head(name, means)[0]
-            ]
-            found.append(
-                {"head": "intent", "first": one.text, "scores": [round(s, 4) for s in scores]}
-            )
+            heads = ("kind", "lasting", "signal", "personal")
+            several = [float(s) for name in heads for s in course.model.head(name, means)[0]]
+            row = {"head": "intent", "first": one.text, "scores": [round(s, 4) for s in several]}
+            found.append(row)
     return found
+
+
+def average(model: Reader, paths: Sequence[Path]) -> None:
+    """Give a model the mean of several others' weights."""
+    states = [torch.load(path / "float.pt", map_location="cpu") for path in paths]
+    model.load_state_dict(
+        {name: sum(one[name] for one in states) / len(states) for name in states[0]}
+    )
+    model.eval()
 
 
 def main() -> None:
@@ -429,11 +468,14 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--epochs", type=float, default=3)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--beside", type=float, default=BESIDE)
+    parser.add_argument("--seconds", type=float, default=3600)
+    parser.add_argument("--mean", type=Path, nargs="+", help="no training: of these, the mean")
     parser.add_argument("--steps", type=int, default=0, help="only so many, to try the script")
     options = parser.parse_args()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     begun = time.time()
-    course = Course(options.base, device, options.seed)
+    course = Course(options.base, device, options.seed, options.beside)
     remember_base(course, options.base)
     print(
         f"{len(course.train_asked)} questions, {len(course.pairs.groups)} groups, "
@@ -442,15 +484,20 @@ def main() -> None:
     )
     if options.steps:
         course.train_asked = course.train_asked[: options.steps * QUESTIONS]
-    course.train(options.epochs)
-    every_figure(course, "float")
-    found = nibbles(shipped(course.model))
-    every_figure(course, "four bits")
     options.out.mkdir(parents=True, exist_ok=True)
+    if options.mean:
+        average(course.model, options.mean)
+    else:
+        course.train(options.epochs, options.seconds)
+        torch.save(course.model.state_dict(), options.out / "float.pt")
+    if not options.seconds < 3600:  # twice the figures is for who has the time
+        every_figure(course, "float")
+    found = nibbles(shipped(course.model))
     np.savez(options.out / "reader.npz", **found)
     with (options.out / "golden_reader.jsonl").open("w", encoding="utf-8") as file:
         for row in golden(course):
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    every_figure(course, "four bits")
     size = (options.out / "reader.npz").stat().st_size
     print(json.dumps({"seconds": round(time.time() - begun), "device": device.type, "size": size}))
 

@@ -9,24 +9,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from co_cli.knowledge.meaning.reader import KINDS, SIGNALS
+
 HERE = Path(__file__).resolve().parent
 HELD = 10  # every so manyth notebook and group, and a tenth of the sentences, is never trained on
 RELATIONS = ("updates", "same", "other")
 NOT_SAME = -2  # it updates or leaves be, whichever
-KINDS = (
-    "ask",
-    "tell",
-    "correct",
-    "forget",
-    "undo",
-    "list",
-    "show",
-    "restore",
-    "help",
-    "changes",
-    "other",
-)
-SIGNALS = ("preference", "decision", "context", "pattern", "correction")
 WANTS = (
     "keep",
     "preference",
@@ -97,6 +85,18 @@ class Pair(NamedTuple):
     label: int
 
 
+class Statement(NamedTuple):
+    """A text typed later, the one note of its notebook that it is about, and what it means for it.
+
+    `note` is -1 where it is about none.
+    """
+
+    text: str
+    notebook: int
+    note: int
+    label: int
+
+
 class Sentence(NamedTuple):
     """A typed line and its labels; None or -1 where one was not given."""
 
@@ -151,6 +151,20 @@ def groups(folder: Path = HERE) -> tuple[list[dict[str, Any]], list[dict[str, An
 
 def of_group(row: dict[str, Any]) -> list[Pair]:
     return [Pair(row["old"], text, n) for n, name in enumerate(RELATIONS) for text in row[name]]
+
+
+def scenes(folder: Path = HERE) -> tuple[list[list[str]], list[Statement], set[int]]:
+    """Notebooks of thirteen notes, what was typed later, and which notebooks are left out."""
+    books: list[list[str]] = []
+    typed: list[Statement] = []
+    rows = list(lines(*sorted((folder / "scenes").glob("*.jsonl"))))
+    for at, row in enumerate(rows):
+        books.append(row["notes"])
+        for one in row["said"]:
+            label = 0 if one["updates"] else 1 if one["same"] else 2
+            [note] = [*one["updates"], *one["same"]][:1] or [-1]
+            typed.append(Statement(one["text"], at, note, label))
+    return books, typed, {at for at in range(len(rows)) if at % HELD == HELD - 3}
 
 
 _SWAPS = [
@@ -214,9 +228,14 @@ class Pairs:
     def step(self) -> list[Pair]:
         """A mixture: what is said of a note, replacements, and facts in other words."""
         chance = self.chance
-        found = [self._next("groups", self.flat) for _ in range(60)]
+        found = [self._next("groups", self.flat) for _ in range(56)]
+        for _ in range(8):
+            pair = self._next("unrelated", self.flat)
+            old = chance.choice(self.groups)[0].old
+            if old != pair.old:
+                found.append(Pair(old, pair.new, 2))
         found += [self._next("replacements", self.replacements) for _ in range(12)]
-        for _ in range(24):
+        for _ in range(32):
             row = self._next("same", self.same)
             fact, other = row["fact"], chance.choice(row["same"])
             found.append(Pair(*chance.sample((fact, other), 2), 1))
@@ -226,27 +245,48 @@ class Pairs:
                 found.append(Pair(fact, text, NOT_SAME))
         return found
 
-    def lists(self, near: dict[str, list[int]]) -> list[list[Pair]]:
-        """Statements, each with its own note first and others that it says nothing of.
+    def lists(self, near: dict[str, list[int]], scenes: Scenes) -> list[tuple[bool, list[Pair]]]:
+        """Statements, each with six notes, and whether the first of these is what it is about.
 
         `near` are the groups whose notes are nearest to a statement.
         """
         found = []
-        for label, many in ((0, 7), (1, 2), (2, 1)):
+        for label, many in ((0, 6), (1, 1), (2, 1)):
             for _ in range(many):
                 at, pair = self._next(f"list {label}", self.labelled[label])
                 close = [n for n in near[pair.new][:12] if n != at]
-                others = [*self.chance.sample(close, 3)]
+                others = self.chance.sample(close, 3 if label < 2 else 4)
                 others += self.chance.choices([n for n in range(len(self.groups)) if n != at], k=2)
-                found.append([pair, *(Pair(self.groups[n][0].old, pair.new, 2) for n in others)])
+                rest = [Pair(self.groups[n][0].old, pair.new, 2) for n in others]
+                # Whether a statement is about a note that it leaves be was not labelled.
+                found.append((True, [pair, *rest]) if label < 2 else (False, rest))
+        for _ in range(6):
+            one = self._next("scenes", scenes.train)
+            notes = scenes.books[one.notebook]
+            close = [n for n in scenes.near[one] if n != one.note]
+            others = [*close[:2], *self.chance.sample(close[2:], 4)][: 6 - (one.note >= 0)]
+            rest = [Pair(notes[n], one.text, 2) for n in others]
+            own = [Pair(notes[one.note], one.text, one.label)] if one.note >= 0 else []
+            found.append((bool(own), own + rest))
         return found
+
+
+class Scenes:
+    """Small notebooks with what was typed later; `near` has a statement's notes, nearest first."""
+
+    def __init__(self, folder: Path = HERE) -> None:
+        self.books, typed, held = scenes(folder)
+        self.train = [one for one in typed if one.notebook not in held]
+        self.held = [one for one in typed if one.notebook in held]
+        self.near: dict[Statement, list[int]] = {}
 
 
 def sentences(folder: Path = HERE) -> tuple[list[Sentence], list[Sentence]]:
     """The labelled lines to train on, and a tenth that is left out."""
     relabelled = {row["text"]: row for row in lines(folder / "turns_relabelled.jsonl")}
     found: dict[str, Sentence] = {}
-    for row in (*lines(folder / "turns.jsonl"), *lines(folder / "turns_more.jsonl")):
+    more = sorted(folder.glob("turns_more*.jsonl"))
+    for row in lines(folder / "turns.jsonl", *more):
         text, want = row["text"], row.get("want")
         if want == "nothing":
             row |= {**relabelled.get(text, {}), **row}

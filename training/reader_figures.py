@@ -6,7 +6,7 @@ import json
 import random
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -58,39 +58,95 @@ def relation_figures(course: Course, rows: Sequence[dict[str, Any]]) -> dict[str
         "same known at .05": noticed(likely[labels == 1, 1], likely[labels != 1, 1]),
         "right label": float((likely.argmax(1) == labels).mean()),
     }
-    chance = random.Random(13)
-    totals = dict.fromkeys(("updates", "same", "other"), 0)
-    told, asked = [], []
-    for at, row in enumerate(rows):
-        beside = [
-            one["old"]
-            for one in chance.sample([*rows[:at], *rows[at + 1 :]], min(12, len(rows) - 1))
-        ]
-        for kind in totals:
-            for text in row[kind]:
-                asked.append((kind, 1 + len(beside)))
-                told += [course.cut.pair(old, text) for old in (row["old"], *beside)]
-    updates = iter(course.read(told, "relation").softmax(1)[:, 0].tolist())
-    lines_ = (0.5, 0.7, 0.8, 0.9)
-    counts = {
-        (line, best): dict.fromkeys(totals, 0) | {"wrong": 0}
-        for line in lines_
-        for best in (False, True)
-    }
-    for kind, many in asked:
-        told = [next(updates) for _ in range(many)]
-        totals[kind] += 1
-        for (line, best), count in counts.items():
-            named = [value > line and (not best or value == max(told)) for value in told]
-            count[kind] += named[0]
-            count["wrong"] += any(named[1:])
-    every = sum(totals.values())
-    for (line, best), count in counts.items():
-        shares = [round(count[kind] / totals[kind], 3) for kind in totals]
-        policy = f"13 notes at {line}{', the best alone' if best else ''}"
-        name = f"{policy}: updates, same, other, unrelated"
-        found[name] = [*shares, round(count["wrong"] / every, 3)]  # type: ignore[assignment]
     return found
+
+
+class Typed(NamedTuple):
+    """A statement's scores with each note of a notebook, the one that it is about first."""
+
+    kind: str  # of the first note; `none` where it is about none
+    updates: np.ndarray
+    about: np.ndarray
+
+
+def among_thirteen(course: Course, rows: Sequence[dict[str, Any]]) -> list[Typed]:
+    """Each statement of the groups with its own note and twelve of other groups."""
+    chance = random.Random(13)
+    asked: list[tuple[str, list[str], str]] = []
+    for at, row in enumerate(rows):
+        beside = [one["old"] for one in chance.sample([*rows[:at], *rows[at + 1 :]], 12)]
+        for kind in ("updates", "same", "other"):
+            asked += [(kind, [row["old"], *beside], text) for text in row[kind]]
+    return scored(course, asked)
+
+
+def in_scenes(course: Course) -> list[Typed]:
+    """Each statement of the notebooks left out with all notes of its notebook."""
+    asked = []
+    for one in course.scenes.held:
+        notes = list(course.scenes.books[one.notebook])
+        if one.note >= 0:
+            notes.insert(0, notes.pop(one.note))
+        kind = ("updates", "same", "none")[one.label]
+        asked.append((kind, notes, one.text))
+    return scored(course, asked)
+
+
+def scored(course: Course, asked: Sequence[tuple[str, list[str], str]]) -> list[Typed]:
+    rows = [course.cut.pair(note, text) for _, notes, text in asked for note in notes]
+    likely, about = course.heads(course.means(rows), "relation", "about")
+    likely = likely.log_softmax(1)
+    odds = (likely[:, 0] - torch.logsumexp(likely[:, 1:], 1)).cpu().numpy()
+    near = about[:, 0].cpu().numpy()
+    found, at = [], 0
+    for kind, notes, _ in asked:
+        found.append(Typed(kind, odds[at : at + len(notes)], near[at : at + len(notes)]))
+        at += len(notes)
+    return found
+
+
+def shares(typed: Sequence[Typed], weight: float, line: float, least: float) -> list[float]:
+    """Of the likeliest note: updates named, restatements, the rest; an unrelated note named.
+
+    A note is named where its odds and `weight` times whether it is meant come above `line`, and
+    the latter above `least`.
+    """
+    totals = dict.fromkeys(("updates", "same", "other", "none"), 0)
+    named, wrong = dict(totals), 0
+    for one in typed:
+        totals[one.kind] += 1
+        both = one.updates + weight * one.about
+        best = int(both.argmax())
+        if both[best] > line and one.about[best] > least:
+            if best == 0 and one.kind != "none":
+                named[one.kind] += 1
+            else:
+                wrong += 1
+    found = [named[kind] / max(1, totals[kind]) for kind in ("updates", "same", "other")]
+    return [*found, wrong / len(typed)]
+
+
+def policies(sets: dict[str, list[Typed]]) -> dict[str, Any]:
+    """The best line for each weight on what was left out, and what it gives elsewhere."""
+    fit = [one for name, typed in sets.items() if "left out" in name for one in typed]
+    found: dict[str, Any] = {}
+    for weight in (0.0, 0.5, 1.0, 2.0):
+        for least in (-99.0, -3.0, -2.0, -1.0, 0.0, 1.0):
+            best: tuple[float, float] | None = None
+            for line in np.arange(-6, 8, 0.25):
+                got = shares(fit, weight, float(line), least)
+                if got[3] <= 0.05 and got[1] <= 0.10:
+                    best = (got[0], float(line))
+                    break
+            if best:
+                found[f"weight {weight}, least {least}, line {best[1]}"] = {
+                    name: [round(x, 3) for x in shares(typed, weight, best[1], least)]
+                    for name, typed in sets.items()
+                }
+    ranked = sorted(
+        found.items(), key=lambda item: -sum(row[0] for row in item[1].values())
+    )
+    return dict(ranked[:6])
 
 
 def answer_figures(
@@ -195,7 +251,15 @@ def every_figure(course: Course, label: str) -> None:
     weeks = lines(tests / "firstweek_fresh.jsonl")
     say("fresh first weeks", outside_figures(course, *[fresh(row) for row in weeks]))
     say("updates left out", relation_figures(course, course.pairs.held))
-    say("fresh updates", relation_figures(course, list(lines(tests / "updates_fresh.jsonl"))))
+    fresh_rows = list(lines(tests / "updates_fresh.jsonl"))
+    say("fresh updates", relation_figures(course, fresh_rows))
+    sets = {
+        "groups left out": among_thirteen(course, course.pairs.held),
+        "fresh groups": among_thirteen(course, fresh_rows),
+        "scenes left out": in_scenes(course),
+    }
+    for name, row in policies(sets).items():
+        print(f"{label:10} among 13 notes (updates, same, other, unrelated): {name}: {row}")
     found = {}
     for half in ("open", "held"):
         rows = list(lines(tests / f"rewordings_{half}.jsonl"))

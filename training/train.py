@@ -269,7 +269,6 @@ def main() -> None:
     tell("base", *[Bert(start).to(device).eval()] * 2)
     target = None
     if options.teacher:
-        tell("careful, no teacher", *[train_careful(texts, start, train, 1)] * 2)
         teacher = Teacher(options.teacher, options.base / "vocab.txt", device)
         for label in ("teacher, untrained", "teacher"):
             for name, questions in sets.items():

@@ -1,53 +1,30 @@
-"""The reader in plain numpy, from its packed weights: what Co itself can run without PyTorch.
+"""Reads two texts as one, or one sentence, in plain numpy.
 
-    python training/numpy_reader.py PACKED_FOLDER GOLDEN
-
-PACKED_FOLDER holds `reader.bin` and `weights.json` (`pack_reader.py`) beside the vocabulary and the
-encoders. Prints how far the scores of the texts in GOLDEN (`reader.py` writes them) are apart.
+Says how well a text answers a question, what a new text means for an old one, and what a typed
+sentence asks for. Knows no note, no index and no threshold; `compare` and `search` have those.
 """
 
 from __future__ import annotations
 
-import json
-import sys
+import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 from math import exp, prod, sqrt
-from typing import Any, Literal, NamedTuple
+from threading import Lock
+from typing import Any, Literal, NamedTuple, get_args
 
-from co_cli.knowledge.meaning.encoders import Meaning
+from co_cli.knowledge.meaning.encoders import Meaning, built_in
 from co_cli.knowledge.meaning.wordpiece import spelled
 
 Kind = Literal[
-    "ask",
-    "tell",
-    "correct",
-    "forget",
-    "undo",
-    "list",
-    "show",
-    "restore",
-    "help",
-    "changes",
-    "other",
-]
+    "ask", "tell", "correct", "forget", "undo", "list", "show", "restore", "help", "changes", "other"
+]  # fmt: skip
 Signal = Literal["preference", "decision", "context", "pattern", "correction"]
-KINDS: tuple[Kind, ...] = (  # in the order of the head's rows, as the others below
-    "ask",
-    "tell",
-    "correct",
-    "forget",
-    "undo",
-    "list",
-    "show",
-    "restore",
-    "help",
-    "changes",
-    "other",
-)
-SIGNALS: tuple[Signal, ...] = ("preference", "decision", "context", "pattern", "correction")
+KINDS: tuple[Kind, ...] = get_args(Kind)  # in the order of the head's rows, as the signals
+SIGNALS: tuple[Signal, ...] = get_args(Signal)
+THREADS = "CO_CLI_READER_THREADS"
 HALF = 126  # pieces that are read of each text of a pair
 _SIZE, _HEADS, _LAYERS, _GROUP = 768, 12, 12, 32
 _SHIFT = 4  # `<s>`, `<pad>`, `</s>` and `<unk>` stand in front of BERT's vocabulary
@@ -57,11 +34,16 @@ _NEAR, _FAR, _BUCKETS = 8, 128, 16  # how distances between tokens are told apar
 
 
 class Relation(NamedTuple):
-    """How likely a new text brings an old one out of date, says the same, or does neither."""
+    """What a new text means for an old one, as probabilities.
+
+    It brings the old one out of date, says the same, or does neither: these add up to 1. `about` is
+    how likely the new text means this old one at all, rather than another of its notebook.
+    """
 
     updates: float
     same: float
     other: float
+    about: float
 
 
 class Intent(NamedTuple):
@@ -92,6 +74,7 @@ class Reader:
         self._places: dict[str, Any] = weights.files["reader.bin"]["arrays"]
         self._unpacked: dict[str, Any] = {}
         self._threads = threads
+        self._lock = Lock()  # the reader is one for all threads of a process
 
     def answers(self, question: str, texts: Sequence[str]) -> list[float]:
         """How well each text answers a question: the logarithm of the odds that it does."""
@@ -101,7 +84,11 @@ class Reader:
     def relations(self, olds: Sequence[str], new: str) -> list[Relation]:
         """What a new text means for each old one."""
         rows = [self._pair(old, new) for old in olds]
-        return [Relation(*_shares(scores)) for scores in self._scores("relation", rows)]
+        means = [states.mean(1) for states in self._states(rows)] if rows else []
+        return [
+            Relation(*_shares(self.head("relation", mean)), _share(self.head("about", mean)[0]))
+            for mean in means
+        ]
 
     def intent(self, sentence: str) -> Intent:
         """What one sentence asks for."""
@@ -171,9 +158,10 @@ class Reader:
         return found
 
     def _matrix(self, name: str) -> Any:
-        if name not in self._unpacked:
-            self._unpacked[name] = self._unpack(name)
-        return self._unpacked[name]
+        with self._lock:
+            if name not in self._unpacked:
+                self._unpacked[name] = self._unpack(name)
+            return self._unpacked[name]
 
     def _times(self, name: str, value: Any, bias: Any) -> Any:
         """A matrix times a value, whose columns are tokens."""
@@ -183,11 +171,9 @@ class Reader:
         def block(at: int) -> None:
             np.matmul(rows[at : at + _ROWS].astype("f4"), value, out=found[at : at + _ROWS])
 
-        for _ in self._pool.map(block, range(0, len(rows), _ROWS)) if self._pool else ():
+        each = self._pool.map if self._pool else map
+        for _ in each(block, range(0, len(rows), _ROWS)):
             pass
-        if not self._pool:
-            for at in range(0, len(rows), _ROWS):
-                block(at)
         found *= self._raw(f"{name}.scale").astype("f4")[:, None]
         found += bias[:, None]
         return found
@@ -272,23 +258,10 @@ def _best_span(starts: Sequence[float], ends: Sequence[float]) -> tuple[int, int
     return found
 
 
-def apart(reader: Reader, row: dict[str, Any]) -> float:
-    """How far the scores of one text or pair are from those of the training."""
-    if row["head"] == "intent":
-        mean = reader.mean(row["first"])
-        names = ("kind", "lasting", "signal", "personal")
-        scores = [float(score) for name in names for score in reader.head(name, mean)]
-    else:
-        scores = [float(score) for score in reader.pair(row["head"], row["first"], row["second"])]
-    return max(abs(one - other) for one, other in zip(scores, row["scores"], strict=True))
+@lru_cache(1)
+def reader() -> Reader:
+    """Co's reader, unpacked once a process; EmbedderUnavailable where its weights are broken.
 
-
-def main() -> None:
-    reader = Reader(Meaning(sys.argv[1]))
-    with open(sys.argv[2], encoding="utf-8") as file:
-        rows = [json.loads(line) for line in file]
-    print(f"{len(rows)} texts, at most {max(apart(reader, row) for row in rows):.1e} apart")
-
-
-if __name__ == "__main__":
-    main()
+    The `co` command says how many threads it may use; a host program's are its own.
+    """
+    return Reader(built_in(), int(os.environ.get(THREADS, "1")))
