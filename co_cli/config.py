@@ -38,7 +38,7 @@ class Settings(NamedTuple):
     memory_dedup_action: str = "ask"
     context_budget: int = 32
     search_backend: str = "auto"
-    search_fusion: str = "blend"
+    search_reader: str = "on"
     embedder: str = "co"
     model: str = ""
     model_base_url: str = ""
@@ -109,9 +109,10 @@ TABLE = (
     Setting("search_backend", str, '"auto", "hybrid", "fts5" or "grep"',
             "How recall searches: by words and meaning, by words alone, or by reading every note.",
             choices=("auto", "hybrid", "fts5", "grep")),
-    Setting("search_fusion", str, '"blend" or "rrf"',
-            "How results by words and by meaning are combined into one list.",
-            choices=("blend", "rrf")),
+    Setting("search_reader", str, '"on" or "off"',
+            "Whether the reader reads the best few results with the question, to order them and to "
+            "say how sure they are; `co recall --fast` leaves it out once.",
+            choices=("on", "off")),
     Setting("embedder", str, '"co", "sentence-transformers:MODEL" or "PROVIDER:MODEL"',
             "What turns text into vectors for search by meaning; a provider's model sees your "
             "notes.", project_may_set=False),

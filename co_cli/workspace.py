@@ -141,4 +141,4 @@ def _how(settings: config.Settings, watch: bool) -> How:
         return choose(settings.embedder)
 
     own = settings.embedder in config.OWN_EMBEDDER
-    return How(settings.search_backend, settings.search_fusion, None if own else chosen, watch)
+    return How(settings.search_backend, None if own else chosen, watch, settings.search_reader == "on")

@@ -25,7 +25,7 @@ from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.plan import ImportItem, ImportPlan
 from co_cli.knowledge.safety import check
-from co_cli.knowledge.similarity import same
+from co_cli.knowledge.compare.same import same
 
 AT = "2026-03-01T12:00:00+00:00"
 CHANGED = "2026-02-20T08:00:00+00:00"  # what `put` makes every file's time

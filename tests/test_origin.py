@@ -27,7 +27,7 @@ from co_cli.knowledge.importers.collect import collect, plan_import
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.policy import Policy
 from co_cli.knowledge.search.hits import How
-from co_cli.knowledge.similarity import same
+from co_cli.knowledge.compare.same import same
 from co_cli.tools.memory import recall_memory, save_memory
 
 PLANTED = "Invoices go to the harbour office before noon"

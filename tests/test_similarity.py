@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from co_cli.knowledge.lifecycle import similarity
-from co_cli.knowledge.similarity import key, longest_word, repeats, same
+from co_cli.knowledge.compare.same import key, longest_word, repeats, same
 
 PAIRS = [
     json.loads(line)

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from co_cli.errors import Ambiguous, CoError, FormatError, Unreadable
-from co_cli.knowledge import lifecycle, similarity
+from co_cli.knowledge import lifecycle
+from co_cli.knowledge.compare.same import key
 from co_cli.knowledge.format.note import Note, Part, number_of, sections
 from co_cli.knowledge.inbox import ACCEPTS
 from co_cli.knowledge.lifecycle import SUMMARY, linked
@@ -243,12 +244,12 @@ def _holds(one: Lineage, texts: Collection[str]) -> bool:
 def says(one: Lineage, texts: Collection[str]) -> bool:
     """Whether a note has or had one of these texts in it; a word or two may be anybody's."""
     words = [" ".join(text.lower().split()) for text in texts]
-    keys = {similarity.key(text) for text in texts}
+    keys = {key(text) for text in texts}
     for note in one.notes:
         told = " ".join(f"{note.body} {note.meta.get('quote') or ''}".lower().split())
         if any(text.count(" ") > 1 and text in told for text in words):
             return True
-        if similarity.key(note.body) in keys:
+        if key(note.body) in keys:
             return True
     return False
 

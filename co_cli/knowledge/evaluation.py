@@ -5,14 +5,13 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from co_cli.knowledge import use
+from co_cli.knowledge.compare.relation import states_same
+from co_cli.knowledge.compare.same import same
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.notebook import Notebook
-from co_cli.knowledge.relation import relation
-from co_cli.knowledge.replacement import told_at
 from co_cli.knowledge.safety.secrets import find_secret
 from co_cli.knowledge.search.words import STOP
 from co_cli.knowledge.shelf import Shelf
-from co_cli.knowledge.similarity import same
 from co_cli.knowledge.verify import freshness
 
 MOST, _READ = 100, 2000  # notes that are asked for, and that are searched for secrets
@@ -43,8 +42,7 @@ def sample(notes: Sequence[Held], most: int) -> list[Held]:
 
 def asked(shelf: Shelf, notes: Sequence[Held], ask: Callable[[Note], str]) -> list[Measure]:
     """How many of these notes are found by a question, and which of the answers collide."""
-    first, missed, later, twins, rivals = 0, list[str](), list[str](), set[str](), set[str]()
-    doubled = set[str]()
+    first, missed, later, doubled = 0, list[str](), list[str](), set[str]()
     for book, note in notes:
         hits = shelf.recall(ask(note), 5)
         met = [hit.note.path == note.path or same(hit.note.body, note.body) for _, hit in hits]
@@ -54,27 +52,31 @@ def asked(shelf: Shelf, notes: Sequence[Held], ask: Callable[[Note], str]) -> li
         for where, hit in hits:
             if hit.note.kind != "memory" or hit.note.path == note.path:
                 continue
-            if where is not book:
-                here = book.ref(note) if book.scope == "project" else where.ref(hit.note)
-                doubled |= {here} if relation(hit.note.body, note.body) == "same" else set()
-                continue
-            old, new = sorted((hit.note, note), key=told_at)
-            pair = f"{book.ref(new)} {book.ref(old)}"
-            told = relation(old.body, new.body)
-            rivals |= {pair} if told == "contradicts" else set()
-            twins |= {pair} if told == "same" else set()
+            if where is not book and states_same(hit.note.body, note.body):
+                doubled.add(book.ref(note) if book.scope == "project" else where.ref(hit.note))
+    twins, rivals = _pairs(shelf)
     hard = "Say it in the words that you would ask with: co knowledge edit {}"
     merge = "co knowledge merge {} --keep-first"
     return [
         Measure("found first", first, len(notes)),
         Measure("found, but not first", len(later), len(notes), later, hard),
         Measure("not among the first five", len(missed), len(notes), missed, hard),
-        Measure("near-twins", len(twins), len(notes), sorted(twins), f"Keep the newer: {merge}"),
-        Measure("contradictions", len(rivals), len(notes), sorted(rivals),
-                f"If the newer holds: {merge}"),
+        Measure("near-twins", len(twins), len(notes), twins, f"Keep the newer: {merge}"),
+        Measure("contradictions", len(rivals), len(notes), rivals,
+                "If the newer holds: co knowledge review"),
         Measure("in both notebooks", len(doubled), len(notes), sorted(doubled),
                 "Your own notebook says it too: co forget {}"),
     ]  # fmt: skip
+
+
+def _pairs(shelf: Shelf) -> tuple[list[str], list[str]]:
+    """The memories that say the same in other words, and those that another seems to update."""
+    twins, rivals = list[str](), list[str]()
+    for book in shelf:
+        book.search.compare_notes(most=MOST)
+        twins += [f"{book.ref(new)} {book.ref(old)}" for new, old in book.search.restated()]
+        rivals += [f"{book.ref(new)} {book.ref(old)}" for new, old, _ in book.unconfirmed()]
+    return sorted(twins), sorted(rivals)
 
 
 def evaluate(shelf: Shelf, ask: Callable[[Note], str] = question) -> list[Measure]:

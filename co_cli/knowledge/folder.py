@@ -63,13 +63,11 @@ class FolderBook(Notebook):
             disk.make_folder(self.folder.index_folder, 0o700)
         return super().search
 
-    def recall(
-        self, query: str, limit: int = 10, filters: Filters = _EVERY, *, strict: bool = True
-    ) -> Recall[Hit]:
+    def candidates(self, query: str, limit: int, filters: Filters = _EVERY) -> Recall[Hit]:
         """As in a notebook; a folder that is gone, or a file that is no text, stops nobody."""
         if filters.kind == "memory" or not self.store.exists():
             return Recall()
-        found = super().recall(query, limit, filters, strict=strict)
+        found = super().candidates(query, limit, filters)
         found.unread = ()
         return found
 

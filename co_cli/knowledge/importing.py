@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from co_cli.errors import FormatError, RefusedText
-from co_cli.knowledge import similarity
+from co_cli.knowledge.compare.same import key
 from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.plan import ImportItem, ImportPlan, Planner, new_uid
 from co_cli.knowledge.safety import check
@@ -16,7 +16,7 @@ def plan_notes(
 ) -> ImportPlan:
     """What importing these does, after what was `found` to be imported so far."""
     notes, found.context = planner.look.notes, context
-    known = {similarity.key(note.body): note for note in notes}
+    known = {key(note.body): note for note in notes}
     uids: dict[Any, str] = dict(zip(known, planner.links(list(known.values())), strict=True))
     where: dict[str, str] = {}  # what each origin's note is called
     new = []
@@ -26,7 +26,7 @@ def plan_notes(
         except RefusedText as error:
             found.refused.append(Problem(item.origin, str(error)))
             continue
-        if (said := similarity.key(text)) in uids:
+        if (said := key(text)) in uids:
             found.known.append(item)
         else:
             uids[said] = new_uid()

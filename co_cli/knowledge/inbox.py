@@ -6,11 +6,12 @@ A draft is no memory: it is not searched, not told to a model, not exported and 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, NamedTuple, TypedDict, Unpack
+from typing import Any, NamedTuple, Unpack, cast
 
 from co_cli.errors import EmbedderUnavailable, FormatError, MovedOn, RefusedText
-from co_cli.knowledge import lifecycle, similarity
+from co_cli.knowledge import lifecycle
 from co_cli.knowledge.article import free_name
+from co_cli.knowledge.compare.same import key
 from co_cli.knowledge.format.note import Note, moment_told, slugify
 from co_cli.knowledge.format.rewrite import render
 from co_cli.knowledge.meaning.encoders import DIM, built_in
@@ -18,7 +19,7 @@ from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.pages import INBOX, Problem
 from co_cli.knowledge.pair import all_locked, commit_both
 from co_cli.knowledge.plan import Plan, Planner, Saved, new_uid
-from co_cli.knowledge.policy import Similar
+from co_cli.knowledge.policy import Links
 from co_cli.knowledge.safety.check import check_text, outside_tags
 from co_cli.knowledge.search.hits import Around
 from co_cli.knowledge.store import Change, Edit, disk
@@ -65,11 +66,11 @@ def put(
     def plan() -> tuple[Put, Change]:
         planner, added, wrong = book.planner(actor), list[Note](), list[Problem]()
         used: set[str] = set()
-        known = {similarity.key(note.body) for note in (*planner.look.notes, *waiting(book))}
+        known = {key(note.body) for note in (*planner.look.notes, *waiting(book))}
         for draft in drafts:
             try:
                 text, tags = check_text(draft.text), outside_tags(draft.tags)
-                if (said := similarity.key(text)) not in known and not refused(text):
+                if (said := key(text)) not in known and not refused(text):
                     added.append(_add(planner, draft, text, tags, used))
                 known.add(said)
             except (RefusedText, FormatError) as error:
@@ -131,13 +132,11 @@ def _foreign(draft: Note) -> Note:
     return Note(draft.path, draft.raw, meta, draft.body, plain=draft.plain)
 
 
-class Choice(TypedDict, total=False):
-    """What a person may choose: other words or tags, another notebook, what gives way."""
+class Choice(Links, total=False):
+    """What a person may choose: other words or tags, another notebook, what it bears on."""
 
     text: str | None
     tags: Sequence[str] | None
-    similar: Similar
-    replaces: str
     into: Notebook
     fields: Mapping[str, Any]  # of the scope, if another than the draft's
     reviewed: bool  # whether the person saw this draft by itself before they agreed
@@ -184,8 +183,10 @@ def plan_accept(book: Notebook, draft: Note, *, actor: str, **choice: Unpack[Cho
     else:
         old = to.corrected(draft)
         named = old.name[:-3] if old else ""
-        similar, replaces = choice.get("similar", "keep"), choice.get("replaces") or named
-        saved = planner.save(around, text, tags, similar, replaces, fields).saved
+        links = cast(Links, {k: v for k, v in choice.items() if k in Links.__annotations__})
+        if named and not links:
+            links = {"replaces": named}
+        saved = planner.save(around, text, tags, fields, **links).saved
     return Plan(planner.change("accept") if planner.edits else None, saved)
 
 
@@ -245,7 +246,7 @@ class _Neighbours:
         """The note that says the same as a text, if any; else some that it collides with."""
         near = [n for n in self._near(at) if n.path in self.others or n.language == language]
         around = Around(near, near, 0, 0)
-        same, close = lifecycle.judge(self._texts[at], around, self._least, enough=True)
+        same, close = lifecycle.judge(self._texts[at], around, self._least)
         elsewhere = [same] if same and same.path in self.others else []
         return None if elsewhere else same, elsewhere or [note for note, _ in close]
 

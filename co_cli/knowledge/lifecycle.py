@@ -9,11 +9,10 @@ from itertools import accumulate
 from typing import Any
 
 from co_cli.errors import FormatError, RefusedText
+from co_cli.knowledge.compare.same import key, longest_word
 from co_cli.knowledge.format.note import Note, Part, sections
 from co_cli.knowledge.policy import RECENT, Policy
-from co_cli.knowledge.replacement import replaced
 from co_cli.knowledge.search.hits import Around
-from co_cli.knowledge.similarity import key, longest_word
 from co_cli.knowledge.use import Use
 
 SUMMARY = "summary"  # the source of a memory that was made of several, with what it cites
@@ -22,17 +21,14 @@ SIGNALS = ("preference", "correction", "decision", "context", "pattern")
 DECAY_TAGS = ["_consolidated", "_auto_decay"]
 MAX_SUMMARY = 4 * 1024 * 1024
 _FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
-_ALIKE = Policy().threshold  # texts as alike as this collide by their words, or not at all
 
 
 def judge(
-    text: str, around: Around, threshold: float, *, enough: bool = False
+    text: str, around: Around, threshold: float
 ) -> tuple[Note | None, list[tuple[Note, float]]]:
-    """The note that says the same, if any; else the notes that are similar, each with its score.
+    """The note that says the same, if any; else the notes in similar words, each with its score.
 
-    One below the threshold is about the same matter and may be out of date. No similar note is
-    changed without a person's word. Where one that is similar by its words is `enough`, the matter
-    of the others is not looked at.
+    No similar note is changed without a person's word.
     """
     said, longest = key(text), longest_word(text).lower()
     for note in around.same:
@@ -42,13 +38,7 @@ def judge(
     others = {note.path: note for note in around.near if not note.consolidated}.values()
     alike = [note for note in others if _may_reach(note.body, text, threshold)]
     scored = [(note, similarity(note.body, text)) for note in alike]
-    similar = sorted((pair for pair in scored if pair[1] >= threshold), key=lambda pair: -pair[1])
-    if similar and enough:
-        return None, similar
-    met = [note for note, _ in similar]
-    matter = replaced(text, [note for note in others if note not in met])
-    scored = [(note, similarity(note.body, text)) for note in matter]
-    return None, [*similar, *(pair for pair in scored if pair[1] < _ALIKE)]
+    return None, sorted((pair for pair in scored if pair[1] >= threshold), key=lambda p: -p[1])
 
 
 def similarity(old: str, new: str) -> float:
@@ -79,6 +69,12 @@ def linked(notes: Iterable[Note], field: str) -> list[Any]:
     """What these notes' headers link to in this field: a list, or one alone."""
     links = [note.meta.get(field) or [] for note in notes]
     return [one for some in links for one in (some if isinstance(some, list) else [some])]
+
+
+def still_updated(notes: Sequence[Note]) -> list[Any]:
+    """What a note that takes these in keeps out of date: what they update, but for each other."""
+    own = {note.uid for note in notes} | {str(note.id) for note in notes}
+    return [link for link in union((), linked(notes, "updates")) if str(link) not in own]
 
 
 def detect_source(tags: Iterable[str] | None) -> str:

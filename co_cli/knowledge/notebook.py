@@ -17,13 +17,15 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 from co_cli.errors import CoError, MovedOn, NotFound
 from co_cli.knowledge.format.note import Note, now, timestamp
 from co_cli.knowledge.pages import MEMORIES, Look, Pages, Ref
-from co_cli.knowledge.policy import RECENT, Origins, Policy, Scope, Similar
+from co_cli.knowledge.policy import RECENT, Links, Origins, Policy, Scope
 from co_cli.knowledge.search.hits import Around, Filters, Hit, How, Recall, Synced
+from co_cli.knowledge.search.updates import current_first
 from co_cli.knowledge.store import Entry, Store, mark_call
 from co_cli.knowledge.store.files import FolderStore
 
 if TYPE_CHECKING:
     from co_cli.knowledge.article import About
+    from co_cli.knowledge.compare.relation import Match
     from co_cli.knowledge.meaning.encoders import Embedder
     from co_cli.knowledge.plan import Flag, ImportItem, ImportPlan, Plan, Planner, Saved
     from co_cli.knowledge.search.recall import Search
@@ -66,10 +68,10 @@ class Notebook:
     @classmethod
     def open(
         cls, folder: str | os.PathLike[str], *, watch: bool = False, backend: str = "auto",
-        fusion: str = "blend", embedder: Callable[[], Embedder] | None = None,
+        embedder: Callable[[], Embedder] | None = None, reader: bool = True,
     ) -> Self:  # fmt: skip
         """The notebook in a folder; `watch` lets the kernel tell what changes, for a long life."""
-        return cls(folder, how=How(backend, fusion, embedder, watch))
+        return cls(folder, how=How(backend, embedder, watch, reader))
 
     def close(self) -> None:
         """Let go of the index; the next recall opens it again."""
@@ -162,15 +164,68 @@ class Notebook:
         return self.how.watch or len(self.store.names(MEMORIES)) > _FEW
 
     def recall(
-        self, query: str, limit: int = 10, filters: Filters = _EVERY, *, strict: bool = True
-    ) -> Recall[Hit]:
+        self, query: str, limit: int = 10, filters: Filters = _EVERY, *, strict: bool = True,
+        fast: bool = False,
+    ) -> Recall[Hit]:  # fmt: skip
         """The notes that answer, best first, and what search had to do without.
 
-        With `strict`, a question about nothing in the notebook gets no answer.
+        With `strict`, a question about nothing in the notebook gets no answer. `fast` leaves the
+        reader out.
         """
+        from co_cli.knowledge.search.answering import READ, answer
+
+        read = self.how.reads and not fast
+        found = self.candidates(query, max(limit, READ if read else 1), filters)
+        found = answer(query, found, lambda hit: hit, lambda _, hit: hit, read=read, strict=strict)
+        links = {uid: [(self, name) for name in names] for uid, names in found.updates.items()}
+        shown = current_first(
+            [(self, hit) for hit in found],
+            links,
+            lambda _, note: filters.sensitive or self.tells(note),
+        )
+        return found.having([hit for _, hit in shown][: max(limit, 0)])
+
+    # Comparing
+
+    def compare(self, text: str) -> list[Match]:
+        """The notes that a new text updates, or else restates, and those in similar words.
+
+        A text that says the same to the word as a note is no matter for a person.
+        """
+        from co_cli.knowledge import lifecycle
+        from co_cli.knowledge.compare.relation import CANDIDATES, Match, match
+
+        _, around = self.around(text)
+        same, close = lifecycle.judge(text, around, self.policy.threshold)
+        if same is not None:
+            return []
+        found = []
+        if self.how.reads:
+            near = self.search.neighbours(text, CANDIDATES)
+            near = list(around.near)[:CANDIDATES] if near is None else near
+            found = match(text, [note for note in near if self._is_comparable(note)])
+        known = {one.note.path for one in found}
+        found += [Match(note, "similar", 0.0) for note, _ in close if note.path not in known]
+        return [one._replace(wording=lifecycle.similarity(one.note.body, text)) for one in found]
+
+    def outdated_by(self, text: str) -> list[Note]:
+        """The notes that a new text brings out of date."""
+        return [one.note for one in self.compare(text) if one.verdict == "updates"]
+
+    def unconfirmed(self) -> list[tuple[Note, Note, float]]:
+        """Pairs of which the first note seems to update the second, and nobody has said so."""
+        self.store.settle()
+        pairs = self.search.unconfirmed()
+        return [pair for pair in pairs if self.tells(pair[0]) and self.tells(pair[1])]
+
+    def _is_comparable(self, note: Note) -> bool:
+        return self.tells(note) and not note.consolidated
+
+    def candidates(self, query: str, limit: int, filters: Filters = _EVERY) -> Recall[Hit]:
+        """The notes that may answer, in the order of the ranking; nobody has read them yet."""
         self.store.settle()
         filters = filters._replace(languages=self.languages)
-        return self.search.recall(query, max(limit, 0), filters, self.today(), strict=strict)
+        return self.search.recall(query, max(limit, 0), filters, self.today())
 
     def sync(
         self, *, anew: bool = False, closely: bool = False, progress: _Progress = None
@@ -189,10 +244,10 @@ class Notebook:
 
     # Saving
 
-    def remember(  # noqa: PLR0913 - an option is a keyword
-        self, text: str, tags: Iterable[str] = (), *, actor: str = "cli", similar: Similar = "keep",
-        replaces: str = "", allow_secret: bool = False, call: str = "", seen: str = "",
-        agreed: Plan | None = None, fields: Mapping[str, Any] | None = None,
+    def remember(
+        self, text: str, tags: Iterable[str] = (), *, actor: str = "cli",
+        allow_secret: bool = False, call: str = "", seen: str = "", agreed: Plan | None = None,
+        fields: Mapping[str, Any] | None = None, **links: Unpack[Links],
     ) -> Saved:  # fmt: skip
         """Save a text; `plan_remember` tells about most options.
 
@@ -202,8 +257,8 @@ class Notebook:
         """
         tags = list(tags)
         plan = partial(
-            self.plan_remember, text, tags, actor=actor, similar=similar, replaces=replaces,
-            allow_secret=allow_secret, call=call, fields=fields,
+            self.plan_remember, text, tags, actor=actor, allow_secret=allow_secret, call=call,
+            fields=fields, **links,
         )  # fmt: skip
         return self._save(plan, mark_call(call, text, tags), text, seen, agreed)
 
@@ -243,15 +298,14 @@ class Notebook:
         called = mark_call(call, text, about.get("tags", ()))
         return plan_keep(self.planner(actor, call=called), text, **about)
 
-    def plan_remember(  # noqa: PLR0913 - the same
-        self, text: str, tags: Iterable[str] = (), *, actor: str = "cli", similar: Similar = "keep",
-        replaces: str = "", allow_secret: bool = False, call: str = "", checked: bool = False,
-        fields: Mapping[str, Any] | None = None,
+    def plan_remember(
+        self, text: str, tags: Iterable[str] = (), *, actor: str = "cli",
+        allow_secret: bool = False, call: str = "", checked: bool = False,
+        fields: Mapping[str, Any] | None = None, **links: Unpack[Links],
     ) -> Plan:  # fmt: skip
         """Decide what saving this text does: same, similar or distinct, and whether notes decay.
 
-        `similar` is the person's choice for a collision: `keep` both or `update` the old note, the
-        most similar one unless `replaces` names another, which need not be similar.
+        `links` are what the person decided about the notes that `compare` names.
         `fields` are further header fields, such as `decay_protected`, `expires` or `source`.
         With `checked`, text and tags went through `safety.check` before.
         """
@@ -263,7 +317,7 @@ class Notebook:
             tags = clean_tags(tags, allow_secret=allow_secret)
         look, around = self.around(text)
         planner = self.planner(actor, look, mark_call(call, text, tags))
-        return planner.save(around, text, tags, similar, replaces, fields or {})
+        return planner.save(around, text, tags, fields or {}, **links)
 
     def around(self, text: str) -> tuple[Look, Around]:
         """The notes a new text is compared with: all if they are few, else what the index finds."""
@@ -330,6 +384,10 @@ class Notebook:
 
         text, tags = check_text(text), clean_tags(tags)
         return self.do("cli", lambda planner: planner.consolidate(self.find(ref), text, tags, {}))
+
+    def link(self, ref: Ref, *, actor: str = "cli", **links: Unpack[Links]) -> Saved:
+        """Note in a memory's header what it updates, or what it has nothing to do with."""
+        return self.do(actor, lambda planner: planner.link(ref, **links))
 
     def forget(self, ref: Ref, *, actor: str = "cli", seen: str = "") -> Saved:
         """Archive a note, unless it is protected, or not the one with the digest `seen`."""

@@ -7,20 +7,20 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, Protocol, Self
+from typing import Any, Literal, NamedTuple, Protocol, Self, Unpack
 
 from co_cli.errors import CoError, FormatError, MovedOn, NotFound, Protected
 from co_cli.knowledge import lifecycle, use
 from co_cli.knowledge.format.frontmatter import MAX_ID
-from co_cli.knowledge.format.note import Note, file_name, parse, scoped, timestamp
+from co_cli.knowledge.format.note import Note, file_name, linked_uids, parse, scoped, timestamp
 from co_cli.knowledge.format.rewrite import render, rewrite, with_header
 from co_cli.knowledge.pages import MEMORIES, Look, Problem, Ref, original_of
-from co_cli.knowledge.policy import Policy, Similar
+from co_cli.knowledge.policy import Links, Policy
 from co_cli.knowledge.search.hits import Around
 from co_cli.knowledge.store import Change, Edit, Store, disk, mark
 
 Action = Literal[
-    "created", "related", "updated", "consolidated", "merged", "edited", "decayed",
+    "created", "related", "updated", "consolidated", "merged", "edited", "decayed", "linked",
     "adopted", "forgotten", "restored", "marked", "unmarked", "unchanged",
 ]  # fmt: skip
 Flag = Literal["protect", "pin", "sensitive"]
@@ -53,6 +53,7 @@ class Saved:
     note: Note
     ref: str
     similar: list[tuple[Note, float]] = field(default_factory=list)
+    updates: list[Note] = field(default_factory=list)
     decayed: list[Note] = field(default_factory=list)
     summary: Note | None = None
     replaced: Note | None = None
@@ -103,6 +104,7 @@ class Plan(NamedTuple):
         edits = self.change.edits if self.change and known else ()
         met = [(e.path, disk.digest(e.before)) for e in edits if not e.path.startswith("inbox/")]
         met += [(note.name, disk.digest(note.raw)) for note, _ in self.saved.similar]
+        met += [(note.path, disk.digest(note.raw)) for note in self.saved.updates]
         seen = mark(os.path.dirname(self.saved.note.path), same, sorted(met))
         moved = [note.name for note in self.saved.decayed]
         return f"{seen}+{mark(moved)}" if moved else seen
@@ -202,7 +204,17 @@ class Planner:
         self.edits += [Edit(path, data, None)] if data is not None else []
 
     def links(self, notes: Sequence[Note]) -> list[str]:
-        """What another note's header calls these: by uid, or by number where the uid is copied."""
+        """What another note's header calls these: by uid, or by number where the uid is copied.
+
+        A note of another notebook has to have a uid of its own.
+        """
+        if not notes:
+            return []
+        folder = os.path.dirname(self.book.store.locate(f"{MEMORIES}/x"))
+        for note in notes:
+            if os.path.dirname(note.path) != folder and not note.meta.get("uid"):
+                hint = f"`co knowledge adopt` in its project gives {note.name} one."
+                raise CoError("a note in another notebook has no uid to link to", hint=hint)
         copies = self.book.copies(notes, self.look.notes)
         return [str(note.id) if note.path in copies else note.uid for note in notes]
 
@@ -220,16 +232,17 @@ class Planner:
     # The verbs, which `Notebook` describes
 
     def save(
-        self, around: Around, text: str, tags: list[str], similar: Similar, replaces: str,
-        fields: _Fields,
-    ) -> Plan:  # fmt: skip
+        self, around: Around, text: str, tags: list[str], fields: _Fields, **links: Unpack[Links]
+    ) -> Plan:
         """What saving a checked text does: same, similar or distinct, and whether notes decay."""
+        replaces, outdated = links.get("replaces", ""), [*links.get("updates", ())]
+        related = links.get("related", ())
         book, policy = self.book, self.book.policy
         near = around.of(str(fields.get("language") or ""))
         same, close = lifecycle.judge(text, near, policy.threshold)
         if same is not None:
             return self.consolidate(same, text, tags, fields)
-        usual = similar == "keep" and not replaces and not fields.get("trust")
+        usual = not (replaces or outdated or related or fields.get("trust"))
         if policy.action == "consolidate" and usual:
             able = book.own(list(near.near))
             for note, score in lifecycle.alike(close, able, policy, self.at)[:1]:
@@ -237,20 +250,25 @@ class Planner:
                 plan.saved.likeness = score
                 return plan
         action: Action = "created"
-        replaced, links = None, {}
+        replaced = None
         close = self._naming(replaces, text, close) if replaces else close
         met = [note for note, _ in close]
         # What a person says beside a note from outside is theirs; a model may just echo it.
-        echoed = met if self.actor == "agent" else []
-        if met and similar == "update":
-            action, replaced = "updated", met[0]
+        echoed = [*met, *outdated] if self.actor == "agent" else []
+        header: dict[str, Any] = {"updates": self.links(outdated), "related": self.links(related)}
+        if replaces:
+            replaced = met[0]
             echoed = [*echoed, replaced]
             self.remove(replaced)
-            links = {"supersedes": self.links([replaced])}
-        elif met:
-            action, links = "related", {"related": self.links(met)}
-        note = self.add(text, tags, {**fields, **lifecycle.inherited(echoed), **links})
-        saved = Saved(action, note, book.ref(note), close, replaced=replaced)
+            header["supersedes"] = self.links([replaced])
+            inherited = lifecycle.linked([replaced], "updates")  # what it updated stays out of date
+            header["updates"] = lifecycle.union(header["updates"], inherited)
+        if replaces or outdated:
+            action = "updated"
+        elif related:
+            action = "related"
+        note = self.add(text, tags, {**fields, **lifecycle.inherited(echoed), **header})
+        saved = Saved(action, note, book.ref(note), close, outdated, replaced=replaced)
         count = around.total - (replaced is not None)
         if count == policy.max_count and replaced is None:  # this save crosses the limit
             notes = self.look.notes or book.look().notes
@@ -267,6 +285,20 @@ class Planner:
         named = self.book.find(ref.removeprefix(self.book.prefix))
         others = [pair for pair in close if pair[0] != named]
         return [(named, lifecycle.similarity(named.body, text)), *others]
+
+    def link(self, ref: Ref, **links: Unpack[Links]) -> Plan:
+        """Note in a memory's header what it brings out of date, or what is unrelated to it."""
+        note = self.book.find(ref, self.look)
+        changes: dict[str, Any] = {}
+        for name in ("updates", "related"):
+            new = self.links(links.get(name, ()))  # type: ignore[arg-type]
+            if set(new) - set(known := linked_uids(note, name)):
+                changes[name] = lifecycle.union(known, new)
+        saved = Saved("linked", note, self.book.ref(note), updates=[*links.get("updates", ())])
+        if not changes:
+            return Plan(None, saved)
+        saved.note = self.edit(note, changes)
+        return Plan(self.change("link"), saved)
 
     def consolidate(self, old: Note, text: str, tags: list[str], fields: _Fields) -> Plan:
         saved = Saved("consolidated", old, self.book.ref(old), reworded=text != old.body)
@@ -323,6 +355,7 @@ class Planner:
         changes: dict[str, Any] = {
             "tags": lifecycle.union(first.tags, (tag for note in others for tag in note.tags)),
             "supersedes": lifecycle.union(known, self.links(others)),
+            "updates": lifecycle.still_updated(notes) or None,
             "updated": self.at,
             **lifecycle.inherited(notes),
         }
@@ -350,7 +383,8 @@ class Planner:
         if policy.strategy == "summarize":
             since, of = min(note.created for note in picked), scoped(picked[0].language)
             fields = {"created": since, "updated": self.at, "source": "auto_decay", **of}
-            summary = self.add(lifecycle.decay_text(picked), [*lifecycle.DECAY_TAGS], fields)
+            known: dict[str, Any] = {**fields, "updates": lifecycle.still_updated(picked)}
+            summary = self.add(lifecycle.decay_text(picked), [*lifecycle.DECAY_TAGS], known)
         for note in picked:
             self.remove(note)
         self.over = len(notes) - len(picked) + (summary is not None) > policy.max_count

@@ -1,13 +1,24 @@
 """The rules a notebook lives by, as one value. Knows no settings file and no note."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, NamedTuple, Protocol, Self
+from typing import Any, Literal, NamedTuple, Protocol, Self, TypedDict
 
 from co_cli.knowledge.format.note import Note
 
 RECENT = 10  # notes of the last days that a new one is compared with by its words
 Scope = Literal["project", "user"]  # whose notebook it is
-Similar = Literal["keep", "update"]  # what becomes of a similar note: both stay, or it is replaced
+
+
+class Links(TypedDict, total=False):
+    """What a person decided about the notes that a new one bears on.
+
+    `updates` are out of date once the new one is true, `related` are kept as unrelated to it; both
+    may be in any notebook. `replaces` refers to a note of the same notebook, archived for it.
+    """
+
+    updates: Sequence[Note]
+    related: Sequence[Note]
+    replaces: str
 
 
 class Origins(Protocol):

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.notebook import Notebook
-from co_cli.knowledge.replacement import in_time, newest_first
+from co_cli.knowledge.search.answering import READ, answer
 from co_cli.knowledge.search.hits import Filters, Hit, Recall
+from co_cli.knowledge.search.updates import Links, current_first, linked_files, newest_update
 
 if TYPE_CHECKING:  # few have added a folder
+    from co_cli.knowledge.compare.relation import Match
     from co_cli.knowledge.folder import FolderBook
 
 _EVERY = Filters()
@@ -78,29 +80,48 @@ class Shelf(Iterable[Notebook]):
         *,
         scope: str = "",
         own: bool = False,
+        fast: bool = False,
     ) -> Recall[tuple[Notebook, Hit]]:
         """What answers in any notebook, best first; of equals the project's comes first.
 
-        A text that stands in both is told once. Folders take no more than half the places from
+        A text that stands in both is shown once. Folders take no more than half the places from
         what notebooks know well. With `own`, nothing that came from elsewhere and that nobody here
-        agreed to is told, or takes another's place.
+        agreed to is shown, or takes another's place. `fast` leaves the reader out.
         """
         found: list[tuple[Notebook, Hit]] = []
         recalls: list[Recall[Hit]] = []
+        read = self.project.how.reads and not fast
+        most = max(limit, READ if read else 1)
+        links: dict[str, list[tuple[Notebook, str]]] = {}
         for book in chain(self, self.folders):
             if scope in ("", book.scope):
-                ask = partial(book.recall, query, filters=filters)
-                recalled = ask(limit)
-                hits = newest_first(_own(book, ask, recalled, limit)) if own else recalled
+                ask = partial(book.candidates, query, filters=filters)
+                recalled = ask(most)
+                hits = _own(book, ask, recalled, most) if own else recalled
                 found += [(book, hit) for hit in hits]
                 recalls.append(recalled)
+                for uid, names in recalled.updates.items():
+                    links.setdefault(uid, []).extend((book, name) for name in names)
         today = self.project.today()
         found.sort(key=lambda pair: (-pair[1].score, pair[1].note.expired(today)))
-        told: dict[str, tuple[Notebook, Hit]] = {}
+        shown: dict[str, tuple[Notebook, Hit]] = {}
         for book, hit in found:
-            told.setdefault(" ".join(hit.text.casefold().split()), (book, hit))
+            shown.setdefault(" ".join(hit.text.casefold().split()), (book, hit))
+        every = self._joined([*shown.values()], recalls)
+        answered = answer(
+            query, every, lambda pair: pair[1], lambda pair, hit: (pair[0], hit), read=read,
+            strict=True,
+        )  # fmt: skip
+        best = self._best(list(answered), max(limit, 0))
+        visible = partial(_is_visible, filters, own)
+        return answered.having(current_first(best, links, visible)[: max(limit, 0)])
+
+    def _joined(
+        self, found: Iterable[tuple[Notebook, Hit]], recalls: Sequence[Recall[Hit]]
+    ) -> Recall[tuple[Notebook, Hit]]:
+        """What several notebooks found, as one recall."""
         return Recall(
-            in_time(self._best(list(told.values()), max(limit, 0)), lambda pair: pair[1]),
+            found,
             searched=sum(one.searched for one in recalls),
             articles=sum(one.articles for one in recalls),
             matched=sum(one.matched for one in recalls),
@@ -108,6 +129,37 @@ class Shelf(Iterable[Notebook]):
             missing=[path for one in recalls for path in one.missing],
             unread=[file for one in recalls for file in one.unread],
         )
+
+    def compare(self, text: str) -> list[tuple[Notebook, Match]]:
+        """The notes of all notebooks that a new text updates, or restates, or is similar to.
+
+        What updates one in any of them restates none.
+        """
+        found = [(book, one) for book in self for one in book.compare(text)]
+        if any(one.verdict == "updates" for _, one in found):
+            found = [pair for pair in found if pair[1].verdict != "restates"]
+        order = ("updates", "restates", "similar")
+        return sorted(found, key=lambda pair: (order.index(pair[1].verdict), -pair[1].score))
+
+    def outdated_by(self, text: str) -> list[tuple[Notebook, Note]]:
+        """The notes that a new text brings out of date, in any notebook that is visible here."""
+        return [(book, one.note) for book, one in self.compare(text) if one.verdict == "updates"]
+
+    def updated_by(self, note: Note) -> tuple[Notebook, Note] | None:
+        """The note that holds instead of this one, where a link says so."""
+        return newest_update(note, self.links()) if note.kind == "memory" else None
+
+    def links(self) -> Links:
+        """For each uid that a note brings out of date, which files of which notebook do."""
+        found: dict[str, list[tuple[Notebook, str]]] = {}
+        for book in self:
+            for uid, names in linked_files(book.notes()).items():
+                found.setdefault(uid, []).extend((book, name) for name in names)
+        return found
+
+    def unconfirmed(self) -> list[tuple[Notebook, Note, Note]]:
+        """Pairs, in one notebook, of which the first note seems to update the second."""
+        return [(book, new, old) for book in self for new, old, _ in book.unconfirmed()]
 
     def _best(self, found: list[tuple[Notebook, Hit]], limit: int) -> list[tuple[Notebook, Hit]]:
         known = sum(book not in self.folders and not hit.weak for book, hit in found)
@@ -117,6 +169,12 @@ class Shelf(Iterable[Notebook]):
             if room >= 0 or book not in self.folders:
                 kept.append((book, hit))
         return kept[:limit]
+
+
+def _is_visible(filters: Filters, own: bool, book: Notebook, note: Note) -> bool:
+    """Whether who asks may see a note that updates another."""
+    is_own = not own or bool(book.own([note]))
+    return is_own and book.tells(note) and (filters.sensitive or not note.sensitive)
 
 
 def _own(

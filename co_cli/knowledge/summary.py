@@ -7,20 +7,20 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
 
 from co_cli.errors import MovedOn
-from co_cli.knowledge.format.note import Note
-from co_cli.knowledge.lifecycle import CITED, SUMMARY, linked, union
+from co_cli.knowledge.compare.relation import updated_texts
+from co_cli.knowledge.compare.same import key
+from co_cli.knowledge.format.note import Note, last_change
+from co_cli.knowledge.lifecycle import CITED, SUMMARY, linked, still_updated, union
 from co_cli.knowledge.meaning.encoders import built_in
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.plan import Plan, Planner
-from co_cli.knowledge.relation import contradicts
-from co_cli.knowledge.replacement import told_at
 from co_cli.knowledge.safety.check import check_text, clean_tags
-from co_cli.knowledge.similarity import key
 from co_cli.knowledge.store import disk
 
 RECENT = 30  # days
@@ -28,7 +28,9 @@ _NEAR = 0.5  # the cosine that two parts of a group have at least, on average
 _PAIRED = 32  # of the nearest to each that may stand with it
 _MOST, _LONGEST = 8, 4000  # memories of a group, and characters that they have together
 # Fields that a joint memory has or does without. One with any other stays whole.
-_JOINED = "id uid created updated tags source auto_category supersedes related origin quote".split()
+_JOINED = (
+    "id uid created updated tags source auto_category supersedes updates related origin quote"
+).split()
 _PLACE = ("scope", "language")  # which must agree
 _MORE_THAN_PROSE = re.compile(r"(?m)^(?:[ \t]|#|>|\||```|~~~|[-*+] |\d{1,3}[.)] )")
 
@@ -65,7 +67,7 @@ def find_groups(book: Notebook, notes: Sequence[Note]) -> list[list[Note]]:
         for note in notes
         if not (note.plain or note.consolidated or note.external or numbers[note.id] > 1)
         and not any(note.meta[name] for name in note.meta.keys() - {*_JOINED, *_PLACE})
-        and told_at(note)[0] < since
+        and last_change(note)[0] < since
         and not _MORE_THAN_PROSE.search(note.body)
     ]
     # The index has other vectors once it has read a note closely; by these a group stays the same.
@@ -91,7 +93,7 @@ def find_groups(book: Notebook, notes: Sequence[Note]) -> list[list[Note]]:
             for place in other:
                 groups[place] = one
     found = [[able[place] for place in one] for at, one in enumerate(groups) if one[0] == at]
-    found = [sorted(group, key=told_at) for group in found if len(group) > 1]
+    found = [sorted(group, key=last_change) for group in found if len(group) > 1]
     return sorted(found, key=lambda group: (-len(group), group[0].id))
 
 
@@ -118,7 +120,7 @@ def sentences(note: Note) -> list[str]:
 def distinct(notes: Iterable[Note]) -> list[Sentence]:
     """The sentences of these memories, the oldest first, and each that says the same once."""
     found: dict[tuple[str, ...], Sentence] = {}
-    for note in sorted(notes, key=told_at):
+    for note in sorted(notes, key=last_change):
         for text in sentences(note):
             said = key(text)
             if " " not in said:  # which it is where every letter counts
@@ -131,13 +133,15 @@ def distinct(notes: Iterable[Note]) -> list[Sentence]:
 
 
 def conflicts(found: Sequence[Sentence]) -> list[tuple[Sentence, Sentence]]:
-    """The pairs, older and newer, that say two things of one matter, so that one holds."""
-    return [
-        (old, new)
-        for at, new in enumerate(found)
-        for old in found[:at]
-        if set(old.sources).isdisjoint(new.sources) and contradicts(old.text, new.text)
-    ]
+    """The pairs, older and newer, of which the newer brings the older out of date."""
+    pairs = list[tuple[Sentence, Sentence]]()
+    for at, new in enumerate(found):
+        olds = [old for old in found[:at] if set(old.sources).isdisjoint(new.sources)]
+        outdated = updated_texts(new.text, [old.text for old in olds])
+        pairs += [
+            (old, new) for old, is_outdated in zip(olds, outdated, strict=True) if is_outdated
+        ]
+    return pairs
 
 
 def reworded(
@@ -181,6 +185,7 @@ def plan_summary(planner: Planner, notes: Sequence[Note], text: str) -> Plan:
         "source": SUMMARY,
         "updated": planner.at,
         "supersedes": union(own, linked(notes, "supersedes")),
+        "updates": still_updated(notes),
         "related": [link for link in union((), linked(notes, "related")) if link not in own],
     }
     tags = clean_tags(tag for note in notes for tag in note.tags)

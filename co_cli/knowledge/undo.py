@@ -5,10 +5,10 @@ from contextlib import suppress
 from typing import Any
 
 from co_cli.errors import CoError, MovedOn, NotFound
+from co_cli.knowledge.compare.same import same
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.pages import Ref, called, kind_of, named, pick
 from co_cli.knowledge.plan import Action, Plan, Planner, Saved
-from co_cli.knowledge.similarity import same
 from co_cli.knowledge.store import Change, Edit, Entry, Store, disk, previous
 
 

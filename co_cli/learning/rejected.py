@@ -18,7 +18,7 @@ from co_cli.knowledge.inbox import waiting
 from co_cli.knowledge.pages import INBOX
 from co_cli.knowledge.relation import states_same
 from co_cli.knowledge.replacement import likeness
-from co_cli.knowledge.similarity import key
+from co_cli.knowledge.compare.same import key
 from co_cli.knowledge.store import disk, mark
 
 MOST = 1000  # rejections that are remembered, the newest

@@ -23,7 +23,7 @@ from co_cli.deps import CoDeps
 from co_cli.errors import CoError, MovedOn
 from co_cli.knowledge import Note, Notebook, inbox
 from co_cli.knowledge.format.note import scoped
-from co_cli.knowledge.similarity import key
+from co_cli.knowledge.compare.same import key
 from co_cli.learning.rejected import rejections
 from co_cli.mcp import reading
 from co_cli.mcp.asking import Client, Context, NeedsInput, replaceable

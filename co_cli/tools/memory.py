@@ -20,7 +20,7 @@ from co_cli.knowledge.pages import ARTICLES, MEMORIES
 from co_cli.knowledge.safety.check import check_text
 from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.search.hits import Filters
-from co_cli.knowledge.similarity import repeats, same
+from co_cli.knowledge.compare.same import repeats, same
 from co_cli.tools.listing import list_json, listed, took_in
 
 _NEAR = 3.0  # what meaning adds to the score of a hit that is not only of the same words

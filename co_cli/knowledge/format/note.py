@@ -141,6 +141,17 @@ class Note:
         return bool(self.meta.get("expires")) and str(self.meta["expires"])[:10] < today
 
 
+def last_change(note: Note) -> tuple[str, int]:
+    """When a note was last written, and its number: what sorts notes by age."""
+    return str(note.meta.get("updated") or note.created)[:19], note.id
+
+
+def linked_uids(note: Note, field: str) -> list[str]:
+    """The uids in a field of a note's header, such as `updates`: a list, or one alone."""
+    links = note.meta.get(field) or []
+    return [str(uid) for uid in (links if isinstance(links, list) else [links])]
+
+
 def scoped(language: str) -> dict[str, str | None]:
     """The header fields of a note for one language, or for all."""
     return {"scope": "language" if language else None, "language": language or None}

@@ -19,7 +19,8 @@ from co_cli.knowledge.meaning.encoders import Meaning, built_in
 from co_cli.knowledge.meaning.wordpiece import spelled
 
 Kind = Literal[
-    "ask", "tell", "correct", "forget", "undo", "list", "show", "restore", "help", "changes", "other"
+    "ask", "tell", "correct", "forget", "undo", "list", "show", "restore", "help", "changes",
+    "other",
 ]  # fmt: skip
 Signal = Literal["preference", "decision", "context", "pattern", "correction"]
 KINDS: tuple[Kind, ...] = get_args(Kind)  # in the order of the head's rows, as the signals
@@ -85,10 +86,7 @@ class Reader:
         """What a new text means for each old one."""
         rows = [self._pair(old, new) for old in olds]
         means = [states.mean(1) for states in self._states(rows)] if rows else []
-        return [
-            Relation(*_shares(self.head("relation", mean)), _share(self.head("about", mean)[0]))
-            for mean in means
-        ]
+        return [_relation(self.head("relation", mean), self.head("about", mean)) for mean in means]
 
     def intent(self, sentence: str) -> Intent:
         """What one sentence asks for."""
@@ -236,6 +234,11 @@ class Reader:
         np.exp(heed, out=heed)
         heed /= heed.sum(2, keepdims=True)
         return (values @ heed.transpose(0, 2, 1)).reshape(_SIZE, long)
+
+
+def _relation(scores: Any, about: Any) -> Relation:
+    updates, same, other = _shares(scores)
+    return Relation(updates, same, other, _share(about[0]))
 
 
 def _share(score: float) -> float:

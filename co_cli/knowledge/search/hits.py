@@ -16,12 +16,17 @@ LONGEST = 2000  # characters of one result that a model is shown
 
 
 class How(NamedTuple):
-    """How a notebook searches: backend, fusion, whose embedder, watching or not."""
+    """How a notebook searches: backend, whose embedder, whether the reader reads, and watching."""
 
     backend: str = "auto"
-    fusion: str = "blend"
     embedder: Callable[[], Embedder] | None = None  # None: the built-in one
     watch: bool = False
+    reader: bool = True
+
+    @property
+    def reads(self) -> bool:
+        """Whether the reader reads what was found."""
+        return self.reader and self.backend not in ("fts5", "grep")
 
 
 class Filters(NamedTuple):
@@ -71,10 +76,19 @@ class Hit(NamedTuple):
     passage: str = ""  # the part of it that answers best
     marks: Sequence[tuple[int, int]] = ()  # where in the passage the words stand
     features: Mapping[str, float] = {}  # what spoke for it, and how much
-    replaced_by: Note | None = None  # another hit that may say what holds now
+    updated_by: Note | None = None  # what brought it out of date, by a confirmed link
+    maybe_updated_by: Note | None = None  # the same as the reader sees it, and nobody confirmed
     heading: str = ""  # of an article's passage: the headings it stands under, with > between
     anchor: str = ""  # and what a link to it ends with
     also: Part | None = None  # of an article: a place in another section that answers as well
+    rank: float = 0.0  # the ranking's own score
+    exact: bool = False  # it holds the question as it stands
+    plausible: bool = True  # the ranking alone would show it
+
+    @property
+    def reading(self) -> str:
+        """What the reader reads of it."""
+        return f"{self.heading}: {self.passage}" if self.heading else self.passage or self.note.body
 
     @property
     def text(self) -> str:
@@ -92,7 +106,7 @@ def shortened(text: str, passage: str) -> str:
 class Degraded(NamedTuple):
     """What search had to do without: a state for programs and a sentence for people."""
 
-    state: Literal["no meaning", "not kept", "not watched", "no index"]
+    state: Literal["no meaning", "no reader", "not kept", "not watched", "no index"]
     reason: str
 
 
@@ -112,6 +126,7 @@ class Recall(list[_Item]):
         degraded: Iterable[Degraded] = (),
         missing: Iterable[str] = (),
         unread: Iterable[tuple[str, str, int]] = (),
+        updates: Mapping[str, Sequence[str]] = {},
     ) -> None:
         super().__init__(hits)
         self.searched = searched  # memories that were looked through
@@ -120,6 +135,17 @@ class Recall(list[_Item]):
         self.degraded = tuple(degraded)  # empty when search was at its best
         self.missing = tuple(missing)  # files that vanished together, and do not answer
         self.unread = tuple(unread)  # files that hold no note, why, and in which line
+        self.updates = updates  # for each uid that a note brings out of date, the files that do
+
+    def having(
+        self, items: Iterable[_Item], degraded: Iterable[Degraded] | None = None
+    ) -> Recall[_Item]:
+        """The same recall with other items."""
+        return Recall(
+            items, searched=self.searched, articles=self.articles, matched=self.matched,
+            degraded=self.degraded if degraded is None else degraded, missing=self.missing,
+            unread=self.unread, updates=self.updates,
+        )  # fmt: skip
 
 
 class Around(NamedTuple):

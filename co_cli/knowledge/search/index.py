@@ -20,7 +20,7 @@ import apsw
 
 from co_cli import paths
 from co_cli.errors import EmbedderUnavailable, FormatError
-from co_cli.knowledge.format.note import Note, number_of
+from co_cli.knowledge.format.note import Note, linked_uids, number_of
 from co_cli.knowledge.pages import Page
 from co_cli.knowledge.search import words
 from co_cli.knowledge.search.files import NoteFiles
@@ -35,7 +35,7 @@ PATIENCE = 10.0  # seconds to wait for another process
 _BESIDE = ("-wal", "-shm", "-journal")  # Co leaves none of these, but SQLite would believe them
 _MANY = 9  # files that may vanish at once without a question
 _BATCH = 1000
-SCHEMA = "co 14"
+SCHEMA = "co 15"
 Progress = Callable[[int, int], None] | None
 
 _TABLES = """
@@ -43,7 +43,13 @@ CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE file(
     id INTEGER PRIMARY KEY, name TEXT, sign INTEGER, hash BLOB, number INTEGER,
     created TEXT, expires TEXT, tags TEXT, passages INTEGER, why TEXT, line INTEGER,
-    owed INTEGER, uid TEXT, language TEXT);
+    owed INTEGER, uid TEXT, language TEXT, compared INTEGER DEFAULT 0);
+CREATE INDEX uncompared ON file(id) WHERE NOT compared;
+CREATE TABLE link(file INTEGER, kind TEXT, uid TEXT);
+CREATE INDEX linking ON link(file);
+CREATE TABLE relation(new INTEGER, old INTEGER, verdict TEXT, score REAL,
+    PRIMARY KEY(new, old)) WITHOUT ROWID;
+CREATE INDEX related ON relation(old);
 CREATE INDEX languages ON file(language) WHERE language <> '';
 CREATE INDEX owing ON file(name) WHERE owed;
 CREATE INDEX long ON file(passages) WHERE passages > 1;
@@ -240,6 +246,8 @@ class Index:
             for table in ("terms", "letters", "vector", "bits", "place"):
                 ask(f"DELETE FROM {table} WHERE rowid BETWEEN ? AND ?", rows)
             ask("DELETE FROM file WHERE id=?", rows[:1])
+            ask("DELETE FROM link WHERE file=?", rows[:1])
+            ask("DELETE FROM relation WHERE new=? OR old=?", (*rows[:1], *rows[:1]))
         return freed
 
     def _take(
@@ -287,6 +295,7 @@ class Index:
         row = self.lookup.db.execute(query).get or 1  # a file takes a row for each passage
         files: list[tuple[Any, ...]] = []
         terms: list[tuple[int, str, str, str, str]] = []
+        links = list[tuple[int, str, str]]()
         letters, places = list[tuple[int, str]](), list[tuple[int, str]]()
         readings: list[tuple[int, bytes, str]] = []
         for name, page in fresh:
@@ -311,6 +320,8 @@ class Index:
             head = note.id, note.created, expires, tags + "\n", len(told)
             uid = note.meta.get("uid") or None
             files.append((*known, *head, None, 0, 0, uid, note.language))
+            for kind in ("updates", "related") if note.kind == "memory" else ():
+                links += [(row, kind, uid) for uid in linked_uids(note, kind)]
             row += len(told)
         put = self.lookup.db.executemany
         put("INSERT INTO terms(rowid,body,title,tags,date) VALUES(?,?,?,?,?)", terms)
@@ -323,7 +334,8 @@ class Index:
         found = self.reader.passages({key: text for _, key, text in readings}, freed)
         if found is None and readings:
             files = [(*file[:-3], 1, *file[-2:]) for file in files]  # owed until it answers again
-        put("INSERT INTO file VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)", files)
+        put("INSERT INTO file VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,0)", files)
+        put("INSERT INTO link VALUES(?,?,?)", links)
         vectors = ((at, key, *found[key]) for at, key, _ in readings) if found else ()
         self._put_vectors([row for row in vectors if any(row[2])])
 
@@ -334,6 +346,14 @@ class Index:
             rows = [(at, key, vectors[key], True) for at, key in waiting if key in vectors]
             self._put_vectors(rows)
             self.lookup.db.execute("PRAGMA incremental_vacuum").fetchall()
+
+    def take_relations(self, name: str, relations: Iterable[tuple[str, str, str, float]]) -> None:
+        """Write what was read of a file's memory and its neighbours: new, old, verdict, score."""
+        query = """INSERT OR REPLACE INTO relation SELECT new.id, old.id, ?3, ?4
+            FROM file new, file old WHERE new.name=?1 AND old.name=?2"""
+        with self._written():
+            self.lookup.db.executemany(query, relations)
+            self.lookup.db.execute("UPDATE file SET compared=1 WHERE name=?", (name,))
 
     def _put_vectors(self, rows: list[tuple[int, bytes, bytes, bool]]) -> None:
         """Write vectors: the passage, the hash of its reading, the vector, whether read closely.

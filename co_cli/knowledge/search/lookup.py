@@ -174,6 +174,48 @@ class Lookup:
         query = "SELECT name FROM file WHERE uid=?"
         return [name for uid in sorted(uids) for name in self._column(query, uid)]
 
+    # The links
+
+    def updates(self) -> dict[str, list[str]]:
+        """For each uid that a memory brings out of date, the files that say so."""
+        query = (
+            "SELECT link.uid, name FROM link JOIN file ON file.id=link.file WHERE kind='updates'"
+        )
+        missing, found = set(self.missing()), dict[str, list[str]]()
+        for uid, name in self._get(query):
+            found.setdefault(uid, []).extend([name] if name not in missing else [])
+        return found
+
+    def unconfirmed(self, old: int | None = None) -> list[tuple[str, str, float]]:
+        """Files of which the new one seems to update the old one, and no header links the two.
+
+        All of them, or those of one old file.
+        """
+        linked = """EXISTS(SELECT 1 FROM link WHERE
+            (link.file=new.id AND link.uid IN (old.uid, old.number))
+            OR (link.file=old.id AND link.uid IN (new.uid, new.number)))"""
+        query = f"""SELECT new.name, old.name, score FROM relation
+            JOIN file new ON new.id=relation.new JOIN file old ON old.id=relation.old
+            WHERE verdict='updates' AND (?1 IS NULL OR old=?1) AND NOT {linked}
+            ORDER BY score DESC, new.name, old.name"""
+        missing = set(self.missing())
+        return [row for row in self._get(query, old) if missing.isdisjoint(row[:2])]
+
+    def restated(self) -> list[tuple[str, str]]:
+        """Files of which the new one seems to say what the old one says."""
+        query = """SELECT new.name, old.name FROM relation JOIN file new ON new.id=relation.new
+            JOIN file old ON old.id=relation.old WHERE verdict='restates' ORDER BY 1, 2"""
+        return list(self._get(query))
+
+    def uncompared(self, limit: int, name: str = "") -> list[str]:
+        """The files of memories that nobody compared with their neighbours yet, newest first.
+
+        So many at most, or the one of this name.
+        """
+        query = """SELECT name FROM file WHERE NOT compared AND why IS NULL
+            AND name NOT LIKE 'articles/%' AND ?1 IN ('', name) ORDER BY id DESC LIMIT ?2"""
+        return self._column(query, name, limit)
+
     # The words
 
     def stems(self, analysed: str) -> list[str]:

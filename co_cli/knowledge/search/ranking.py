@@ -44,7 +44,6 @@ _TOP = 5
 _COVERED = 0.4  # what the words that stand there count beside the meaning: is this a miss?
 _NEAR = 0.3  # meaning from here on is worth telling
 
-_RRF = 60
 _Some = TypeVar("_Some")
 
 
@@ -113,7 +112,7 @@ class Ranking:
         self.vector = b""  # the question's; empty when no embedder answers
         self._meaning: Scores = {}
 
-    def candidates(self, *, fusion: str = "blend", quick: bool = False) -> list[Candidate]:
+    def candidates(self, *, quick: bool = False) -> list[Candidate]:
         """What may answer, best first, one passage a note; `quick` skims the question."""
         keyword = self._by_words()
         exact = self._by_letters()
@@ -126,8 +125,6 @@ class Ranking:
         nearest = self._by_meaning()
         self.terms.weigh()
         picked = self._pick(keyword, exact, nearest)
-        if fusion == "rrf":
-            by_places(picked, keyword, nearest)
         told: dict[str, Candidate] = {}
         for found in in_order(picked.values()):
             if (first := told.setdefault(found.row.name, found)) is not found:
@@ -329,17 +326,6 @@ class Ranking:
 def _all(part: Part, row: Row) -> str:
     """All that may hold a word that is asked for: what stands above a passage, its text, tags."""
     return "\n".join([*part.above, part.text + row.tags])
-
-
-def by_places(picked: dict[int, Candidate], keyword: Scores, nearest: Scores) -> None:
-    """Reciprocal Rank Fusion of the two lists, as documented: the sum of 1 / (60 + rank)."""
-    for found in picked.values():
-        found.score = 0.0
-    for scores in (keyword, nearest):
-        ranked = sorted(scores.values(), reverse=True)
-        for key in scores.keys() & picked.keys():
-            rank = ranked.index(scores[key]) + 1  # equals share a rank
-            picked[key].score += 1 / (_RRF + rank)
 
 
 def newest(items: Iterable[_Some], row: Callable[[_Some], Row]) -> list[_Some]:

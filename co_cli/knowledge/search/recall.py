@@ -15,8 +15,7 @@ from co_cli import paths
 from co_cli.errors import CoError, EmbedderUnavailable
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.meaning.encoders import Embedder, Meaning, built_in
-from co_cli.knowledge.pages import Pages
-from co_cli.knowledge.replacement import newest_first
+from co_cli.knowledge.pages import MEMORIES, Pages
 from co_cli.knowledge.search import words
 from co_cli.knowledge.search.excerpts import excerpts
 from co_cli.knowledge.search.files import FOLDERS, NoteFiles
@@ -27,6 +26,7 @@ from co_cli.knowledge.search.places import parts
 from co_cli.knowledge.search.query import Query
 from co_cli.knowledge.search.ranking import Candidate, Ranking
 from co_cli.knowledge.search.scan import scan
+from co_cli.knowledge.search.updates import linked_files
 from co_cli.knowledge.search.vectors import Reader, Vectors
 from co_cli.knowledge.store import disk
 
@@ -37,10 +37,12 @@ if TYPE_CHECKING:
 _SOON = "the next recall adds it"
 _MEMORY_NOTES = 20_000  # an index in memory is built for no more
 _NEIGHBOURS = 10
+_COMPARED = 5  # memories near one that it is compared with, itself among them
 _PAID = 32  # passages that are read closely between two looks at the index
 _SHORT = 2000  # characters by which two hits are told apart at first
 _START = 400  # characters of a passage that stand together in any note that says the same
 _T = TypeVar("_T")
+_Answer = tuple[list[Hit], int, int, int, dict[str, list[str]]]
 
 
 class IndexReport(NamedTuple):
@@ -226,34 +228,51 @@ class Search:
             return {}
         return self._use(lambda index, _: index.lookup.vectors())[0] or {}
 
-    def recall(
-        self, query: str, limit: int, filters: Filters, today: str, *, strict: bool
-    ) -> Recall[Hit]:
-        """The notes that answer, best first; every file is read where the index cannot tell."""
+    def recall(self, query: str, limit: int, filters: Filters, today: str) -> Recall[Hit]:
+        """The notes that may answer, best first, with what the ranking makes of each.
+
+        Every file is read where the index cannot tell.
+        """
         if not self.pages.store.exists() and not os.path.lexists(self.index_path):
             return Recall()
 
-        def act(index: Index, _: Synced) -> tuple[list[Hit], int, int, int]:
+        def act(index: Index, _: Synced) -> _Answer:
             ranking = Ranking(index, Query(query, today), filters, limit)
-            found = ranking.candidates(fusion=self.how.fusion)
-            told = ranking.answers(found) if strict else found
+            found = ranking.candidates()
+            answers = ranking.answers(found)
             counts = index.lookup.articles(), index.lookup.hidden(filters)
-            return *self._hits(ranking, told, limit, filters), *counts
+            hits = self._hits(ranking, found, limit, filters)[0]
+            plausible = {one.row.name for one in answers}
+            hits = [hit._replace(plausible=_name(hit.note) in plausible) for hit in hits]
+            return self._with_doubts(index, hits), len(answers), *counts, index.lookup.updates()
 
         found, state = self._use(act)
-        hits, matched, articles, hidden = found or ([], 0, 0, 0)
+        hits, matched, articles, hidden, updates = found or ([], 0, 0, 0, {})
         if found is None or (not hits and len(query.strip()) < 3):  # shorter than the index looks
             notes = self.pages.look().notes
             every = [*notes, *self.pages.articles()[0]]
-            articles = len(every) - len(notes)
+            articles, updates = len(every) - len(notes), linked_files(notes)
             hits = scan(query, filter(filters.fit, every), today=today)
             told = Filters(languages=filters.languages)
             hidden = sum(not told.fit(note) for note in notes)
             matched, state = len(hits), state._replace(notes=len(notes))
         return Recall(
-            newest_first(hits[:limit]), searched=state.notes - hidden, articles=articles,
+            hits[:limit], searched=state.notes - hidden, articles=articles,
             matched=matched, degraded=state.degraded, missing=state.absent, unread=state.unread,
+            updates=updates,
         )  # fmt: skip
+
+    def _with_doubts(self, index: Index, hits: list[Hit]) -> list[Hit]:
+        """The hits, each with the note that seems to update it, where nobody has confirmed that."""
+        doubts = dict[str, str]()
+        for new, old, _ in index.lookup.unconfirmed():
+            doubts.setdefault(old, new)
+        return [
+            hit._replace(maybe_updated_by=self.files.note(doubts[name]))
+            if (name := _name(hit.note)) in doubts
+            else hit
+            for hit in hits
+        ]
 
     def _hits(
         self, ranking: Ranking, found: list[Candidate], limit: int, filters: Filters
@@ -273,7 +292,7 @@ class Search:
             text = one.text if article else note.body
             other = said.setdefault(words.folded(text[:_SHORT]), text)
             if other is not text:
-                from co_cli.knowledge.similarity import same  # seldom are two hits that alike
+                from co_cli.knowledge.compare.same import same  # seldom are two hits that alike
 
                 if same(other, text):
                     matched -= 1
@@ -282,13 +301,66 @@ class Search:
             text, note = told.text[:LONGEST], self._numbered(ranking.lookup, note)
             hits.append(Hit(
                 note, one.shown, one.why, one.weak, text, ranking.marks(text), one.parts,
-                heading=told.heading, anchor=told.anchor, also=also,
+                heading=told.heading, anchor=told.anchor, also=also, rank=one.score,
+                exact=bool(one.exact),
             ))  # fmt: skip
         return hits, matched
 
+    def neighbours(self, text: str, most: int) -> list[Note] | None:
+        """The memories nearest to a text; None where the index cannot say."""
+
+        def act(index: Index, _: Synced) -> list[Note]:
+            memories = Filters(kind="memory")
+            found = Ranking(index, Query(text[:_SHORT]), memories, most).candidates()
+            read = ((one.row, self.files.note(one.row.name)) for one in found[:most])
+            return [self._numbered(index.lookup, note) for _, note in read if note]
+
+        return self._use(act)[0]
+
+    def compare_notes(self, progress: Progress = None, most: int = 0, name: str = "") -> int:
+        """Compare memories with their neighbours for what is out of date; how many were compared.
+
+        All that are pending, newest first, or so many, or the one in a file. The index is not held
+        while the reader reads, and what was read is kept whatever happens next.
+        """
+        if not (self.how.reads and self._reader.embedder):
+            return 0
+        from co_cli.knowledge.compare.neighbours import related
+
+        done = set[str]()
+        while not most or len(done) < most:
+            few = _PAID + len(done) if not most else most
+            pending = self._use(lambda index, _, few=few: index.lookup.uncompared(few, name))[0]  # type: ignore[misc]
+            for file in (fresh := [one for one in pending or () if one not in done]):
+                note = self.files.note(file)
+                near = self.neighbours(note.body, _COMPARED) if note else []
+                try:
+                    rows = related(note, near) if note and near else []
+                except EmbedderUnavailable:  # recall says so; it stays pending
+                    return len(done)
+                self._use(lambda index, _, at=file, rows=rows: index.take_relations(at, rows))  # type: ignore[misc]
+                done.add(file)
+                if progress:
+                    progress(len(done), len(done))
+            if not fresh or name:
+                break
+        return len(done)
+
+    def unconfirmed(self) -> list[tuple[Note, Note, float]]:
+        """Pairs of memories of which the first seems to update the second, the surest first."""
+        found = self._use(lambda index, _: index.lookup.unconfirmed())[0] or []
+        pairs = ((self.files.note(new), self.files.note(old), score) for new, old, score in found)
+        return [(new, old, score) for new, old, score in pairs if new and old]
+
+    def restated(self) -> list[tuple[Note, Note]]:
+        """Pairs of memories of which the first seems to say what the second says."""
+        found = self._use(lambda index, _: index.lookup.restated())[0] or []
+        pairs = ((self.files.note(new), self.files.note(old)) for new, old in found)
+        return [(new, old) for new, old in pairs if new and old]
+
     def around(self, text: str, since: str, window: int) -> Around | None:
         """The notes that a new text must be compared with, found by the index."""
-        from co_cli.knowledge.similarity import key  # only who saves asks this
+        from co_cli.knowledge.compare.same import key  # only who saves asks this
 
         first = passages(text)[0]
         start = key(first[:_START])[: None if len(first) <= _START else -1]
@@ -327,6 +399,11 @@ class Search:
             lambda index, synced: None if synced.missing else index.lookup.having(uids)
         )
         return None if found is None else [n for n in self.files.notes(found) if n.kind == "memory"]
+
+
+def _name(note: Note) -> str:
+    """What the index calls a note."""
+    return note.file.removeprefix(f"{MEMORIES}/")
 
 
 def _readings(note: Note | None) -> dict[bytes, str]:

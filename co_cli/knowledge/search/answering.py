@@ -1,0 +1,85 @@
+"""Whether what was found answers the question: the reader reads the best few and orders them.
+
+Knows no index and no file: it is given hits in the order of the ranking and gives back the answer.
+"""
+
+from collections.abc import Callable, Sequence
+from math import exp
+from typing import TypeVar
+
+from co_cli.errors import EmbedderUnavailable
+from co_cli.knowledge.meaning.encoders import built_in
+from co_cli.knowledge.meaning.reader import reader
+from co_cli.knowledge.search.hits import Degraded, Hit, Recall
+
+READ = 5  # hits that are read with the question
+YOUNG = 10  # notes; a smaller notebook always shows the nearest one
+# Beside the reader's log odds, what the ranking's score counts (ten times the cosine, mostly).
+_RANKED = 0.8
+# The reader's log odds from which an answer is sure, is worth showing as weak, and from which on
+# the others are shown beside it.
+_SURE, _WEAK = 1.0, -3.5
+_MIDDLE = 4.0  # the sum of both that is shown as a score of one half
+
+_T = TypeVar("_T")
+
+
+def answer(
+    query: str, found: Recall[_T], hit_of: Callable[[_T], Hit], put: Callable[[_T, Hit], _T],
+    *, read: bool, strict: bool,
+) -> Recall[_T]:  # fmt: skip
+    """What answers, best first; with `strict`, nothing where the question is about nothing there.
+
+    With `read`, the reader decides; text that holds the question as it stands needs no reading.
+    """
+    degraded, items = list(found.degraded), list(found)
+    exact = bool(items) and hit_of(items[0]).exact
+    scores: Sequence[float] = ()
+    if read and items and not exact:
+        try:
+            scores = _scores(query, [hit_of(item) for item in items[:READ]])
+        except EmbedderUnavailable as error:
+            degraded.append(Degraded("no reader", f"ordered without the reader: {error}"))
+    if scores:
+        ordered = _ordered(items, scores, hit_of, put)
+        shown = [item for item, score in ordered if score >= _WEAK]
+    else:
+        ordered = [(item, 0.0) for item in items]
+        shown = [item for item in items if hit_of(item).plausible]
+    if not strict:
+        shown = [item for item, _ in ordered]
+    elif not shown and items and found.searched < YOUNG:
+        nearest = ordered[0][0]
+        shown = [put(nearest, hit_of(nearest)._replace(weak=True))]
+    return found.having(shown, degraded)
+
+
+def _scores(query: str, hits: Sequence[Hit]) -> Sequence[float]:
+    """The reader's log odds that each hit answers; nothing for a question that is not English."""
+    if not built_in().tokens(query):
+        return ()
+    return reader().answers(query, [hit.reading for hit in hits])
+
+
+def _ordered(
+    items: Sequence[_T], scores: Sequence[float], hit_of: Callable[[_T], Hit],
+    put: Callable[[_T, Hit], _T],
+) -> list[tuple[_T, float]]:  # fmt: skip
+    """The items that were read by both scores, then the others as weak ones."""
+    read: list[tuple[float, _T, float]] = []
+    for item, score in zip(items, scores, strict=False):
+        hit = hit_of(item)
+        total = score + _RANKED * hit.rank
+        hit = hit._replace(
+            weak=score < _SURE, score=round(0.999 / (1 + exp(min(50.0, _MIDDLE - total))), 3),
+            features={**hit.features, "reader": round(score, 3)},
+        )  # fmt: skip
+        read.append((total, put(item, hit), score))
+    read.sort(key=lambda one: -one[0])
+    least = hit_of(read[-1][1]).score
+    rest = [
+        put(item, hit_of(item)._replace(weak=True, score=min(least, hit_of(item).score)))
+        for item in items[len(scores) :]
+    ]
+    unread = [(item, _WEAK if hit_of(item).plausible else _WEAK - 1) for item in rest]
+    return [(item, score) for _, item, score in read] + unread
