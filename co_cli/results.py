@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import date, datetime
@@ -18,7 +19,6 @@ from co_cli.knowledge.verify import checks, freshness
 if TYPE_CHECKING:  # what only read something never loads what writes
     from co_cli.knowledge.plan import Saved
 
-SAME_MATTER = "same subject?"
 _OF_A_DRAFT = ("quote", "origin", "expires", "check")  # in its header
 NO_DRAFTS = "No drafts wait. What may become a memory is shown here before it is one."
 
@@ -182,10 +182,23 @@ def hit_json(book: Notebook, hit: Hit) -> dict[str, Any]:
         "why": hit.why,
         "weak": hit.weak,
         "passage": hit.passage or hit.note.body,
-        "replaced_by": book.ref(hit.replaced_by) if hit.replaced_by else None,
+        "updated_by": _update_ref(book, hit.updated_by),
+        "maybe_updated_by": _update_ref(book, hit.maybe_updated_by),
         **outdated_json(book, hit.note),
         **(article if hit.note.kind == "article" else {}),
     }
+
+
+def _update_ref(book: Notebook, note: Note | None) -> str | None:
+    """How a person names what updates a note of this notebook; it may lie in the other one."""
+    return update_ref(book, note) if note else None
+
+
+def update_ref(book: Notebook, note: Note) -> str:
+    """How a person names a note that may lie in this notebook or in their other one."""
+    here = os.path.dirname(note.path) == book.memories
+    prefix = book.prefix if here else "" if book.prefix else "g"
+    return prefix + note.handle
 
 
 def saved_json(book: Notebook, saved: Saved) -> dict[str, Any]:
@@ -200,6 +213,7 @@ def saved_json(book: Notebook, saved: Saved) -> dict[str, Any]:
             {"id": note.id, "ref": book.ref(note), "similarity": round(score), "content": note.body}
             for note, score in saved.similar
         ],
+        "updates": [update_ref(book, note) for note in saved.updates],
         "decayed": [note.id for note in saved.decayed],
         **({"similarity": round(saved.likeness)} if saved.likeness < 100 else {}),
     }
@@ -246,15 +260,14 @@ def saved_text(book: Notebook, saved: Saved) -> str:
         old = book.ref(saved.replaced)
         back = f"co knowledge restore {quote(old)}"
         lines.append(f"It replaces memory {old}, which is archived ({back}).")
-        others = [book.ref(twin) for twin, _ in saved.similar if twin is not saved.replaced]
-        if others:
-            lines.append(f"Also similar, and kept: {', '.join(others)}")
+    elif saved.updates:
+        refs = " and ".join(update_ref(book, old) for old in saved.updates)
+        lines.append(f"It updates memory {refs}, which recall now shows as earlier.")
     elif saved.similar:
         twin, score = saved.similar[0]
-        other = book.ref(twin)
-        lines.append(f"Similar to memory {other} ({closeness(book, score)}): {twin.summary}")
+        lines.append(f"Similar to memory {book.ref(twin)} ({score:.0f}%): {twin.summary}")
         lines.append(f"Both are kept. To replace the old one: "
-                     f"co knowledge merge {ref} {quote(other)} --keep-first")  # fmt: skip
+                     f"co knowledge merge {ref} {quote(book.ref(twin))} --keep-first")  # fmt: skip
     if saved.decayed:
         lines.append(decayed_text(book, saved))
     if saved.over:
@@ -301,14 +314,13 @@ def moved_text(book: Notebook, old: str, saved: Saved, undo: str) -> str:
     return "\n".join(lines)
 
 
-def closeness(book: Notebook, score: float) -> str:
-    """Why a note collides: how much the words agree, or that it is about the same."""
-    return f"{score:.0f}%" if score >= book.policy.threshold else SAME_MATTER
-
-
-def replaced_text(book: Notebook, hit: Hit) -> str:
-    """Which newer hit may hold instead."""
-    return f"replaced by {book.ref(hit.replaced_by)}?" if hit.replaced_by else ""
+def update_text(book: Notebook, hit: Hit) -> str:
+    """That a newer note holds instead of a hit, or may."""
+    if hit.updated_by:
+        return f"earlier; updated by {update_ref(book, hit.updated_by)}"
+    if hit.maybe_updated_by:
+        return f"maybe updated by {update_ref(book, hit.maybe_updated_by)}"
+    return ""
 
 
 def aside_text(*books: Notebook) -> list[str]:
@@ -363,11 +375,11 @@ def recall_text(
     lines = [f"Found {plural(len(found), 'memory')} matching '{query}':", ""]
     for book, hit in found:
         note = hit.note
-        weak, replaced = "weak match" if hit.weak else "", replaced_text(book, hit)
+        weak, update = "weak match" if hit.weak else "", update_text(book, hit)
         outside = escape(outside_text(note), keep="")
         old = escape("; ".join(outdated(book, note)), keep="")
         whose = f"for {note.language}" if note.language else ""
-        said = [f"created {note.created[:10]}", whose, outside, old, weak, replaced]
+        said = [f"created {note.created[:10]}", whose, outside, old, weak, update]
         told = ", ".join(filter(None, said))
         lines.append(f"**{note.kind.capitalize()} {hit_ref(book, hit)}** ({told})")
         if note.tags:

@@ -25,6 +25,7 @@ TABLE = {
     "undo": ("undo", "Undo a change."),
     "log": ("log", "Show what changed."),
     "refresh": ("refresh", "Update articles from their sources."),
+    "review": ("review", "Settle memories that newer ones seem to bring out of date."),
     "verify": ("verify", "Test which memories still hold, by their checks."),
     "eval": ("eval", "Measure how well recall works, and list what needs attention."),
     "doctor": ("doctor", "List the files that cannot be read, and why."),

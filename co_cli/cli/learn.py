@@ -1,9 +1,10 @@
 """co learn: remember something."""
 
+import os
 import sys
 from contextlib import suppress
 from datetime import date
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -18,19 +19,22 @@ from co_cli.cli.options import (
     in_user,
     open_here,
 )
-from co_cli.cli.output import ask, notice, on_terminal, quote, quote_diff, say, tell, typed, warn
+from co_cli.cli.output import ask, notice, on_terminal, quote, say, tell, typed, warn
+from co_cli.editing import Editing
 from co_cli.errors import CoError, MovedOn, RefusedText
-from co_cli.knowledge import Notebook, Saved
+from co_cli.knowledge import Note, Notebook, Saved, Shelf
+from co_cli.knowledge.compare.relation import Match
 from co_cli.knowledge.format.note import scoped
 from co_cli.knowledge.lifecycle import parse_expiry
-from co_cli.knowledge.policy import Similar
+from co_cli.knowledge.policy import Links
 from co_cli.knowledge.safety.check import check_text, typed_tags, without_secret
-from co_cli.knowledge.safety.escape import difference
+from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.safety.secrets import LEFT_OUT
 from co_cli.knowledge.verify import project_of, why_not
-from co_cli.results import closeness, saved_json, saved_text
-from co_cli.verbs import labels
+from co_cli.results import saved_json, saved_text, span, update_ref
 
+Choice = Literal["u", "r", "k"]
+_Matches = list[tuple[Notebook, Match]]
 _OF_ONE = 4  # passages of a new memory that are read closely before the command ends
 _MAX_INPUT = 1024 * 1024
 
@@ -69,10 +73,12 @@ def _set_auto(context: click.Context, _: click.Parameter, said: str | None) -> N
 @click.option("--check", "checked", multiple=True, metavar="PATH[: TEXT]",
               help="It holds as long as this project file exists, or contains TEXT; repeatable.",
               )  # fmt: skip
-@click.option(
-    "--update", "choice", flag_value="update", help="Replace a similar memory, if there is one."
-)
-@click.option("--keep", "choice", flag_value="keep", help="Keep both if there is a similar memory.")
+@click.option("--update", "choice", flag_value="u",
+              help="Link it as an update of the memories it brings out of date.")  # fmt: skip
+@click.option("--replace", "choice", flag_value="r",
+              help="Archive the memory it brings out of date.")  # fmt: skip
+@click.option("--keep", "choice", flag_value="k",
+              help="Keep what it seems to bring out of date, as unrelated.")  # fmt: skip
 @click.option("--auto", type=click.Choice(["true", "false", "on", "off", "yes", "no"]),
               is_flag=False, flag_value="true", metavar="[BOOL]",
               callback=_set_auto, expose_value=False,
@@ -86,7 +92,7 @@ def learn_command(
     protect: bool,
     expires: str | None,
     checked: tuple[str, ...],
-    choice: Similar | None,
+    choice: Choice | None,
     **flags: Any,
 ) -> None:
     """Save TEXT as a memory for this project, or everywhere with -g. Use - to read it from
@@ -112,14 +118,17 @@ def learn_command(
     options = {"tags": tags, "allow_secret": flags["allow_secret"], "fields": fields}
     there = on_terminal() and not flags["as_json"]
     with claiming(workspace.project, book):
-        saved = _remember(book, content, choice, there, options)
+        saved = _remember(workspace.shelf, book, content, choice, there, options)
     if saved is None:
         notice("Nothing was saved.")
         return
     warn(saved.trouble)
     tell(flags["as_json"], saved_json(book, saved), saved_text(book, saved))
-    sys.stdout.flush()  # the person knows; now there is time to read it closely
+    sys.stdout.flush()  # the person knows; now there is time to read it
     book.search.read_closely(most=_OF_ONE, name=saved.note.name)
+    book.search.compare_notes(name=saved.note.name)
+    if not (flags["as_json"] or saved.updates or saved.replaced):
+        _notice_unconfirmed(book, saved.note)
 
 
 remember_command = learn_command  # its name among those of `co knowledge`
@@ -155,16 +164,17 @@ def _check_fields(book: Notebook, checks: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _remember(
-    book: Notebook, content: str, choice: Similar | None, there: bool, options: dict[str, Any]
-) -> Saved | None:
-    """Save, asking a person who is there about a secret in it and about a similar memory."""
-    if choice == "keep":
+    shelf: Shelf, book: Notebook, content: str, choice: Choice | None, there: bool,
+    options: dict[str, Any],
+) -> Saved | None:  # fmt: skip
+    """Save, asking a person who is there about a secret in it and about what it bears on."""
+    if choice == "k":
         book.policy = book.policy._replace(action="ask")
     while True:
         try:
-            if choice is not None or not there:
-                return book.remember(content, similar=choice or "keep", **options)
-            return _remember_asking(book, content, options)
+            if there or choice:
+                return _remember_comparing(shelf, book, content, choice, options)
+            return book.remember(content, **options)
         except RefusedText as error:
             kept = without_secret(content, error) if there else ""
             content = _ask_about_secret(kept, error) if kept else ""
@@ -184,32 +194,75 @@ def _ask_about_secret(kept: str, error: RefusedText) -> str:
     return kept if answer in ("k", "w") else ""
 
 
-def _remember_asking(book: Notebook, content: str, options: dict[str, Any]) -> Saved | None:
-    picked: dict[str, Any] = {}
-    seen = None
+def _remember_comparing(
+    shelf: Shelf, book: Notebook, content: str, choice: Choice | None, options: dict[str, Any]
+) -> Saved | None:
+    """Save with what the person decides about the notes that the text bears on."""
+    links, seen = Links(), None
     while True:
-        plan = book.plan_remember(content, **options, **picked)
-        shown = sorted(note.raw for note, _ in plan.saved.similar)  # the one named comes first
+        plan = book.plan_remember(content, **options, **links)
+        found = [] if plan.saved.action == "consolidated" else shelf.compare(content)
+        bears = [pair for pair in found if pair[1].verdict != "similar"]
+        shown = sorted(one.note.raw for _, one in bears)
         if shown and shown != seen:
-            answer = _ask_about(book, plan.saved, content)
-            if answer is None:
+            decided = _decide(book, bears, choice)
+            if decided is None:
                 return None
-            picked, seen = answer, shown
+            links, seen = decided, shown
         else:
             with suppress(MovedOn):
                 return book.commit(plan)
 
 
-def _ask_about(book: Notebook, saved: Saved, content: str) -> dict[str, Any] | None:
-    """What a person wants beside a similar memory, for `plan_remember`; None for nothing at all."""
-    refs = [*labels([(book, note) for note, _ in saved.similar])]
-    for ref, (old, score) in zip(refs, saved.similar, strict=True):
-        say(f"This is similar to memory {ref} ({closeness(book, score)}):")
-        diff = difference(old.body.encode() + b"\n", content.strip().encode() + b"\n", "")
-        quote_diff(diff.split("\n")[3:])  # without the names and places of two files
-    named = " or ".join(refs)
-    answer = ask(f"[u]pdate (replace {named}), [k]eep both, or [c]ancel", ("u", "k", "c", ""))
-    if answer != "u":
-        return {} if answer == "k" else None
-    which = refs[0] if len(refs) == 1 else ask(f"Which one, {named}?", (*refs, ""))
-    return {"similar": "update", "replaces": which} if which else None
+def _decide(book: Notebook, bears: _Matches, choice: Choice | None) -> Links | None:
+    """What becomes of the notes that a text bears on; None where nothing is to be saved."""
+    outdated = [one.note for _, one in bears if one.verdict == "updates"]
+    answer: str | None = choice
+    if not answer:
+        for home, one in bears:
+            _show_match(home, one)
+        answer = _ask_outdated(book, bears) if outdated else _ask_known()
+    if answer == "e":
+        [(home, old)] = [(home, one.note) for home, one in bears if one.note is outdated[0]]
+        edited = Editing(home, old).run()
+        say("Nothing changed." if edited is old else f"✓ Edited memory {home.ref(edited)}.")
+    if answer in ("n", "e"):
+        return None
+    if answer == "u":
+        return {"updates": outdated}
+    if answer == "r" and outdated:
+        return {"replaces": book.ref(outdated[0]), "updates": outdated[1:]}
+    return {"related": outdated}
+
+
+def _show_match(home: Notebook, one: Match) -> None:
+    ref = escape(home.ref(one.note), keep="")
+    say({
+        "updates": f"This seems to bring memory {ref} out of date ({span(one.note)}):",
+        "restates": f"Already noted as memory {ref} ({span(one.note)}):",
+    }[one.verdict])  # fmt: skip
+    quote(one.note.body)
+
+
+def _ask_outdated(book: Notebook, bears: _Matches) -> str:
+    """Which of u, r, e, k, n a person chooses; only a note of this notebook can be replaced."""
+    old = next(one.note for _, one in bears if one.verdict == "updates")
+    here = os.path.dirname(old.path) == book.memories and not old.protected
+    ref = update_ref(book, old)
+    keys = {"u": "[u] link as an update", "r": f"[r]eplace {ref}", "e": f"[e]dit {ref} instead",
+            "k": "[k]eep both as unrelated", "n": "do [n]ot save"}  # fmt: skip
+    if not here:
+        del keys["r"]
+    return ask(", ".join(keys.values()), (*keys, "")) or "u"
+
+
+def _ask_known() -> str:
+    return "k" if ask("Save it all the same? [y/N]", ("y", "n", "")) == "y" else "n"
+
+
+def _notice_unconfirmed(book: Notebook, note: Note) -> None:
+    """Name the memories that a new one seems to update, where nobody was asked."""
+    for new, old, _ in book.unconfirmed():
+        if new.path == note.path:
+            notice(f"It seems to update memory {book.ref(old)}: {escape(old.summary, keep='')}")
+            notice("To settle that: co knowledge review")

@@ -35,8 +35,8 @@ from co_cli.results import (
     marks,
     outside_text,
     plural,
-    replaced_text,
     span,
+    update_text,
 )
 
 _Found = Sequence[tuple[Notebook, Hit]]
@@ -73,6 +73,7 @@ def _day(_ctx: click.Context, option: click.Parameter, text: str) -> str:
 @click.option("--scope", type=click.Choice(["all", "project", "user"]), default="all",
               show_default=True, help="Notebooks to search.")  # fmt: skip
 @in_user
+@click.option("--fast", is_flag=True, help="Leave the reader out; quicker, less sure.")
 @click.option("--explain", is_flag=True, help="Show how each result was ranked.")
 @as_json
 def recall_command(query: tuple[str, ...], in_user: bool, as_json: bool, **options: Any) -> None:
@@ -84,7 +85,7 @@ def recall_command(query: tuple[str, ...], in_user: bool, as_json: bool, **optio
     filters = Filters(options["kind"] or "", options["tags"], options["since"], options["until"])
     scope = "user" if in_user else options["scope"].replace("all", "")
     limit = options["limit"] or _LIMIT
-    found = workspace.shelf.recall(text, limit, filters, scope=scope)
+    found = workspace.shelf.recall(text, limit, filters, scope=scope, fast=options["fast"])
     untrusted = workspace.untrusted(hit.note for book, hit in found if book.scope == "project")
     used([hit.note for _, hit in found if not hit.weak], timestamp(now()))
     degraded = sorted(trouble.reason for trouble in found.degraded)
@@ -129,7 +130,7 @@ def _say_hit(book: Notebook, hit: Hit, untrusted: str, explain: bool) -> None:
         "yours" if book.label == "user" else "",
         untrusted,
         styled(outside_text(note)),
-        styled(replaced_text(book, hit)),
+        styled(update_text(book, hit)),
         styled(f"({'weak; ' if hit.weak else ''}{hit.why})", "dim"),
     ]
     paint("  ".join(filter(None, head)))

@@ -5,6 +5,8 @@ import click
 from co_cli.cli.options import act_on, as_json, in_user, on_ref, open_here
 from co_cli.cli.output import notice, say, to_json
 from co_cli.errors import NotFound
+from co_cli.knowledge import Note, Notebook, Shelf
+from co_cli.knowledge.format.note import linked_uids
 from co_cli.knowledge.pages import as_number
 from co_cli.knowledge.safety.escape import escape
 from co_cli.results import note_json, outdated, outside_text
@@ -36,8 +38,20 @@ def show_command(ref: str, in_user: bool, as_json: bool) -> None:
     else:
         text = note.raw.decode().lstrip("\ufeff").replace("\r\n", "\n").rstrip("\n")
         click.echo(escape(text))  # the file as it is, to be copied from
-        links = note.meta.get("related")
-        for other in [n for n in book.notes() if isinstance(links, list) and n.uid in links]:
-            notice(f"related  {book.ref(other)}  {other.summary}")
+        _notice_links(shelf, book, note)
         if note.attachment:
             notice(f"original  {escape(book.store.locate(note.attachment), keep='')}")
+
+
+def _notice_links(shelf: Shelf, book: Notebook, note: Note) -> None:
+    """Name the notes that a memory's links lead to, and the one that updates it."""
+    for field in ("updates", "related"):
+        uids = linked_uids(note, field)
+        for home in shelf if uids else ():
+            for other in [one for one in home.notes() if one.uid in uids]:
+                notice(f"{field}  {home.ref(other)}  {other.summary}")
+    if current := shelf.updated_by(note):
+        home, update = current
+        notice(f"updated by  {home.ref(update)}  {update.summary}")
+    for _, new, _old in [pair for pair in shelf.unconfirmed() if pair[2].path == note.path]:
+        notice(f"maybe updated by  {book.ref(new)}  {new.summary}")
