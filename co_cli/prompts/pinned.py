@@ -9,11 +9,14 @@ from co_cli.knowledge import Note, Notebook
 from co_cli.knowledge.context import Pinned, Receipt
 from co_cli.knowledge.format.note import marks
 from co_cli.knowledge.pages import MEMORIES
+from co_cli.knowledge.search.updates import newest_update
 from co_cli.knowledge.use import last_used
 from co_cli.knowledge.verify import freshness
+from co_cli.results import update_ref
 
 TITLE = "Pinned Memories"
 NO_ROOM = "no room"
+OUTDATED = "out of date"  # and what updates it may not be loaded
 MOST_READ = 10_000  # memories of a notebook that are looked through
 
 
@@ -28,7 +31,9 @@ def load(context: Receipt, deps: CoDeps, room: int) -> Receipt:
     The project's come first, then the person's own, the latest first, then what was used last.
     """
     texts, told, loaded = list[str](), list[Pinned](), context
-    for book in deps.here().shelf:
+    shelf = deps.here().shelf
+    links = shelf.links()
+    for book in shelf:
         if len(book.store.names(MEMORIES)) > MOST_READ:
             what, why = f"those of the {book.label}", "too many memories to look through"
             told.append(Pinned(what, book.root, 0, why))
@@ -38,10 +43,17 @@ def load(context: Receipt, deps: CoDeps, room: int) -> Receipt:
         for note in found:
             ref, old = book.ref(note), freshness(book, note).mark
             text = f"[{ref}] {note.body}" + (f"\n({old})" if old else "")
+            update = newest_update(note, links)
+            if update is not None:
+                text = f"[{update_ref(book, update[1])}] {update[1].body}\n(earlier, {text})"
             grown = context.adding(TITLE, "\n\n".join([*texts, text]))
             fits = len((grown.text or "").encode()) <= room
             one = Pinned(ref, note.path, len(text.encode()), "", old, tuple(marks(note)))
-            if why := _why_not(note, book.today(), note in agreed, fits):
+            why = _why_not(note, book.today(), note in agreed, fits)
+            if update and not why:
+                is_agreed = bool(deps.tellable(*update[:1], [update[1]]))
+                why = _why_not(update[1], book.today(), is_agreed, fits) and OUTDATED
+            if why:
                 one = Pinned(ref, note.path, 0, why)
             else:
                 texts, loaded = [*texts, text], grown
