@@ -9,7 +9,6 @@ from typing import TypeVar
 
 from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.meaning.encoders import built_in
-from co_cli.knowledge.meaning.reader import reader
 from co_cli.knowledge.search.hits import Degraded, Hit, Recall
 
 READ = 5  # hits that are read with the question
@@ -58,6 +57,8 @@ def _scores(query: str, hits: Sequence[Hit]) -> Sequence[float]:
     """The reader's log odds that each hit answers; nothing for a question that is not English."""
     if not built_in().tokens(query):
         return ()
+    from co_cli.knowledge.meaning.reader import reader  # numpy is for who reads
+
     return reader().answers(query, [hit.reading for hit in hits])
 
 
