@@ -23,6 +23,7 @@ Figure = tuple[str, float, float]
 OTHERS = (
     "locomo.py",
     "own.py",
+    "updates.py",
     "languages.py",
     "cold.py",
     "speed.py",

@@ -185,42 +185,6 @@ class Notebook:
         )
         return found.having([hit for _, hit in shown][: max(limit, 0)])
 
-    # Comparing
-
-    def compare(self, text: str) -> list[Match]:
-        """The notes that a new text updates, or else restates, and those in similar words.
-
-        A text that says the same to the word as a note is no matter for a person.
-        """
-        from co_cli.knowledge import lifecycle
-        from co_cli.knowledge.compare.relation import CANDIDATES, Match, match
-
-        _, around = self.around(text)
-        same, close = lifecycle.judge(text, around, self.policy.threshold)
-        if same is not None:
-            return []
-        found = []
-        if self.how.reads:
-            near = self.search.neighbours(text, CANDIDATES)
-            near = list(around.near)[:CANDIDATES] if near is None else near
-            found = match(text, [note for note in near if self._is_comparable(note)])
-        known = {one.note.path for one in found}
-        found += [Match(note, "similar", 0.0) for note, _ in close if note.path not in known]
-        return [one._replace(wording=lifecycle.similarity(one.note.body, text)) for one in found]
-
-    def outdated_by(self, text: str) -> list[Note]:
-        """The notes that a new text brings out of date."""
-        return [one.note for one in self.compare(text) if one.verdict == "updates"]
-
-    def unconfirmed(self) -> list[tuple[Note, Note, float]]:
-        """Pairs of which the first note seems to update the second, and nobody has said so."""
-        self.store.settle()
-        pairs = self.search.unconfirmed()
-        return [pair for pair in pairs if self.tells(pair[0]) and self.tells(pair[1])]
-
-    def _is_comparable(self, note: Note) -> bool:
-        return self.tells(note) and not note.consolidated
-
     def candidates(self, query: str, limit: int, filters: Filters = _EVERY) -> Recall[Hit]:
         """The notes that may answer, in the order of the ranking; nobody has read them yet."""
         self.store.settle()
@@ -242,9 +206,34 @@ class Notebook:
             self.search.read_closely(progress)
         return synced
 
+    # Comparing
+
+    def compare(self, text: str) -> list[Match]:
+        """The notes that a new text updates, or else restates, and those in similar words."""
+        from co_cli.knowledge.compare.candidates import compare
+
+        return [one for _, one in compare([self], text)]
+
+    def neighbours(self, text: str, most: int) -> list[tuple[Note, float]]:
+        """The memories nearest to a text that may be shown here, each with its rank."""
+        found = self.search.neighbours(text, most)
+        if found is None:
+            found = [(note, 0.0) for note in self.notes()[-most:]]
+        return [(note, rank) for note, rank in found if self.tells(note)]
+
+    def outdated_by(self, text: str) -> list[Note]:
+        """The notes that a new text brings out of date."""
+        return [one.note for one in self.compare(text) if one.verdict == "updates"]
+
+    def unconfirmed(self) -> list[tuple[Note, Note, float]]:
+        """Pairs of which the first note seems to update the second, and nobody has said so."""
+        self.store.settle()
+        pairs = self.search.unconfirmed()
+        return [pair for pair in pairs if self.tells(pair[0]) and self.tells(pair[1])]
+
     # Saving
 
-    def remember(
+    def remember(  # noqa: PLR0913 - an option is a keyword
         self, text: str, tags: Iterable[str] = (), *, actor: str = "cli",
         allow_secret: bool = False, call: str = "", seen: str = "", agreed: Plan | None = None,
         fields: Mapping[str, Any] | None = None, **links: Unpack[Links],

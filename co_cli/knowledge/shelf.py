@@ -131,15 +131,10 @@ class Shelf(Iterable[Notebook]):
         )
 
     def compare(self, text: str) -> list[tuple[Notebook, Match]]:
-        """The notes of all notebooks that a new text updates, or restates, or is similar to.
+        """The notes of all notebooks that a new text updates, or restates, or is similar to."""
+        from co_cli.knowledge.compare.candidates import compare  # for who saves
 
-        What updates one in any of them restates none.
-        """
-        found = [(book, one) for book in self for one in book.compare(text)]
-        if any(one.verdict == "updates" for _, one in found):
-            found = [pair for pair in found if pair[1].verdict != "restates"]
-        order = ("updates", "restates", "similar")
-        return sorted(found, key=lambda pair: (order.index(pair[1].verdict), -pair[1].score))
+        return compare(self, text)
 
     def outdated_by(self, text: str) -> list[tuple[Notebook, Note]]:
         """The notes that a new text brings out of date, in any notebook that is visible here."""

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
-from itertools import compress
 from typing import NamedTuple
 
 import numpy as np

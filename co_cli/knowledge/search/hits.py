@@ -116,7 +116,7 @@ _Item = TypeVar("_Item")
 class Recall(list[_Item]):
     """What a recall found, best first: hits, or each with its notebook; and how it was found."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is one thing to know about it
         self,
         hits: Iterable[_Item] = (),
         *,

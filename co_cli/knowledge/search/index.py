@@ -320,24 +320,28 @@ class Index:
             head = note.id, note.created, expires, tags + "\n", len(told)
             uid = note.meta.get("uid") or None
             files.append((*known, *head, None, 0, 0, uid, note.language))
-            for kind in ("updates", "related") if note.kind == "memory" else ():
-                links += [(row, kind, uid) for uid in linked_uids(note, kind)]
+            links += _links(row, note)
             row += len(told)
         put = self.lookup.db.executemany
-        put("INSERT INTO terms(rowid,body,title,tags,date) VALUES(?,?,?,?,?)", terms)
+        put("INSERT INTO link VALUES(?,?,?)", links)
         put("INSERT INTO letters(rowid,text) VALUES(?,?)", letters)
         put("INSERT INTO place VALUES(?,?)", places)
-        heard = set[str]().union(*(text.split() for row in terms for text in row[1:4]))
-        new = (word for word in heard - vocabulary if 1 + word.isascii() < len(word) < 40)
-        put("INSERT OR IGNORE INTO word VALUES(?)", [(word,) for word in sorted(new)])
-        vocabulary |= heard
+        self._put_terms(terms, vocabulary)
         found = self.reader.passages({key: text for _, key, text in readings}, freed)
         if found is None and readings:
             files = [(*file[:-3], 1, *file[-2:]) for file in files]  # owed until it answers again
         put("INSERT INTO file VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,0)", files)
-        put("INSERT INTO link VALUES(?,?,?)", links)
         vectors = ((at, key, *found[key]) for at, key, _ in readings) if found else ()
         self._put_vectors([row for row in vectors if any(row[2])])
+
+    def _put_terms(self, terms: list[tuple[int, str, str, str, str]], vocabulary: set[str]) -> None:
+        """Write the words of passages, and those that no note had before."""
+        put = self.lookup.db.executemany
+        put("INSERT INTO terms(rowid,body,title,tags,date) VALUES(?,?,?,?,?)", terms)
+        words_here = set[str]().union(*(text.split() for row in terms for text in row[1:4]))
+        new = (word for word in words_here - vocabulary if 1 + word.isascii() < len(word) < 40)
+        put("INSERT OR IGNORE INTO word VALUES(?)", [(word,) for word in sorted(new)])
+        vocabulary |= words_here
 
     def take_closely(self, vectors: Mapping[bytes, bytes]) -> None:
         """Put the vectors of passages that were read closely in the place of the quick ones."""
@@ -366,6 +370,12 @@ class Index:
         there = [(at, vector) for at, _, vector, _ in rows if at not in kept]
         put("INSERT OR REPLACE INTO vector VALUES(?,?)", there)
         put("INSERT OR REPLACE INTO bits VALUES(?,?,vec_quantize_binary(vec_int8(?)),?)", rows)
+
+
+def _links(row: int, note: Note) -> list[tuple[int, str, str]]:
+    """The rows of what a memory's header says of others."""
+    kinds = ("updates", "related") if note.kind == "memory" else ()
+    return [(row, kind, uid) for kind in kinds for uid in linked_uids(note, kind)]
 
 
 def digest_of(page: Page) -> bytes:

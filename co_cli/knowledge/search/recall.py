@@ -306,14 +306,14 @@ class Search:
             ))  # fmt: skip
         return hits, matched
 
-    def neighbours(self, text: str, most: int) -> list[Note] | None:
-        """The memories nearest to a text; None where the index cannot say."""
+    def neighbours(self, text: str, most: int) -> list[tuple[Note, float]] | None:
+        """The memories nearest to a text, with their rank; None where the index cannot say."""
 
-        def act(index: Index, _: Synced) -> list[Note]:
+        def act(index: Index, _: Synced) -> list[tuple[Note, float]]:
             memories = Filters(kind="memory")
             found = Ranking(index, Query(text[:_SHORT]), memories, most).candidates()
-            read = ((one.row, self.files.note(one.row.name)) for one in found[:most])
-            return [self._numbered(index.lookup, note) for _, note in read if note]
+            read = ((one.score, self.files.note(one.row.name)) for one in found[:most])
+            return [(self._numbered(index.lookup, note), rank) for rank, note in read if note]
 
         return self._use(act)[0]
 
@@ -329,13 +329,13 @@ class Search:
 
         done = set[str]()
         while not most or len(done) < most:
-            few = _PAID + len(done) if not most else most
+            few = most or _PAID + len(done)
             pending = self._use(lambda index, _, few=few: index.lookup.uncompared(few, name))[0]  # type: ignore[misc]
             for file in (fresh := [one for one in pending or () if one not in done]):
                 note = self.files.note(file)
                 near = self.neighbours(note.body, _COMPARED) if note else []
                 try:
-                    rows = related(note, near) if note and near else []
+                    rows = related(note, [one for one, _ in near]) if note and near else []
                 except EmbedderUnavailable:  # recall says so; it stays pending
                     return len(done)
                 self._use(lambda index, _, at=file, rows=rows: index.take_relations(at, rows))  # type: ignore[misc]
