@@ -122,7 +122,9 @@ class Workspace:
 
 
 def read_closely(shelf: Shelf, progress: Callable[[int, int], None] | None = None) -> None:
-    """Read for their meaning the notes that were only skimmed: in a thread of its own, at leisure.
+    """Do what is pending for search, in a thread of its own and at leisure.
+
+    Notes that were only skimmed are read for their meaning, and compared with their neighbours.
 
     `progress` is called now and then, and may take its time.
     """
@@ -130,6 +132,7 @@ def read_closely(shelf: Shelf, progress: Callable[[int, int], None] | None = Non
     for book in shelf:
         with Notebook(book.root, scope=book.scope, how=book.how._replace(watch=False)) as own:
             own.search.read_closely(progress)
+            own.search.compare_notes(progress)
 
 
 def _how(settings: config.Settings, watch: bool) -> How:

@@ -24,8 +24,11 @@ def reindex_command(as_json: bool) -> None:
             continue
         with progress(f"Indexing {book.label}") as step:
             synced = book.sync(anew=True, progress=step)
-        with progress(f"Reading {book.label} closely") as step:
+        with progress(f"Reading {book.label}") as step:
             book.search.read_closely(step)
+        with progress(f"Comparing {book.label}") as step:
+            if book not in shelf.folders:
+                book.search.compare_notes(step)
         count, noun = synced.notes, "memory"
         if book in shelf.folders:
             count, noun = len(book.store.names(ARTICLES)) - len(synced.unread), "article"

@@ -3,7 +3,7 @@
 import click
 
 from co_cli.cli.options import as_json, in_user, open_here
-from co_cli.cli.output import ask, notice, on_terminal, quote, say, to_json
+from co_cli.cli.output import ask, notice, on_terminal, progress, quote, say, to_json
 from co_cli.editing import Editing
 from co_cli.knowledge import Note, Notebook
 from co_cli.results import span, undo_hint
@@ -22,7 +22,8 @@ def review_command(in_user: bool, as_json: bool) -> None:
     shelf = open_here().shelf
     books = (shelf.user,) if in_user else tuple(shelf)
     for book in books:
-        book.search.compare_notes()
+        with progress(f"Comparing {book.label}") as step:
+            book.search.compare_notes(step)
     pairs = [(book, new, old) for book in books for new, old, _ in book.unconfirmed()]
     if as_json:
         rows = [{"newer": _row(book, new), "older": _row(book, old)} for book, new, old in pairs]

@@ -59,8 +59,11 @@ def status_command(tools: bool, as_json: bool) -> None:
         say_line(f"Memories  {_book_line(book)}")
         closely, total = book["closely"] or (0, 0)
         if total:
-            hint = "" if closely == total else " (co knowledge reindex reads the rest)"
-            say_line(f"          meaning: {closely} of {total} notes read closely{hint}")
+            hint = "" if closely == total else " (co knowledge reindex completes it)"
+            say_line(f"          Semantic index: {closely} of {total} notes{hint}")
+        if book["unconfirmed"]:
+            pairs = plural(book["unconfirmed"], "unconfirmed update")
+            say_line(f"          {pairs}: co knowledge review")
     for folder in added:
         say_line(f"Folder    {_folder_line(folder)}")
     warn(folders.trouble())
@@ -98,6 +101,7 @@ def _tell_tools(as_json: bool) -> None:
 
 def _book_json(book: Notebook) -> dict[str, Any]:
     notes, today = book.notes(), book.today()
+    is_indexed = os.path.lexists(book.search.index_path)
     return {
         "scope": book.scope,
         "path": book.root,
@@ -110,7 +114,8 @@ def _book_json(book: Notebook) -> dict[str, Any]:
         "expired": sum(note.expired(today) for note in notes),
         "archived": len(book.archived()),
         "problems": len(doctor.diagnose(book)),
-        "closely": list(book.search.closely()) if os.path.lexists(book.search.index_path) else None,
+        "closely": list(book.search.closely()) if is_indexed else None,
+        "unconfirmed": len(book.unconfirmed()) if is_indexed else 0,
     }
 
 

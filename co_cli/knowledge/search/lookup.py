@@ -216,6 +216,13 @@ class Lookup:
             AND name NOT LIKE 'articles/%' AND ?1 IN ('', name) ORDER BY id DESC LIMIT ?2"""
         return self._column(query, name, limit)
 
+    def comparisons(self) -> tuple[int, int]:
+        """How many memories were compared with their neighbours, and how many there are."""
+        query = """SELECT total(compared), count(*) FROM file WHERE why IS NULL
+            AND name NOT LIKE 'articles/%'"""
+        done, total = self._get(query).get
+        return int(done), total
+
     # The words
 
     def stems(self, analysed: str) -> list[str]:

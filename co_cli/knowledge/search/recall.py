@@ -341,7 +341,8 @@ class Search:
                 self._use(lambda index, _, at=file, rows=rows: index.take_relations(at, rows))  # type: ignore[misc]
                 done.add(file)
                 if progress:
-                    progress(len(done), len(done))
+                    counts = self._use(lambda index, _: index.lookup.comparisons())[0]
+                    progress(*(counts or (0, 0)))
             if not fresh or name:
                 break
         return len(done)
