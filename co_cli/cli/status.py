@@ -56,14 +56,7 @@ def status_command(tools: bool, as_json: bool) -> None:
     if new := workspace.new_notes():
         say_line(f"          {brought_text(len(new))} (co trust)")
     for book in books:
-        say_line(f"Memories  {_book_line(book)}")
-        closely, total = book["closely"] or (0, 0)
-        if total:
-            hint = "" if closely == total else " (co knowledge reindex completes it)"
-            say_line(f"          Semantic index: {closely} of {total} notes{hint}")
-        if book["unconfirmed"]:
-            pairs = plural(book["unconfirmed"], "unconfirmed update")
-            say_line(f"          {pairs}: co knowledge review")
+        _say_book(book)
     for folder in added:
         say_line(f"Folder    {_folder_line(folder)}")
     warn(folders.trouble())
@@ -74,6 +67,18 @@ def status_command(tools: bool, as_json: bool) -> None:
     articles = any(one["articles"] for one in (*books, *added))
     if not articles and not any(book["count"] for book in books):
         notice('\nNothing is saved yet. Try: co learn "We deploy on Tuesdays"')
+
+
+def _say_book(book: dict[str, Any]) -> None:
+    """A notebook's size, how far its semantic index is, and what waits for a decision."""
+    say_line(f"Memories  {_book_line(book)}")
+    done, total = book["closely"] or (0, 0)
+    if total:
+        hint = "" if done == total else " (co knowledge reindex completes it)"
+        say_line(f"          Semantic index: {done} of {total} notes{hint}")
+    if book["unconfirmed"]:
+        pairs = plural(book["unconfirmed"], "unconfirmed update")
+        say_line(f"          {pairs}: co knowledge review")
 
 
 def _session_json(workspace: Workspace, prompt: prompts.SystemPrompt) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.meaning.encoders import built_in
 from co_cli.knowledge.search.hits import Degraded, Hit, Recall
 
-READ = 5  # hits that are read with the question
+READ = 8  # hits that are read with the question
 YOUNG = 10  # notes; a smaller notebook always shows the nearest one
 # Beside the reader's log odds, what the ranking's score counts (ten times the cosine, mostly).
 _RANKED = 0.8
