@@ -12,7 +12,7 @@ from co_cli.deps import CoDeps
 from co_cli.errors import CoError
 from co_cli.knowledge import Note, Notebook
 from co_cli.knowledge.inbox import accept, reject, waiting
-from co_cli.learning.rejected import remember_rejection
+from co_cli.offline.rejections import remember_rejection
 from co_cli.results import NO_DRAFTS, draft_text, plural
 from co_cli.workspace import Workspace
 

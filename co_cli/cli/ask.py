@@ -12,7 +12,18 @@ import click
 from co_cli import prompts
 from co_cli.agent import approval
 from co_cli.agent.approval import Decision, Proposal, Review, Reviewed
-from co_cli.chat.events import Notice, TextDelta, ToolFinished, TurnEvent
+from co_cli.chat import notes
+from co_cli.chat.dialogue import open_dialogue
+from co_cli.chat.events import (
+    Command,
+    Notice,
+    Offer,
+    PlainText,
+    Quoted,
+    TextDelta,
+    ToolFinished,
+    TurnEvent,
+)
 from co_cli.chat.redact import parsed
 from co_cli.cli.options import as_json
 from co_cli.cli.output import notice, to_json, warn
@@ -35,6 +46,12 @@ NO_YES = "co ask changes nothing without --yes."
 OVERWRITES = approval.Refusal(
     "rule", "That changes an article that is there; a person says yes to it, in a chat."
 )
+_LOOKS = {
+    "memories": notes.memories,
+    "show": notes.show,
+    "changes": notes.changes,
+    "help": lambda _shelf, _argument: "co --help lists the commands.",
+}
 UNNAMED = approval.Refusal("rule", "co ask fetches only pages whose whole address you name.")
 
 
@@ -68,15 +85,18 @@ def ask_command(
     prompt = build_prompt(workspace, choice, workspace.own.personality)
     for line in prompt.warnings:
         notice(line)
-    from co_cli.chat.session import Session
-
-    session = Session(deps, choice, prompt, None, partial(_by_rule, yes))
+    session = open_dialogue(deps, choice, prompt, None, partial(_by_rule, yes))
     attached = prompts.envelope.wrap(piped) if piped else ""
-    answer = asyncio.run(_answer(session.turn(text, attached), as_json))
+    events: list[TurnEvent] = []
+    answer = asyncio.run(_answer(session.turn(text, attached), deps, events, as_json=as_json))
     if answer is None:
         raise click.exceptions.Exit(1)
+    offline = choice.provider == "offline"
+    record = _plain_record(events) if offline else _record(answer, session.messages)
     if as_json:
-        to_json({"answer": answer, "model": str(choice)} | _record(answer, session.messages))
+        to_json({"answer": answer, "model": str(choice)} | record)
+    if offline and record["refused"]:
+        raise click.exceptions.Exit(1)
 
 
 def _piped() -> str:
@@ -120,15 +140,28 @@ def _agreed(proposal: Proposal) -> Decision:
     return Decision(proposal, "keep" if proposal.collides else "yes")
 
 
-async def _answer(events: AsyncIterator[TurnEvent], as_json: bool) -> str | None:
-    """The answer, printed as it comes but for a program; None when there was none."""
+async def _answer(
+    coming: AsyncIterator[TurnEvent], deps: CoDeps, events: list[TurnEvent], *, as_json: bool
+) -> str | None:
+    """The answer, printed as it comes but for a program; None when there was none.
+
+    All that came is added to `events`.
+    """
     said = ""
-    async for event in events:
+    async for event in coming:
+        events.append(event)
         match event:
             case TextDelta():
                 if not as_json:
                     click.echo(escape(event.text), nl=False)
                 said += event.text
+            case PlainText() | Command():
+                text = event.text if isinstance(event, PlainText) else _looked_at(deps, event)
+                if text and not as_json:
+                    click.echo(escape(text))
+                said += f"\n{text}" if said else text
+            case Offer():
+                notice(f'To save it: co ask --yes "remember that {event.text}"')
             case ToolFinished() if event.text and event.tool in approval.WRITES:
                 notice(event.text.partition("\n")[0])
             case Notice():
@@ -136,9 +169,31 @@ async def _answer(events: AsyncIterator[TurnEvent], as_json: bool) -> str | None
             case Trouble():
                 warn(event.line, hint=event.hint)
                 return None
-    if said and not as_json:
+    if said and not as_json and isinstance(events[-1], TextDelta):
         click.echo()
     return said
+
+
+def _looked_at(deps: CoDeps, asked: Command) -> str:
+    """What a command that only looks shows; any other is left to the person."""
+    name, _, argument = asked.line[1:].partition(" ")
+    look = _LOOKS.get(name)
+    if look is None:
+        warn(f"nothing was changed: {asked.line}", hint=f"co ask does not do that; co {name} does.")
+        return ""
+    with deps.notebooks() as shelf:
+        return look(shelf, argument)
+
+
+def _plain_record(events: Iterable[TurnEvent]) -> dict[str, list[Any]]:
+    """The same without a model: what was quoted, saved and refused."""
+    done = [one for one in events if isinstance(one, ToolFinished)]
+    return {
+        "sources": [row for one in events if isinstance(one, Quoted) for row in one.rows],
+        "saved": [one.result for one in done if one.outcome == "done"],
+        "forgotten": [],
+        "refused": [one.result for one in done if one.outcome != "done"],
+    }
 
 
 def _record(answer: str, messages: Iterable[Any]) -> dict[str, list[dict[str, Any]]]:

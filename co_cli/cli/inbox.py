@@ -12,7 +12,7 @@ from co_cli.cli.list import note_table
 from co_cli.cli.options import as_json, assume_yes, complete_ref, open_here
 from co_cli.errors import NotFound
 from co_cli.knowledge import Note, Notebook, Saved, Shelf, inbox
-from co_cli.learning.rejected import remember_rejection
+from co_cli.offline.rejections import remember_rejection
 
 _Drafts = list[tuple[Notebook, Note]]
 

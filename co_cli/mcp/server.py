@@ -24,10 +24,10 @@ from co_cli.errors import CoError, MovedOn
 from co_cli.knowledge import Note, Notebook, inbox
 from co_cli.knowledge.format.note import scoped
 from co_cli.knowledge.compare.same import key
-from co_cli.learning.rejected import rejections
 from co_cli.mcp import reading
 from co_cli.mcp.asking import Client, Context, NeedsInput, replaceable
 from co_cli.mcp.tools import LIST, READ, RECALL, TOOLS, checked
+from co_cli.offline.rejections import rejections
 from co_cli.prompts.envelope import defang
 from co_cli.tools import articles, memory
 from co_cli.workspace import Workspace
