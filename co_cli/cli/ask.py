@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -30,6 +30,7 @@ from co_cli.cli.output import notice, to_json, warn
 from co_cli.cli.session import build_prompt, enter, with_log, with_model
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
+from co_cli.knowledge import Shelf
 from co_cli.knowledge.safety.escape import escape
 from co_cli.providers import models
 from co_cli.providers.trouble import Trouble
@@ -46,7 +47,7 @@ NO_YES = "co ask changes nothing without --yes."
 OVERWRITES = approval.Refusal(
     "rule", "That changes an article that is there; a person says yes to it, in a chat."
 )
-_LOOKS = {
+_LOOKS: dict[str, Callable[[Shelf, str], str]] = {
     "memories": notes.memories,
     "show": notes.show,
     "changes": notes.changes,
@@ -159,19 +160,27 @@ async def _answer(
                 text = event.text if isinstance(event, PlainText) else _looked_at(deps, event)
                 if text and not as_json:
                     click.echo(escape(text))
-                said += f"\n{text}" if said else text
-            case Offer():
-                notice(f'To save it: co ask --yes "remember that {event.text}"')
-            case ToolFinished() if event.text and event.tool in approval.WRITES:
-                notice(event.text.partition("\n")[0])
-            case Notice():
-                notice(event.text)
+                said = "\n".join(filter(None, (said, text)))
             case Trouble():
                 warn(event.line, hint=event.hint)
                 return None
+            case _ if aside := _aside(event):
+                notice(aside)
     if said and not as_json and isinstance(events[-1], TextDelta):
         click.echo()
     return said
+
+
+def _aside(event: TurnEvent) -> str:
+    """What is said beside the answer, if anything."""
+    match event:
+        case ToolFinished() if event.tool in approval.WRITES:
+            return event.text.partition("\n")[0]
+        case Notice():
+            return event.text
+        case Offer():
+            return f'To save it: co ask --yes "remember that {event.text}"'
+    return ""
 
 
 def _looked_at(deps: CoDeps, asked: Command) -> str:

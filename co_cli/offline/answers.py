@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from co_cli import results
 from co_cli.deps import CoDeps
-from co_cli.knowledge import Hit, Note, Notebook
+from co_cli.knowledge import Hit, Note, Notebook, Shelf
 from co_cli.knowledge.format.note import now, timestamp
 from co_cli.knowledge.search.hits import Filters
 from co_cli.knowledge.use import used
@@ -38,10 +38,12 @@ class Answer(NamedTuple):
 def answer(deps: CoDeps, files: Files, query: str) -> Answer:
     """The best quote alone where it surely answers, else the closest few."""
     with deps.notebooks() as shelf:
-        heard = Filters(sensitive=deps.sensitive)
+        wanted = Filters(sensitive=deps.sensitive)
         scope = "" if deps.usable() else "user"
-        hits = shelf.recall(query, _SEARCHED, heard, scope=scope, own=deps.gated)
-        quotes = [_quote(book, hit, hits) for book, hit in hits if not _is_earlier(hit, hits)]
+        hits = shelf.recall(query, _SEARCHED, wanted, scope=scope, own=deps.gated)
+        quotes = [
+            _quote(shelf, book, hit, hits) for book, hit in hits if not _is_earlier(hit, hits)
+        ]
     quotes += [_passage(part) for part in files.search(query)]
     quotes.sort(key=lambda one: (one.weak, -one.score))  # of equals, notes come first
     sure = [one for one in quotes if not one.weak][:1]
@@ -71,25 +73,21 @@ def place(book: Notebook, note: Note) -> str:
     return {"project": "this project", "user": "your notebook"}.get(book.label, book.label)
 
 
-def _quote(book: Notebook, hit: Hit, hits: list[tuple[Notebook, Hit]]) -> Quote:
-    maybe = getattr(hit, "maybe_updated_by", None)
-    remark = f"maybe updated by {book.ref(maybe)}" if maybe else ""
+def _quote(shelf: Shelf, book: Notebook, hit: Hit, hits: list[tuple[Notebook, Hit]]) -> Quote:
+    newer = hit.maybe_updated_by
+    remark = f"maybe updated by {shelf.holding(newer).ref(newer)}" if newer else ""
     text = "\n".join(filter(None, [results.above_text(hit), hit.text]))
     lines = [quoted(book, hit.note, text, remark, ref=results.hit_ref(book, hit))]
     for other, old in hits:
-        if _newer(old) == hit.note:
+        if old.updated_by == hit.note:
             lines.append(f"earlier: {quoted(other, old.note, old.text)}")
     return Quote("\n".join(lines), results.hit_json(book, hit), hit.weak, hit.score, hit.note)
 
 
-def _newer(hit: Hit) -> Note | None:
-    return getattr(hit, "updated_by", None)
-
-
 def _is_earlier(hit: Hit, hits: list[tuple[Notebook, Hit]]) -> bool:
-    return _newer(hit) in [other.note for _, other in hits]
+    return hit.updated_by in [other.note for _, other in hits]
 
 
 def _passage(part: Passage) -> Quote:
-    row = {"ref": part.name, "kind": "file", "content": part.text, "weak": part.weak}
-    return Quote(f"{part.text[:_LONGEST]}\n  {part.name}", row, part.weak, part.score)
+    row = {"ref": part.name, "kind": "file", "content": part.text, "weak": False}
+    return Quote(f"{part.text[:_LONGEST]}\n  {part.name}", row, False, part.score)

@@ -20,6 +20,7 @@ from co_cli.chat.events import (
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError, MovedOn
 from co_cli.knowledge import Note
+from co_cli.knowledge.compare.same import same
 from co_cli.offline.answers import answer, quoted
 from co_cli.offline.files import Files
 from co_cli.offline.reading import Line, is_personal, read, statements, tags_of, without_lead
@@ -123,10 +124,15 @@ class OfflineChat:
     def _known(self, text: str) -> str:
         """The note that says this already, quoted; nothing where none does."""
         with self.deps.notebooks() as shelf:
-            for book, match in shelf.compare(text)[:1]:
-                if match.verdict == "restates" and self.deps.tellable(book, [match.note]):
-                    self.last = match.note
-                    return quoted(book, match.note)
+            said = [
+                (book, note) for book in shelf for note in book.notes() if same(note.body, text)
+            ]
+            matches = [] if said else shelf.compare(text)[:1]
+            said += [(book, one.note) for book, one in matches if one.verdict == "restates"]
+            for book, note in said:
+                if self.deps.tellable(book, [note]):
+                    self.last = note
+                    return quoted(book, note)
         return ""
 
     async def _keep(

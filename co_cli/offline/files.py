@@ -19,7 +19,6 @@ class Passage(NamedTuple):
     name: str
     text: str
     score: float = 0.0
-    weak: bool = False
 
 
 class Files:
@@ -39,10 +38,11 @@ class Files:
         return [Passage(name, text) for name, _, text in parts], Notebook(store)
 
     def search(self, query: str) -> list[Passage]:
-        """The passages that answer best."""
+        """The passages that surely answer, best first."""
         passages, book = self._read
         hits = book.recall(query, _MOST) if passages else ()
-        return [passages[hit.note.id - 1]._replace(score=hit.score, weak=hit.weak) for hit in hits]
+        sure = [hit for hit in hits if not hit.weak]
+        return [passages[hit.note.id - 1]._replace(score=hit.score) for hit in sure]
 
 
 def _parts(text: str) -> Iterator[tuple[str, str]]:

@@ -8,6 +8,7 @@ from co_cli.deps import CoDeps
 from co_cli.knowledge import Notebook, Saved
 from co_cli.knowledge.format.note import now, timestamp
 from co_cli.knowledge.inbox import Draft, put
+from co_cli.knowledge.policy import Links
 from co_cli.results import category_text
 
 
@@ -31,10 +32,12 @@ def carry_out(deps: CoDeps, decision: Decision) -> Done:
             put(book, [Draft(one.text, one.tags)], actor="chat")
             saved = None
         else:
+            links: Links = {"replaces": one.replaces} if one.replaces else {}
+            if verdict == "update":
+                links["updates"] = [note for _, note in shelf.outdated_by(one.text)]
             saved = book.remember(
-                one.text, one.tags, actor="chat", seen=one.seen, replaces=one.replaces,
-                similar="update" if verdict == "update" else "keep",
-                fields=deps.of_language(one.scope),
+                one.text, one.tags, actor="chat", seen="" if verdict == "update" else one.seen,
+                fields=deps.of_language(one.scope), **links,
             )  # fmt: skip
         problem = trust.claim(deps.folder(), timestamp(now())) if fresh else ""
     if saved is None:
