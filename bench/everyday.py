@@ -56,8 +56,9 @@ def main() -> int:
             words += "".join("".join(statements(own)).split()) == "".join(own.split())
             statements_seen += 1
             placed += not row["lasting"] or is_personal(own) == row["personal"]
-    print(f"{name}: {right} of {len(rows)} right ({right / len(rows):.3f}), {acceptable} acceptable, "
-          f"{len(rows) - right - acceptable} wrong")  # fmt: skip
+    bad = len(rows) - right - acceptable
+    share = f"{right / len(rows):.3f}"
+    print(f"{name}: {right} right ({share}), {acceptable} acceptable, {bad} wrong")
     print(f"words as typed: {words} of {statements_seen}; place: {placed} of {statements_seen}")
     print(", ".join(f"{kind}: {many}" for kind, many in wrong.most_common()))
     return 0

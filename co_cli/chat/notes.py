@@ -35,8 +35,8 @@ from co_cli.results import (
     outside_text,
     plural,
     recall_text,
-    replaced_text,
     span,
+    update_text,
 )
 from co_cli.tools.articles import aside, keep_source, read_source
 
@@ -169,7 +169,7 @@ def recall(shelf: Shelf, argument: str) -> str:
         return recall_text(argument, found)
     rows = []
     for book, hit in found:
-        why = [hit.why, outside_text(hit.note), replaced_text(book, hit)]
+        why = [hit.why, outside_text(hit.note), update_text(book, hit)]
         told = "\n".join(filter(None, [above_text(hit), hit.text]))
         rows += [
             row(book, hit.note, "; ".join(filter(None, why)), hit_ref(book, hit)),

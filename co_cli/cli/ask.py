@@ -12,7 +12,6 @@ import click
 from co_cli import prompts
 from co_cli.agent import approval
 from co_cli.agent.approval import Decision, Proposal, Review, Reviewed
-from co_cli.chat import notes
 from co_cli.chat.dialogue import open_dialogue
 from co_cli.chat.events import (
     Command,
@@ -47,12 +46,6 @@ NO_YES = "co ask changes nothing without --yes."
 OVERWRITES = approval.Refusal(
     "rule", "That changes an article that is there; a person says yes to it, in a chat."
 )
-_LOOKS: dict[str, Callable[[Shelf, str], str]] = {
-    "memories": notes.memories,
-    "show": notes.show,
-    "changes": notes.changes,
-    "help": lambda _shelf, _argument: "co --help lists the commands.",
-}
 UNNAMED = approval.Refusal("rule", "co ask fetches only pages whose whole address you name.")
 
 
@@ -185,8 +178,15 @@ def _aside(event: TurnEvent) -> str:
 
 def _looked_at(deps: CoDeps, asked: Command) -> str:
     """What a command that only looks shows; any other is left to the person."""
+    from co_cli.chat import notes
+
     name, _, argument = asked.line[1:].partition(" ")
-    look = _LOOKS.get(name)
+    looks: dict[str, Callable[[Shelf, str], str]] = {
+        "memories": notes.memories, "show": notes.show, "changes": notes.changes
+    }  # fmt: skip
+    if name == "help":
+        return "co --help lists the commands."
+    look = looks.get(name)
     if look is None:
         warn(f"nothing was changed: {asked.line}", hint=f"co ask does not do that; co {name} does.")
         return ""

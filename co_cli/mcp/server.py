@@ -22,8 +22,8 @@ from co_cli.agent.told import told
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError, MovedOn
 from co_cli.knowledge import Note, Notebook, inbox
-from co_cli.knowledge.format.note import scoped
 from co_cli.knowledge.compare.same import key
+from co_cli.knowledge.format.note import scoped
 from co_cli.mcp import reading
 from co_cli.mcp.asking import Client, Context, NeedsInput, replaceable
 from co_cli.mcp.tools import LIST, READ, RECALL, TOOLS, checked

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from co_cli import results
 from co_cli.deps import CoDeps
-from co_cli.knowledge import Hit, Note, Notebook, Shelf
+from co_cli.knowledge import Hit, Note, Notebook
 from co_cli.knowledge.format.note import now, timestamp
 from co_cli.knowledge.search.hits import Filters
 from co_cli.knowledge.use import used
@@ -41,9 +41,7 @@ def answer(deps: CoDeps, files: Files, query: str) -> Answer:
         wanted = Filters(sensitive=deps.sensitive)
         scope = "" if deps.usable() else "user"
         hits = shelf.recall(query, _SEARCHED, wanted, scope=scope, own=deps.gated)
-        quotes = [
-            _quote(shelf, book, hit, hits) for book, hit in hits if not _is_earlier(hit, hits)
-        ]
+        quotes = [_quote(book, hit, hits) for book, hit in hits if not _is_earlier(hit, hits)]
     quotes += [_passage(part) for part in files.search(query)]
     quotes.sort(key=lambda one: (one.weak, -one.score))  # of equals, notes come first
     sure = [one for one in quotes if not one.weak][:1]
@@ -73,9 +71,8 @@ def place(book: Notebook, note: Note) -> str:
     return {"project": "this project", "user": "your notebook"}.get(book.label, book.label)
 
 
-def _quote(shelf: Shelf, book: Notebook, hit: Hit, hits: list[tuple[Notebook, Hit]]) -> Quote:
-    newer = hit.maybe_updated_by
-    remark = f"maybe updated by {shelf.holding(newer).ref(newer)}" if newer else ""
+def _quote(book: Notebook, hit: Hit, hits: list[tuple[Notebook, Hit]]) -> Quote:
+    remark = results.update_text(book, hit)
     text = "\n".join(filter(None, [results.above_text(hit), hit.text]))
     lines = [quoted(book, hit.note, text, remark, ref=results.hit_ref(book, hit))]
     for other, old in hits:
