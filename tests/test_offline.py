@@ -426,7 +426,7 @@ def test_a_draft_is_a_sentence_as_it_was_typed() -> None:
 
 
 def test_nothing_passing_asked_or_wanted_private_is_drafted() -> None:
-    said = ["Running five minutes late.", "which port is it?", "between us, Karl will be fired"]
+    said = ["Running five minutes late.", "which port is it?", "off the record: I prefer gin"]
     assert facts(said) == []
 
 
@@ -445,6 +445,11 @@ def test_a_correction_takes_along_what_it_corrects() -> None:
     assert facts(["We deploy on Tuesdays", "no, 60"]) == []
     said = ["We deploy on Tuesdays", "Actually we deploy on Wednesdays now"]
     assert texts(facts(said)) == ["Actually we deploy on Wednesdays now"]
+
+
+def test_what_a_person_wants_kept_out_is_not_drafted_nor_what_they_said_before() -> None:
+    assert facts(["I prefer tea", "please don't save any of that"]) == []
+    assert facts(["I prefer gin, but don't write that down. We use Go."]) == []
 
 
 def test_what_was_saved_or_declined_in_the_conversation_is_not_drafted() -> None:

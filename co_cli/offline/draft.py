@@ -1,5 +1,6 @@
 """What of a conversation is worth a draft: the person's own sentences that state what lasts."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -16,6 +17,9 @@ from co_cli.tools.memory import echo
 MOST = 5  # drafts of one conversation
 MOST_READ = 40  # sentences of one conversation that are read, the latest
 _SURE = 0.5
+_PRIVATE = re.compile(
+    r"(?i)off the record|\b(?:don['’]?t|do not) (?:save|remember|write|note|keep)\b"
+)
 _WEIGHTY = ("preference", "decision", "correction")
 
 
@@ -36,18 +40,22 @@ def facts(
 ) -> list[Fact]:
     """The sentences that are worth a draft, the latest of each fact, no more than `most`.
 
-    Left out are those that state what is `known`: saved or declined in the conversation. A
-    correction that makes no sense alone takes the sentence before it along. Reading stops when it
-    is `enough`.
+    Left out are those that state what is `known`: saved or declined in the conversation. So is a
+    turn that asks to keep something out; like a correction that makes no sense alone, it takes the
+    sentence before it along. Reading stops when it is `enough`.
     """
-    own = [one for text in said if is_speech(text) for one in sentences(text)]
+    turns = [
+        [text] if _PRIVATE.search(text) else sentences(text) for text in said if is_speech(text)
+    ]
+    own = [sentence for turn in turns for sentence in turn]
     found = list[Fact]()
     for sentence in own[-MOST_READ:]:
         if enough():
             break
         text, asked = without_lead(sentence)
         line = read(text)
-        if line.act == "correct" or (line.intent and line.intent.kind in ("forget", "undo")):
+        takes_back = line.intent is not None and line.intent.kind in ("forget", "undo")
+        if takes_back or line.act == "correct" or _PRIVATE.search(sentence):
             del found[-1:]
         elif line.is_sure or (asked and line.act != "other"):
             found = [*_still_true(found, text), Fact(text, tags_of(text), is_personal(text), asked)]
