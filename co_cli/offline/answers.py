@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from co_cli import results
+from co_cli import logs, results
 from co_cli.deps import CoDeps
 from co_cli.knowledge import Hit, Note, Notebook
 from co_cli.knowledge.format.note import now, timestamp
@@ -48,6 +48,8 @@ def answer(deps: CoDeps, files: Files, query: str) -> Answer:
     shown = sure or quotes[:_SHOWN]
     notes = [one.note for one in shown if one.note]
     took_in(deps, notes)
+    for note in notes:
+        logs.log_note("recalled", note)
     used([one.note for one in sure if one.note], timestamp(now()))
     if sure or not shown:
         return Answer(sure[0].text if sure else NOTHING, shown)

@@ -6,9 +6,19 @@ Knows no terminal and no transcript.
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from co_cli import results
-from co_cli.agent.approval import SAVE, Asker, Decision, Proposal, Review, planned
+from co_cli.agent.approval import (
+    SAVE,
+    Asker,
+    Decision,
+    Proposal,
+    Refusal,
+    Review,
+    impossible,
+    planned,
+)
 from co_cli.chat.events import (
     EditNote,
     Offer,
@@ -144,7 +154,8 @@ class OfflineChat:
             again = list[Proposal]()
             for one in plans:
                 if why := one.refused or one.left_out:
-                    yield ToolFinished(SAVE, "refused", f"Not saved: {why}", _row(one, why))
+                    row = _row(one, impossible(why))
+                    yield ToolFinished(SAVE, "refused", f"Not saved: {why}", row)
             fit = [one for one in plans if not (one.refused or one.left_out)]
             for decision in await self._decisions(fit, shown=shown):
                 done = await asyncio.to_thread(self._carry_out, decision)
@@ -170,13 +181,19 @@ class OfflineChat:
         except MovedOn:
             return replace(planned(self.deps, one), again=True)
         except CoError as error:
-            return ToolFinished(SAVE, "failed", f"Not saved: {error.sentence()}", _row(one))
+            why = error.sentence()
+            return ToolFinished(SAVE, "failed", f"Not saved: {why}", _row(one, impossible(why)))
         if done.saved is None or done.book is None:
             if decision.agreed:  # it waits in the inbox
-                return ToolFinished(SAVE, "done", done.text, _row(one))
-            return ToolFinished(SAVE, "refused", done.text, _row(one, decision.refusal.text))
+                return ToolFinished(SAVE, "done", done.text, {"content": one.text})
+            return ToolFinished(SAVE, "refused", done.text, _row(one, decision.refusal))
         self.last = done.saved.note
-        return ToolFinished(SAVE, "done", done.text, results.saved_json(done.book, done.saved))
+        return ToolFinished(
+            SAVE,
+            "done",
+            done.text,
+            results.saved_json(done.book, done.saved) | {"content": one.text},
+        )
 
 
 def _proposals(parts: Iterable[str], *, offered: bool = False) -> list[Proposal]:
@@ -187,13 +204,10 @@ def _proposals(parts: Iterable[str], *, offered: bool = False) -> list[Proposal]
     ]
 
 
-def _row(one: Proposal, why: str = "") -> dict[str, str]:
+def _row(one: Proposal, refusal: Refusal) -> dict[str, Any]:
     """A save that was not made, for a program; no text that may hold a secret."""
-    return (
-        {"tool": SAVE, "reason": why}
-        if one.left_out or one.refused
-        else {"tool": SAVE, "content": one.text, "reason": why}
-    )
+    said = {} if one.refused or one.left_out else {"content": one.text, "tags": [*one.tags]}
+    return {"tool": SAVE, **said, "why": refusal.kind, "reason": refusal.text}
 
 
 async def _one(event: TurnEvent) -> AsyncIterator[TurnEvent]:

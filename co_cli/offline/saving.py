@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
-from co_cli import trust
+from co_cli import logs, trust
 from co_cli.agent.approval import Decision
 from co_cli.deps import CoDeps
 from co_cli.knowledge import Notebook, Saved
-from co_cli.knowledge.format.note import now, timestamp
+from co_cli.knowledge.format.note import marks, now, timestamp
 from co_cli.knowledge.inbox import Draft, put
 from co_cli.knowledge.policy import Links
 from co_cli.results import category_text
@@ -42,7 +42,8 @@ def carry_out(deps: CoDeps, decision: Decision) -> Done:
         problem = trust.claim(deps.folder(), timestamp(now())) if fresh else ""
     if saved is None:
         return Done("\n".join(filter(None, ["Put into the inbox: /inbox", problem])))
-    deps.entered(saved.note.mark)
+    logs.log_note("saved", saved.note)
+    deps.entered(*marks(saved.note))
     verb = "Updated" if saved.action == "consolidated" else "Saved"
     undo = "/undo -g" if book.scope == "user" else "/undo"
     told = f"✓ {verb} memory {saved.ref}: {saved.note.summary} ({undo} takes it back)"
