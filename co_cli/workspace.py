@@ -144,4 +144,6 @@ def _how(settings: config.Settings, watch: bool) -> How:
         return choose(settings.embedder)
 
     own = settings.embedder in config.OWN_EMBEDDER
-    return How(settings.search_backend, None if own else chosen, watch, settings.search_reader == "on")
+    return How(
+        settings.search_backend, None if own else chosen, watch, settings.search_reader == "on"
+    )

@@ -21,14 +21,16 @@ from co_cli import prompts, trust
 from co_cli.agent.approval import SAVE, Decision, Review, Reviewed
 from co_cli.agent.capability import get_agent
 from co_cli.chat import transcripts
+from co_cli.chat.dialogue import Dialogue
+from co_cli.chat.offline import OfflineSession
 from co_cli.chat.session import Session
 from co_cli.chat.transcripts import Transcript
 from co_cli.deps import CoDeps
 from co_cli.knowledge import inbox
+from co_cli.knowledge.compare.same import key
 from co_cli.knowledge.context import Receipt
 from co_cli.knowledge.format.note import now
-from co_cli.knowledge.compare.same import key
-from co_cli.learning.rejected import remember_rejection
+from co_cli.offline.rejections import remember_rejection
 from co_cli.providers.registry import Choice
 
 SAID = [
@@ -42,6 +44,9 @@ OUTSIDE = [
     "User's zebra is called Zoe", "The zebra server runs on port 80",
 ]  # fmt: skip
 MARK = "zebra"  # which only outside text holds
+PROMPT = prompts.SystemPrompt("Help.", Receipt(), (), ())
+OFFLINE = Choice("offline", "", "a test")
+MODEL = Choice("compatible", "test", "a test", base_url="http://127.0.0.1:9/v1")
 
 
 class Life:
@@ -52,7 +57,6 @@ class Life:
     def __init__(self, dice: Random, folder: Path) -> None:
         self.dice, self.folder = dice, folder
         self.said: list[str] = []
-        self.since: list[str] = []  # said since something was drafted last
         self.agreed: set[Any] = set()
         self.offline = dice.random() < 0.3
         self.drafted = 0
@@ -86,12 +90,15 @@ class Life:
             os.environ.clear()
             os.environ.update(before)
 
-    def _begin(self) -> Session:
-        """A new conversation; the agents are made once for all lives, which takes longest."""
+    def _begin(self) -> Dialogue:
+        """A new conversation; the agent is made once for all lives, which takes longest."""
         Life.now = self
-        session = _session(self.offline)
-        session.deps = CoDeps(project=os.getcwd(), gated=True)
-        session.messages, session.said, self.since = [], [], []
+        deps = CoDeps(project=os.getcwd(), gated=True)
+        session: Dialogue = _session()
+        if self.offline:
+            session = OfflineSession(deps, OFFLINE, PROMPT, None, _decide, auto=True)
+        session.deps = deps
+        session.messages, session.said = [], []
         session.transcript = Transcript(os.getcwd(), now)
         return session
 
@@ -103,7 +110,6 @@ class Life:
             attached = self.dice.choice(OUTSIDE)
             self.session.deps.came_from("file zoo.md")
         self.said.append(text)
-        self.since.append(text)
         async for _ in self.session.turn(text, attached):
             pass
 
@@ -160,19 +166,9 @@ class Life:
         else:
             yield self.dice.choice(OUTSIDE)
 
-    async def answer(self, _messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-        """A summary; or drafts, of which many quote what the person never said."""
-        if not info.output_tools or self.dice.random() < 0.1:
-            return ModelResponse([TextPart(self.dice.choice(OUTSIDE))])
-        found = []
-        for _ in range(4):
-            turn = self.dice.randrange(-1, len(self.since) + 1)
-            right = self.since[turn : turn + 1] * 5
-            quote = self.dice.choice([*OUTSIDE, *self.said[-3:], *right])
-            text = self.dice.choice([quote, quote, self.dice.choice(OUTSIDE)])
-            found.append({"turn": turn, "quote": quote, "text": text, "kind": "context"})
-        self.since.clear()
-        return ModelResponse([ToolCallPart(info.output_tools[0].name, {"response": found})])
+    async def answer(self) -> ModelResponse:
+        """A summary, in somebody else's words."""
+        return ModelResponse([TextPart(self.dice.choice(OUTSIDE))])
 
     # What must hold
 
@@ -189,16 +185,10 @@ class Life:
 
 
 @cache
-def _session(offline: bool) -> Session:
-    prompt, choice = (
-        prompts.SystemPrompt("Help.", Receipt(), (), ()),
-        Choice("offline", "", "a test"),
-    )
-    session = Session(CoDeps(), choice, prompt, None, _decide, auto=True)
-    if not offline:
-        model = FunctionModel(_answer, stream_function=_stream)
-        session.agent = get_agent(model, prompt=prompt.text, ask=session.approvals)
-        session.choice = choice._replace(provider="compatible", name="test")
+def _session() -> Session:
+    session = Session(CoDeps(), MODEL, PROMPT, None, _decide, auto=True)
+    model = FunctionModel(_answer, stream_function=_stream)
+    session.agent = get_agent(model, prompt=PROMPT.text, ask=session.approvals)
     return session
 
 
@@ -206,8 +196,8 @@ async def _decide(review: Review) -> Reviewed:
     return await Life.now.decide(review)
 
 
-async def _answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-    return await Life.now.answer(messages, info)
+async def _answer(_messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
+    return await Life.now.answer()
 
 
 async def _stream(

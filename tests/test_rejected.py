@@ -16,7 +16,7 @@ from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.inbox import Draft, put, reject
 from co_cli.knowledge.relation import states_same
 from co_cli.learning import rejected as module
-from co_cli.learning.rejected import forget_rejections, rejections, remember_rejection
+from co_cli.offline.rejections import forget_rejections, rejections, remember_rejection
 
 DATA = Path(__file__).parent / "data"
 TRAINING = Path(__file__).parent.parent / "training"

@@ -32,6 +32,7 @@ from co_cli.agent import history
 from co_cli.agent.approval import Asker, Decision, Review, Reviewed
 from co_cli.agent.capability import LIMITS, get_agent
 from co_cli.chat import transcripts
+from co_cli.chat.dialogue import Dialogue, open_dialogue
 from co_cli.chat.events import Notice, TextDelta, ToolFinished, TurnEvent
 from co_cli.chat.session import Session
 from co_cli.chat.transcripts import Transcript
@@ -43,20 +44,29 @@ from co_cli.providers.trouble import Trouble
 
 NOTES = Path(".co-cli/knowledge")
 OFFLINE = Choice("offline", "", "a test")
+MODEL = Choice("compatible", "test", "a test", base_url="http://127.0.0.1:9/v1")
 Stream = Callable[[list[ModelMessage], AgentInfo], AsyncIterator[Any]]
 
 
-def begin(stream: Stream | None = None, ask: Asker | None = None, **options: Any) -> Session:
+async def saving(messages: list[ModelMessage], _info: AgentInfo) -> AsyncIterator[Any]:
+    """Offers to save whatever the person says."""
+    [part, *_] = messages[-1].parts
+    if isinstance(part, UserPromptPart):
+        arguments = json.dumps({"content": str(part.content)})
+        yield {0: DeltaToolCall("save_memory", arguments, tool_call_id=f"c{len(messages)}")}
+    else:
+        yield "ok"
+
+
+def begin(stream: Stream = saving, ask: Asker | None = None, **options: Any) -> Session:
     """A session here, with this model instead of the one that the choice names."""
     trust.claim(os.getcwd(), "2026-01-01T00:00:00+00:00")
     prompt = prompts.build("", None, project=os.getcwd(), usable=())
     session = Session(
-        CoDeps(gated=True), OFFLINE, prompt, Transcript(os.getcwd(), now), ask, **options
+        CoDeps(gated=True), MODEL, prompt, Transcript(os.getcwd(), now), ask, **options
     )
-    if stream is not None:
-        model = FunctionModel(partial(_whole, stream), stream_function=stream)
-        session.agent = get_agent(model, prompt=prompt.text, ask=ask)
-        session.choice = OFFLINE._replace(provider="compatible", name="test")
+    model = FunctionModel(partial(_whole, stream), stream_function=stream)
+    session.agent = get_agent(model, prompt=prompt.text, ask=ask)
     return session
 
 
@@ -64,7 +74,7 @@ async def _whole(stream: Stream, messages: list[ModelMessage], info: AgentInfo) 
     return ModelResponse([TextPart("".join([piece async for piece in stream(messages, info)]))])
 
 
-def said(session: Session, text: str | None) -> list[TurnEvent]:
+def said(session: Dialogue, text: str | None) -> list[TurnEvent]:
     """One turn, as a surface is told of it."""
 
     async def listen() -> list[TurnEvent]:
@@ -120,7 +130,7 @@ async def declining(review: Review) -> Reviewed:
 @pytest.mark.parametrize(
     ("ask", "outcome", "text"),
     [
-        (agreeing, "done", "✓ Saved memory 1: User prefers tabs"),
+        (agreeing, "done", "✓ Saved memory 1: I prefer tabs"),
         (declining, "refused", ""),
         (None, "refused", ""),
     ],
@@ -128,7 +138,7 @@ async def declining(review: Review) -> Reviewed:
 def test_a_surface_is_told_how_a_tool_ended(ask: Asker | None, outcome: str, text: str) -> None:
     """Red when it has to be read from a sentence."""
     ended = [one for one in said(begin(ask=ask), "I prefer tabs") if isinstance(one, ToolFinished)]
-    assert ended == [("save_memory", outcome, text)]
+    assert [one[:3] for one in ended] == [("save_memory", outcome, text)]
 
 
 def test_a_kept_conversation_goes_on_where_it_ended() -> None:
@@ -186,14 +196,6 @@ def test_the_prompt_takes_its_part_of_the_room() -> None:
     assert seen == [7, 5]
 
 
-def test_offline_a_summary_is_an_excerpt() -> None:
-    session = begin()
-    for number in range(4):
-        said(session, f"hello {number}")
-    assert asyncio.run(session.compact()).startswith("Summarised 4 messages")
-    assert "hello 1" in str(session.messages[0])
-
-
 def test_where_no_summary_can_be_had_the_oldest_turns_are_left_out() -> None:
     async def mute(_messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str]:
         if not info.function_tools:
@@ -242,7 +244,7 @@ def test_a_new_conversation_starts_without_the_old_ones_taint() -> None:
 def test_always_holds_after_a_change_of_model_and_ends_with_the_conversation() -> None:
     session = begin(echo)
     session.approvals.always.add("save_memory")
-    session.use(OFFLINE, session.prompt)
+    session.use(MODEL, session.prompt)
     assert session.approvals.always == {"save_memory"}
     session.clear()
     assert session.approvals.always == set()
@@ -362,12 +364,13 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from co_cli.agent import get_agent
 from co_cli.deps import CoDeps
+from pydantic_ai.models.test import TestModel
 
 spans = InMemorySpanExporter()
 provider = TracerProvider()
 provider.add_span_processor(SimpleSpanProcessor(spans))
 trace.set_tracer_provider(provider)
-asyncio.run(get_agent().run("when do we deploy?", deps=CoDeps()))
+asyncio.run(get_agent(TestModel(call_tools=["recall_memory"])).run("when?", deps=CoDeps()))
 for span in spans.get_finished_spans():
     print(span.name, dict(span.attributes))
 """
@@ -381,7 +384,7 @@ def test_spans_tell_what_ran_and_not_what_was_said() -> None:
     )
     assert "recall_memory" in done.stdout
     assert "Tuesdays" not in done.stdout
-    assert "when do we deploy" not in done.stdout
+    assert "when?" not in done.stdout
 
 
 def _too_long(messages: list[ModelMessage]) -> bool:
@@ -434,10 +437,43 @@ def test_half_a_character_is_no_reason_to_stop() -> None:
 
 
 def test_attached_text_is_not_the_persons_and_triggers_nothing() -> None:
-    session = begin(None, agreeing)
+    session = begin(echo, agreeing)
 
     async def listen() -> list[TurnEvent]:
         return [event async for event in session.turn("summarise", "I prefer tabs over spaces")]
 
     asyncio.run(listen())
     assert not (NOTES / "memories").exists()
+
+
+def test_an_offline_conversation_goes_on_with_a_model_and_back() -> None:
+    """Red when what was said is lost where the model is changed, or cannot be sent to it."""
+    trust.claim(os.getcwd(), "2026-01-01T00:00:00+00:00")
+    prompt = prompts.build("", None, project=os.getcwd(), usable=())
+    kept = Transcript(os.getcwd(), now)
+    first = open_dialogue(CoDeps(gated=True), OFFLINE, prompt, kept, agreeing, auto=True)
+    said(first, "We deploy on Tuesdays")
+    second = begin(echo)
+    second.take_over(first)
+    assert [type(one) for one in second.messages] == [ModelRequest, ModelResponse]
+    assert second.said == ["We deploy on Tuesdays"]
+    said(second, "hi")
+    third = open_dialogue(CoDeps(gated=True), OFFLINE, prompt, kept, agreeing)
+    third.take_over(second)
+    assert len(third.plain_messages()) == 4
+
+
+def test_an_offline_conversation_is_kept_and_resumed() -> None:
+    trust.claim(os.getcwd(), "2026-01-01T00:00:00+00:00")
+    prompt = prompts.build("", None, project=os.getcwd(), usable=())
+    first = open_dialogue(CoDeps(gated=True), OFFLINE, prompt, Transcript(os.getcwd(), now))
+    said(first, "when do we deploy?")
+    assert first.transcript is not None
+    kept = transcripts.load(first.transcript.path)
+    assert (kept.said, kept.turns, len(kept.messages)) == (["when do we deploy?"], 1, 2)
+    second = open_dialogue(CoDeps(gated=True), OFFLINE, prompt, Transcript(os.getcwd(), now))
+    second.resume(kept)
+    assert len(second.plain_messages()) == 2
+    model = begin(echo)
+    model.resume(kept)
+    assert [type(one) for one in model.messages] == [ModelRequest, ModelResponse]

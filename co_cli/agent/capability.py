@@ -31,11 +31,8 @@ from co_cli.errors import CoError, MovedOn
 from co_cli.prompts.envelope import defang
 from co_cli.providers import models
 from co_cli.providers.bounds import AnswerTimeout
-from co_cli.providers.offline import OfflineModel
-from co_cli.providers.registry import Choice
 from co_cli.tools.articles import TOOLS, is_named
 
-_SPOKEN_OF = 6  # turns back to what was told, where no model is sent all of it
 LIMITS = UsageLimits(request_limit=16, tool_calls_limit=40)
 _ALONE = (
     "You have a memory: plain notes that the person keeps. Look into it with recall_memory when "
@@ -93,7 +90,7 @@ class Knowledge(AbstractCapability[Any]):
             while True:
                 try:
                     said = {"content": arguments["content"]} if name == approval.SAVE else {}
-                    result = told(await function(ctx, **arguments) | said)  # as the person put it
+                    result = told(said | await function(ctx, **arguments))  # as the person put it
                     origins = [f"page {result['url']}"] if name == approval.FETCH else []
                     if not origins:
                         return result
@@ -112,8 +109,7 @@ class Knowledge(AbstractCapability[Any]):
         """Ask once more: what the person agreed to would now do something else."""
         key = ctx.tool_call_id or ""
         proposal = await asyncio.to_thread(approval.prepare, ctx.deps, key, tool, arguments)
-        offered = bool((ctx.tool_call_metadata or {}).get("offered"))
-        again = replace(proposal, again=True, offered=offered)
+        again = replace(proposal, again=True)
         [decision] = await self.approvals.decide(ctx.deps, [again])
         if not decision.agreed:
             raise ToolFailed(decision.refusal.message())
@@ -143,7 +139,7 @@ class Knowledge(AbstractCapability[Any]):
             if said not in proposals:
                 made = await asyncio.to_thread(approval.prepare, deps, key, said[0], arguments)
                 spoken = "".join(history.said(ctx.messages)[-1:])
-                proposals[said] = replace(made, offered=_is_offer(call), asked=spoken)
+                proposals[said] = replace(made, asked=spoken)
         approvals: dict[str, Any] = dict.fromkeys(calls, ToolDenied(approval.REPEATED.message()))
         metadata: dict[str, dict[str, Any]] = {}
         for decision in await self.approvals.decide(deps, list(proposals.values())):
@@ -162,16 +158,6 @@ def _is_free(ctx: RunContext[Any], name: str, arguments: Mapping[str, Any]) -> b
     return name not in WRITES
 
 
-def _is_offer(call: ToolCallPart) -> bool:
-    """Whether nobody asked for this. Only Co's own model says so, where no other model's words go.
-
-    What a provider sends becomes a call's name and arguments; these marks are set by the code that
-    talks with it.
-    """
-    details = call.provider_details or {}
-    return call.provider_name == OfflineModel.system and bool(details.get("offered"))
-
-
 def get_agent(
     model: Model[Any] | str | None = None,
     *,
@@ -179,7 +165,8 @@ def get_agent(
     ask: Asker | Approvals | None = None,
     budget: int = history.BUDGET,
 ) -> Agent[CoDeps, str]:
-    """Co's own agent. Without a model the settings and the keys that are there decide.
+    """Co's own agent. Without a model the settings and the keys that are there decide; where they
+    choose none, it can only be run with one.
 
     `prompt` is a session's system prompt, which stays the same while it lasts, so that providers
     can cache it; without one it is put together here, with what is trusted of this folder.
@@ -187,10 +174,10 @@ def get_agent(
     if model is None or prompt is None:
         settings = config.load_settings()
         choice = models.choose(None, settings, os.environ)
-        model = model_for(choice) if model is None else model
+        if model is None and choice.provider != "offline":
+            model = models.build(choice, os.environ)
         prompt = prompt or prompts.session_prompt(choice.provider, settings.personality).text
     room = budget - len(prompt) // 4  # the prompt goes out with every request
-    kept = _SPOKEN_OF if isinstance(model, OfflineModel) else history.KEPT_TURNS
     return Agent(
         model,
         deps_type=CoDeps,
@@ -200,24 +187,8 @@ def get_agent(
         capabilities=[
             Knowledge(ask, context=False),
             AnswerTimeout(),
-            ProcessHistory(lambda messages: history.fit(messages, room, kept)),
+            ProcessHistory(lambda messages: history.fit(messages, room)),
             Caching(),
             Instrumentation(settings=InstrumentationSettings(include_content=False)),
         ],
     )
-
-
-def model_for(
-    choice: Choice,
-    known: Mapping[str, str] | None = None,
-    reword: Callable[[str], str] = str,
-    rejected: Callable[[str], bool] = lambda _text: False,
-) -> Model[Any]:
-    """The model that was chosen; offline, the one without a language model behind it.
-
-    That one is told what is `known`, texts by their names, words its hints for the surface, and
-    does not offer to keep what the person `rejected`.
-    """
-    if choice.provider == "offline":
-        return OfflineModel(known, reword, rejected)
-    return models.build(choice, os.environ)

@@ -30,7 +30,18 @@ from co_cli.chat import notes, pastes, slash, transcripts, typeahead
 from co_cli.chat.approval_prompt import Screen
 from co_cli.chat.attachments import attach
 from co_cli.chat.completion import ChatCompleter
-from co_cli.chat.events import Notice, TextDelta, ToolFinished, ToolStarted, TurnEvent
+from co_cli.chat.dialogue import open_dialogue
+from co_cli.chat.events import (
+    Command,
+    EditNote,
+    Notice,
+    Offer,
+    PlainText,
+    TextDelta,
+    ToolFinished,
+    ToolStarted,
+    TurnEvent,
+)
 from co_cli.chat.inbox import waiting_drafts
 from co_cli.chat.line_input import TerminalInput, early, plain_keys, plain_output, set_aside
 from co_cli.chat.stream import StreamView
@@ -41,13 +52,14 @@ from co_cli.knowledge.context import Receipt
 from co_cli.knowledge.format.note import now
 from co_cli.knowledge.safety.escape import hanging, rows
 from co_cli.knowledge.store import disk
+from co_cli.offline.chat import HELP
 from co_cli.providers.registry import Choice
 from co_cli.providers.trouble import Trouble
 from co_cli.results import plural, waiting_text
 from co_cli.workspace import read_closely
 
 if TYPE_CHECKING:
-    from co_cli.chat.session import Session
+    from co_cli.chat.dialogue import Dialogue
 
 _DOING = {
     "save_memory": "Remembering",
@@ -86,7 +98,8 @@ class Chat:
         self.screen = Screen(self.console, TerminalInput())
         self.warming: Thread | None = None
         self.reading: Thread | None = None
-        self._session: Session | None = None
+        self._session: Dialogue | None = None
+        self.editing: EditNote | None = None  # what the next line is the new text of
         self.failed = self.done = False
 
     async def run(self) -> None:
@@ -105,10 +118,17 @@ class Chat:
             try:
                 line = await self._line(editor)
             except KeyboardInterrupt:
+                if self.editing is not None:
+                    self.editing = None
+                    self.say("Nothing changed.", "dim")
+                    continue
                 self.say("Press Ctrl+D or type /quit to leave.", "dim")
                 continue
             except EOFError:
                 break
+            if self.editing is not None:
+                await self._stoppable(self._save_edit(line))
+                continue
             line = slash.as_command(line)
             typeahead.keep(early(editor).encode())
             if line.startswith("/"):
@@ -161,35 +181,34 @@ class Chat:
         self._read_closely()
         if self.unasked:
             self.say("Saves are not asked about; /ask turns that off.", "dim")
+        if self.editing is not None:  # which the person sees whole, and may change
+            return (await editor.prompt_async("edit> ", default=self.editing.note.body)).strip()
         again = "Press Enter to try again > " if self.failed else "> "
         return (await editor.prompt_async(again, default=typed)).strip()
 
     def _greet(self) -> None:
+        offline = self.choice.provider == "offline"
         self.say(self.receipt(), "dim")
         if self.incognito:
             self.say("Incognito: I read what you saved, and nothing of this is kept.", "yellow")
         for line in self.prompt.warnings:
             self.say(line, "yellow")
         if self.auto:
-            from co_cli.learning.drafting import MOST, TOKENS  # which few need here
-
-            cost = f", for {TOKENS} tokens at most" if self.choice.name else ""
-            self.say(f"Auto-learn is on: when you leave, Co drafts up to {MOST} memories from what "
-                     f"you said and it did not ask you about{cost}. You review them: /inbox. "
-                     "To stop: co learn --auto=false", "dim")  # fmt: skip
+            self.say("Auto-learn is on: when you leave, Co drafts notes from what you said, for "
+                     "you to review. To stop: co learn --auto=false", "dim")  # fmt: skip
         if not self.incognito and (drafts := len(waiting_drafts(self.deps))):
             self.say(waiting_text(drafts), "dim")
         if self.choice.others:
             self.say(self.choice.explain(), "dim")
-        if self.choice.provider == "offline":
-            self.say("No model is connected, so I can only remember and recall; see /model.", "dim")
+        if offline:
+            self.say(HELP, "dim")
         if self.resumed:
             last = transcripts.in_a_line("".join(self.resumed.said[-1:]), 100)
             self.say(f"Continuing after: {last}", "dim")
         elif not self.incognito and not any(
             book.store.names("memories") for book in self.deps.shelf()
         ):
-            self.say('Tell me something worth keeping, for example "We deploy on Tuesdays".', "dim")
+            self.say("For example: We deploy on Tuesdays", "dim")
 
     # The line editor
 
@@ -230,10 +249,15 @@ class Chat:
         """Load what a turn needs while the person types; nobody who leaves waits for it."""
 
         def load() -> None:
-            from co_cli.agent.capability import model_for
-
             with suppress(Exception):  # told when it is needed; this only saves time
-                model_for(self.choice)
+                if self.choice.provider == "offline":
+                    from co_cli.offline.reading import read
+
+                    read("hello")
+                else:
+                    from co_cli.providers.models import build
+
+                    build(self.choice, os.environ)
 
         if self.warming is None:
             self.warming = _in_background(load)
@@ -250,22 +274,19 @@ class Chat:
         if not self.incognito and (self.reading is None or not self.reading.is_alive()):
             self.reading = _in_background(read)
 
-    async def session(self) -> Session:
+    async def session(self) -> Dialogue:
         """The conversation, as soon as it is loaded; CoError when the model cannot be had."""
         if self._session is None:
             self._warm()
             self._session = await asyncio.to_thread(self._new_session)
         return self._session
 
-    def _new_session(self) -> Session:
+    def _new_session(self) -> Dialogue:
         if self.warming is not None:
             self.warming.join()
-        from co_cli.chat.session import Session
-
-        session = Session(
-            self.deps, self.choice, self.prompt, self.transcript, self._asked,
-            reword=slash.in_chat, auto=self.auto,
-        )  # fmt: skip
+        session = open_dialogue(
+            self.deps, self.choice, self.prompt, self.transcript, self._asked, auto=self.auto
+        )
         if self.resumed:
             session.resume(self.resumed)
         return session
@@ -280,29 +301,42 @@ class Chat:
         for told in given.told:
             self.say(told, "dim")
         with self.view as view:
-            session = await self.session()
-            command = await asyncio.to_thread(session.command, typed)
-            if not command:
-                async for event in session.turn(line, given.text, pasted):
-                    self._show(view, event)
-        if command:
-            await self._command(command)
+            session, wanted = await self.session(), list[Command]()
+            async for event in session.turn(line, given.text, pasted):
+                self._show(view, event)
+                wanted += [event] if isinstance(event, Command) else []
+        for one in wanted:
+            self.say(f"→ {one.line}", "dim")
+            self.say(await slash.run_asking(self, one.line, [*one.notes], one.question))
+
+    async def _save_edit(self, line: str) -> None:
+        editing, self.editing = self.editing, None
+        if editing is not None:
+            self.say(await notes.save_edit(editing.book, editing.note, line))
 
     def _show(self, view: StreamView, event: TurnEvent) -> None:
         match event:
             case TextDelta():
                 view.words(event.text)
+            case PlainText():
+                self.say(event.text)
             case ToolStarted():
                 view.busy(_DOING.get(event.tool, f"Using {event.tool}"))
             case ToolFinished():
-                told = event.outcome == "done" and not self.choice.name  # offline, by the model
-                if event.text and event.tool in WRITES and not told:
+                if event.text and event.tool in WRITES:
                     done, *more = event.text.split("\n")
                     more = [line for line in map(slash.in_chat, more) if "co knowledge" not in line]
                     view.note("\n".join([done, *more]))
                 view.busy("Thinking")
             case Notice():
                 view.note(event.text)
+            case Offer():
+                view.note(f"Press y to keep it in {event.place}.")
+            case EditNote():
+                view.note(
+                    f"You said: {event.above}\nEnter saves the note as edited, Ctrl+C leaves it."
+                )
+                self.editing = event
             case Trouble():
                 view.pause()
                 self._trouble(event.line, event.hint)
@@ -372,11 +406,24 @@ class Chat:
             self._session.approvals.always.clear()
         return was
 
+    def _go_on_with(self, choice: Choice, prompt: prompts.SystemPrompt) -> None:
+        """The same conversation with another model, or with none."""
+        before = self._session
+        if before is None or (before.choice.provider, choice.provider).count("offline") in (0, 2):
+            if before is not None:
+                before.use(choice, prompt)
+            return
+        after = open_dialogue(
+            self.deps, choice, prompt, self.transcript, self._asked, auto=self.auto
+        )
+        after.take_over(before)
+        self._session = after
+
     async def use(self, choice: Choice, personality: str) -> Sequence[str]:
         """Go on with this model and this personality; what to warn of."""
         prompt = self.build(choice, personality, self.prompt.receipt)
         if self._session is not None:
-            await asyncio.to_thread(self._session.use, choice, prompt)
+            await asyncio.to_thread(self._go_on_with, choice, prompt)
         self.choice, self.prompt, self.personality = choice, prompt, personality
         return prompt.warnings
 

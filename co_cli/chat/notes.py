@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Iterable, Mapping
-from contextlib import suppress
+from dataclasses import replace
 from textwrap import indent
 from typing import TYPE_CHECKING
 
@@ -14,18 +14,20 @@ from co_cli.agent.approval import SAVE, Decision, Proposal, Review, planned
 from co_cli.chat.letters import goes_on
 from co_cli.chat.line_input import Resized
 from co_cli.editing import Editing
-from co_cli.errors import Ambiguous, CoError, EmbedderUnavailable, FormatError, NotFound
+from co_cli.errors import Ambiguous, CoError, FormatError, MovedOn, NotFound
 from co_cli.kept import kept_text
 from co_cli.knowledge import Note, Notebook, Shelf
 from co_cli.knowledge.format.note import now, timestamp
+from co_cli.knowledge.format.rewrite import rewrite
 from co_cli.knowledge.moving import find_to_move, move, other_half
 from co_cli.knowledge.pages import ARTICLES
+from co_cli.knowledge.safety.check import check_text
 from co_cli.knowledge.use import used
-from co_cli.learning.turns import tags_for
 from co_cli.meant import picked
+from co_cli.offline.reading import tags_of
+from co_cli.offline.saving import carry_out
 from co_cli.results import (
     above_text,
-    category_text,
     half_undone_text,
     hit_ref,
     marks,
@@ -34,14 +36,15 @@ from co_cli.results import (
     outside_text,
     plural,
     recall_text,
-    replaced_text,
     span,
+    update_text,
 )
 from co_cli.tools.articles import aside, keep_source, read_source
 
 if TYPE_CHECKING:
     from co_cli.chat.app import Chat
 
+_CHANGES = 15  # that are listed
 _ARCHIVE = "The archive is empty: nothing has been forgotten, rejected, merged or decayed yet."
 
 
@@ -167,7 +170,7 @@ def recall(shelf: Shelf, argument: str) -> str:
         return recall_text(argument, found)
     rows = []
     for book, hit in found:
-        why = [hit.why, outside_text(hit.note), replaced_text(book, hit)]
+        why = [hit.why, outside_text(hit.note), update_text(book, hit)]
         told = "\n".join(filter(None, [above_text(hit), hit.text]))
         rows += [
             row(book, hit.note, "; ".join(filter(None, why)), hit_ref(book, hit)),
@@ -203,6 +206,39 @@ def undo(shelf: Shelf, argument: str) -> str:
     return f"Undone: {entry.op} of {names}{half}"
 
 
+def changes(shelf: Shelf, _argument: str = "") -> str:
+    """The latest changes of both notebooks, newest first; no words of a sensitive note."""
+    rows = list[tuple[str, str]]()
+    for book in shelf:
+        there = {note.name: note for note in book.notes()}
+        for entry in book.store.entries()[-_CHANGES:]:
+            names = [os.path.basename(file["path"]) for file in entry.files]
+            kept = [there[name] for name in names if name in there]
+            what = [f"{book.ref(note)}  {_summary(note)}" for note in kept[:1]]
+            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+            told = f"{entry.op:<9} {''.join(what) or plural(len(names), 'file')}"
+            rows.append((entry.at, f"{entry.at[:16].replace('T', ' ')}  {told}{more * bool(what)}"))
+    latest = sorted(rows, reverse=True)[:_CHANGES]
+    return "\n".join(row for _, row in latest) or "Nothing has changed here yet."
+
+
+def _summary(note: Note) -> str:
+    return "(sensitive)" if note.sensitive else note.summary
+
+
+async def save_edit(book: Notebook, note: Note, text: str) -> str:
+    """Save a note that the person edited in the input line."""
+    if not text.strip() or text.strip() == note.body.strip():
+        return "Nothing changed."
+    body = check_text(text)
+    data = f"{body}\n".encode() if note.plain else rewrite(note.raw, {}, body)
+    kept = await asyncio.to_thread(book.replace, note, data)
+    return (
+        f"✓ Edited {kept.note.kind} {book.ref(kept.note)}: {kept.note.summary} "
+        f"({_undo(book)} takes it back)"
+    )
+
+
 async def remember(chat: Chat, argument: str) -> str:
     """Save what the person typed; they are asked only where they have to choose."""
     words, _, more = argument.partition(" ")
@@ -210,31 +246,20 @@ async def remember(chat: Chat, argument: str) -> str:
     if not text:
         return "Usage: /remember [-g] <text>, or # <text>"
     deps = chat.deps
-    tags: tuple[str, ...] = ()
-    with suppress(EmbedderUnavailable):
-        tags = tuple(await asyncio.to_thread(tags_for, text))
-    one = await asyncio.to_thread(planned, deps, Proposal("", SAVE, text, tags, scope))
-    if one.refused:
-        raise CoError(f"this cannot be saved: {one.refused}")
-    choice = Decision(one, "yes")
-    if one.collides or one.left_out or one.moves:
-        card = Review([one], (), deps, typed=True)
-        [choice] = (await chat.screen(card)).decisions
-    if not choice.agreed:
-        return "Nothing was saved."
-    one = choice.proposal
-    with deps.notebooks() as shelf:
-        book = shelf.project if one.scope == "project" else shelf.user
-        fresh = book.scope == "project" and trust.untouched(deps.folder())
-        saved = book.remember(
-            one.text, one.tags, actor="chat", seen=one.seen, replaces=one.replaces,
-            similar="update" if choice.verdict == "update" else "keep",
-            fields=deps.of_language(one.scope),
-        )  # fmt: skip
-        problem = trust.claim(deps.folder(), timestamp(now())) if fresh else ""
-    verb = "Updated" if saved.action == "consolidated" else "Saved"
-    told = f"✓ {verb} memory {saved.ref}: {saved.note.summary} ({_undo(book)} takes it back)"
-    return "\n".join(filter(None, [told, saved.trouble, *category_text(book, saved), problem]))
+    tags = await asyncio.to_thread(tags_of, text)
+    wanted, again = Proposal("", SAVE, text, tags, scope), False
+    while True:
+        one = await asyncio.to_thread(planned, deps, wanted)
+        if one.refused:
+            raise CoError(f"this cannot be saved: {one.refused}")
+        choice = Decision(one, "yes")
+        if again or one.collides or one.left_out or one.moves:
+            card = Review([replace(one, again=again)], (), deps, typed=True)
+            [choice] = (await chat.screen(card)).decisions
+        try:
+            return (await asyncio.to_thread(carry_out, deps, choice)).text
+        except MovedOn:  # it would do something else now
+            wanted, again = choice.proposal, True
 
 
 def promote(chat: Chat, what: str | Note, *, up: bool = True) -> str:

@@ -9,8 +9,7 @@ from collections import deque
 from collections.abc import Sequence
 from itertools import chain
 
-from co_cli.learning.own_words import SENTENCE_END
-
+SENTENCE_END = r"(?<=[.!?…])[\"”')]*\s+|\n\s*"
 _SHORT = 120  # characters of a sentence that counts as typed
 _FEWEST = 3  # words by which a pasted sentence is known again after an edit
 _LONGEST = 10_000  # characters of a block that is looked for by its sentences

@@ -15,7 +15,7 @@ from co_cli.chat.attachments import offered
 from co_cli.errors import Ambiguous
 from co_cli.knowledge import Note, Shelf
 from co_cli.knowledge.store import disk
-from co_cli.meant import LEAVES, meant, picked
+from co_cli.meant import LEAVES, YES, meant, picked
 from co_cli.prompts import texts
 from co_cli.providers import registry
 from co_cli.results import NO_DRAFTS, plural
@@ -24,9 +24,30 @@ if TYPE_CHECKING:
     from co_cli.chat.app import Chat
 
 Reply = str | Awaitable[str]
-_KEYS = (
-    "@FILE in a message lets the model read that file of the project.\n"
-    "Enter sends, Alt+Enter starts a new line, Ctrl+R searches what you typed, Ctrl+D leaves."
+_KEYS = "Enter sends, Alt+Enter starts a new line, Ctrl+R searches what you typed, Ctrl+D leaves."
+_HELP = (  # all of them, on one screen of 24 rows
+    ("a question", "Find notes; @FILE lets a model read that file of the project"),
+    ("a fact", "Save it, after you agree; /remember text and `# text` save at once"),
+    ("/recall words", "Search your notes without a model"),
+    ("/memories [tag|--count]", "List your notes, or count them"),
+    ("/show id|words", "Show a note"),
+    ("/edit id|words", "Edit a note in your editor"),
+    ("/forget id|words", "Archive a note; /restore [id|words] brings it back"),
+    ("/undo [-g]", "Undo the last change here (-g: in your own notebook)"),
+    ("/changes", "List the latest changes"),
+    ("/inbox", "Review drafts before they become notes"),
+    ("/ingest [-g] URL|file", "Save a page or a file as an article"),
+    ("/summarize [-g]", "Combine related notes into one"),
+    ("/pin, /protect id", "Load a note in every session; keep it from being forgotten"),
+    ("/sensitive id", "Keep a note out of logs and other agents"),
+    ("/unpin, /unprotect id", "Take that back, as /unsensitive does"),
+    ("/promote, /demote id", "Move a note to your own notebook, or to this project"),
+    ("/memory, /context", "Show all that is known, or what this session loaded"),
+    ("/model [provider:name]", "Show or change the model; /tools lists what it may use"),
+    ("/personality [name]", "Show or change how Co speaks"),
+    ("/history, /clear", "List conversations, or start a new one; /compact shortens it"),
+    ("/ask", "Be asked about every save again"),
+    ("/quit, /exit", "Leave; /help shows this"),
 )
 _CONNECT = (
     "To connect a model, set GEMINI_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY in your\n"
@@ -76,6 +97,16 @@ def in_chat(hint: str) -> str:
 
     hint = hint.replace("co chat --model ", "/model ")
     return re.sub(r"\bco (?:knowledge )?([a-z]{1,20})\b", spelled, hint)
+
+
+async def run_asking(chat: Chat, line: str, found: list[Note], question: str) -> str:
+    """Carry out what a sentence asked for, after the person said which notes, or yes."""
+    if found:
+        return await _which(chat, line[1:].partition(" ")[0], "Notes", found)
+    if question and (await notes.asked(chat, question)).strip().lower() not in YES:
+        return "Nothing was changed."
+    answer = run(chat, line)
+    return answer if isinstance(answer, str) else await answer
 
 
 def run(chat: Chat, line: str) -> Reply:
@@ -151,9 +182,8 @@ def _summarize(_chat: Chat, argument: str) -> str:
 
 
 def _help(_chat: Chat, _argument: str) -> str:
-    rows = [(f"/{name} {one.takes}".rstrip(), one.help) for name, one in COMMANDS.items()]
-    width = max(len(left) for left, _ in rows)
-    return "\n".join([*(f"{left:<{width}}  {right}" for left, right in rows), "", _KEYS])
+    width = max(len(left) for left, _ in _HELP)
+    return "\n".join([*(f"{left:<{width}}  {right}" for left, right in _HELP), _KEYS])
 
 
 def _tools(_chat: Chat, _argument: str) -> str:
@@ -279,6 +309,7 @@ COMMANDS = {
                             _archived),
     "undo": SlashCommand("Undo the last change here (-g: your notebook)", notes.undo, "[-g]", True,
                          _changes),
+    "changes": SlashCommand("List the latest changes", notes.changes, "", True),
     "edit": SlashCommand("Edit a memory in your editor", notes.edit, "id|words",
                          names=_ids),
     "show": SlashCommand("Show a memory", notes.show, "id|words", True, _ids),

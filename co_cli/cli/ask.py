@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -12,13 +12,24 @@ import click
 from co_cli import prompts
 from co_cli.agent import approval
 from co_cli.agent.approval import Decision, Proposal, Review, Reviewed
-from co_cli.chat.events import Notice, TextDelta, ToolFinished, TurnEvent
+from co_cli.chat.dialogue import open_dialogue
+from co_cli.chat.events import (
+    Command,
+    Notice,
+    Offer,
+    PlainText,
+    Quoted,
+    TextDelta,
+    ToolFinished,
+    TurnEvent,
+)
 from co_cli.chat.redact import parsed
 from co_cli.cli.options import as_json
 from co_cli.cli.output import notice, to_json, warn
 from co_cli.cli.session import build_prompt, enter, with_log, with_model
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
+from co_cli.knowledge import Shelf
 from co_cli.knowledge.safety.escape import escape
 from co_cli.providers import models
 from co_cli.providers.trouble import Trouble
@@ -68,15 +79,18 @@ def ask_command(
     prompt = build_prompt(workspace, choice, workspace.own.personality)
     for line in prompt.warnings:
         notice(line)
-    from co_cli.chat.session import Session
-
-    session = Session(deps, choice, prompt, None, partial(_by_rule, yes))
+    session = open_dialogue(deps, choice, prompt, None, partial(_by_rule, yes))
     attached = prompts.envelope.wrap(piped) if piped else ""
-    answer = asyncio.run(_answer(session.turn(text, attached), as_json))
+    events: list[TurnEvent] = []
+    answer = asyncio.run(_answer(session.turn(text, attached), deps, events, as_json=as_json))
     if answer is None:
         raise click.exceptions.Exit(1)
+    offline = choice.provider == "offline"
+    record = _plain_record(events) if offline else _record(answer, session.messages)
     if as_json:
-        to_json({"answer": answer, "model": str(choice)} | _record(answer, session.messages))
+        to_json({"answer": answer, "model": str(choice)} | record)
+    if offline and record["refused"]:
+        raise click.exceptions.Exit(1)
 
 
 def _piped() -> str:
@@ -117,28 +131,78 @@ def _agreed(proposal: Proposal) -> Decision:
     if proposal.left_out:
         warn(f"not saved: {proposal.left_out}")
         return Decision(proposal, "no", approval.impossible(proposal.left_out))
-    return Decision(proposal, "keep" if proposal.collides else "yes")
+    return Decision(proposal, "yes")
 
 
-async def _answer(events: AsyncIterator[TurnEvent], as_json: bool) -> str | None:
-    """The answer, printed as it comes but for a program; None when there was none."""
+async def _answer(
+    coming: AsyncIterator[TurnEvent], deps: CoDeps, events: list[TurnEvent], *, as_json: bool
+) -> str | None:
+    """The answer, printed as it comes but for a program; None when there was none.
+
+    All that came is added to `events`.
+    """
     said = ""
-    async for event in events:
+    async for event in coming:
+        events.append(event)
         match event:
             case TextDelta():
                 if not as_json:
                     click.echo(escape(event.text), nl=False)
                 said += event.text
-            case ToolFinished() if event.text and event.tool in approval.WRITES:
-                notice(event.text.partition("\n")[0])
-            case Notice():
-                notice(event.text)
+            case PlainText() | Command():
+                text = event.text if isinstance(event, PlainText) else _looked_at(deps, event)
+                if text and not as_json:
+                    click.echo(escape(text))
+                said = "\n".join(filter(None, (said, text)))
             case Trouble():
                 warn(event.line, hint=event.hint)
                 return None
-    if said and not as_json:
+            case _ if aside := _aside(event):
+                notice(aside)
+    if said and not as_json and isinstance(events[-1], TextDelta):
         click.echo()
     return said
+
+
+def _aside(event: TurnEvent) -> str:
+    """What is said beside the answer, if anything."""
+    match event:
+        case ToolFinished() if event.tool in approval.WRITES:
+            return event.text.partition("\n")[0]
+        case Notice():
+            return event.text
+        case Offer():
+            return f'To save it: co ask --yes "remember that {event.text}"'
+    return ""
+
+
+def _looked_at(deps: CoDeps, asked: Command) -> str:
+    """What a command that only looks shows; any other is left to the person."""
+    from co_cli.chat import notes
+
+    name, _, argument = asked.line[1:].partition(" ")
+    looks: dict[str, Callable[[Shelf, str], str]] = {
+        "memories": notes.memories, "show": notes.show, "changes": notes.changes
+    }  # fmt: skip
+    if name == "help":
+        return "co --help lists the commands."
+    look = looks.get(name)
+    if look is None:
+        warn(f"nothing was changed: {asked.line}", hint=f"co ask does not do that; co {name} does.")
+        return ""
+    with deps.notebooks() as shelf:
+        return look(shelf, argument)
+
+
+def _plain_record(events: Iterable[TurnEvent]) -> dict[str, list[Any]]:
+    """The same without a model: what was quoted, saved and refused."""
+    done = [one for one in events if isinstance(one, ToolFinished)]
+    return {
+        "sources": [row for one in events if isinstance(one, Quoted) for row in one.rows],
+        "saved": [one.result for one in done if one.outcome == "done"],
+        "forgotten": [],
+        "refused": [one.result for one in done if one.outcome != "done"],
+    }
 
 
 def _record(answer: str, messages: Iterable[Any]) -> dict[str, list[dict[str, Any]]]:

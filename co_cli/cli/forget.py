@@ -21,7 +21,7 @@ from co_cli.knowledge.format.note import number_of
 from co_cli.knowledge.pages import Ref, kind_of
 from co_cli.knowledge.safety.escape import escape
 from co_cli.knowledge.trail import Trail, follow, purge_all
-from co_cli.learning.rejected import forget_rejections
+from co_cli.offline.rejections import forget_rejections
 from co_cli.results import forgotten_json, plural
 from co_cli.verbs import Found, candidates, is_ref, labels
 from co_cli.workspace import Workspace

@@ -28,8 +28,9 @@ from co_cli.knowledge.importers.collect import collect, plan_import
 from co_cli.knowledge.inbox import Draft, put
 from co_cli.knowledge.plan import ImportItem, ImportPlan
 from co_cli.knowledge.safety.escape import difference
-from co_cli.learning.rejected import rejections
-from co_cli.learning.skim import TURNS, told
+from co_cli.offline.draft import MOST_READ, facts
+from co_cli.offline.reading import sentences
+from co_cli.offline.rejections import rejections
 from co_cli.results import counted, marks, plural, undo_hint
 from co_cli.workspace import Workspace
 
@@ -160,17 +161,17 @@ def _read(
 
 def _said(export: exports.Export) -> tuple[list[Draft], list[str]]:
     """What the person told of themselves in their latest conversations, as far as that is sure."""
-    settled = [(draft.quote, draft.text) for draft in export.drafts]
-    drafts, cut = list[Draft](), 0
+    known, drafts, cut = [one.text for one in export.drafts], list[Draft](), 0
     with progress("Reading conversations") as step:
         for done, chat in enumerate(export.chats[:_CHATS], 1):
             own = [text for who, text in chat.turns if who == "person"]
-            found, unread = told(own, settled)
-            cut += bool(unread)
-            for fact in found:
-                origin = f"{export.whose}: {chat.title[:100]}"
-                kept = Draft(fact.text, fact.tags, fact.quote, origin, chat.created, IMPORTED)
-                drafts.append(kept)
+            cut += sum(len(sentences(text)) for text in own) > MOST_READ
+            origin = f"{export.whose}: {chat.title[:100]}"
+            for fact in facts(own, known):
+                if fact.mine or "preference" in fact.tags:  # the rest is of that conversation
+                    drafts.append(
+                        Draft(fact.text, fact.tags, fact.text, origin, chat.created, IMPORTED)
+                    )
             if step:
                 step(done, min(len(export.chats), _CHATS))
     remarks = []
@@ -178,7 +179,7 @@ def _said(export: exports.Export) -> tuple[list[Draft], list[str]]:
         remarks.append(f"{plural(older, 'conversation')}: only the newest {_CHATS} are read")
     if cut:
         many = plural(cut, "conversation")
-        remarks.append(f"the end of {many}: of each, about {TURNS} turns are read")
+        remarks.append(f"the beginning of {many}: of each, the last {MOST_READ} sentences are read")
     return drafts, remarks
 
 

@@ -9,7 +9,7 @@ from co_cli.knowledge.format.note import now, timestamp
 from co_cli.knowledge.format.rewrite import rewrite
 from co_cli.knowledge.plan import Plan, Planner, Saved
 from co_cli.knowledge.safety.check import check_text, clean_tags
-from co_cli.learning.rejected import remember_rejection
+from co_cli.offline.rejections import remember_rejection
 from co_cli.verbs import MARKS
 from co_cli.web.state import Asked, Changed, Row, State
 from co_cli.web.views import archived, similar

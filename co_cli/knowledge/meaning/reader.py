@@ -50,8 +50,9 @@ class Relation(NamedTuple):
 class Intent(NamedTuple):
     """What a sentence asks for: its kind, the words that it is about, and what kind of fact it is.
 
-    `likely` is the probability of the kind, `kinds` that of each; `lasting` and `personal` are
-    probabilities too. `signal` is None for a sentence that states nothing lasting.
+    `likely` is the probability of the kind, `kinds` that of each; `lasting`, `personal` and
+    `signal_likely` are probabilities too. `signal` is None for a sentence that states nothing
+    lasting.
     """
 
     kind: Kind
@@ -61,6 +62,7 @@ class Intent(NamedTuple):
     signal: Signal | None
     personal: float
     kinds: dict[Kind, float]
+    signal_likely: float = 0.0
 
 
 class Reader:
@@ -97,13 +99,16 @@ class Reader:
         kinds = dict(zip(KINDS, _shares(self.head("kind", mean)), strict=True))
         kind = max(kinds, key=kinds.__getitem__)
         [lasting], [personal] = self.head("lasting", mean), self.head("personal", mean)
-        signals = self.head("signal", mean)
+        signals = dict(zip(SIGNALS, _shares(self.head("signal", mean)), strict=True))
+        signal = max(signals, key=signals.__getitem__)
         states_fact = kind in ("tell", "correct") and lasting > 0
-        signal = SIGNALS[int(signals.argmax())] if states_fact else None
         starts, ends = self._raw("span.weight") @ states[:, 1:-1]
         first, last = _best_span(starts.tolist(), ends.tolist())
         span = sentence[cut[first][1][0] : cut[last][1][1]] if cut else ""
-        return Intent(kind, kinds[kind], span, _share(lasting), signal, _share(personal), kinds)
+        return Intent(
+            kind, kinds[kind], span, _share(lasting), signal if states_fact else None,
+            _share(personal), kinds, signals[signal],
+        )  # fmt: skip
 
     def pair(self, head: str, first: str, second: str) -> Any:
         """The scores of one pair of texts."""

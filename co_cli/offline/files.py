@@ -1,4 +1,4 @@
-"""The files in a session's prompt, looked through by the same search as notes. Writes nothing."""
+"""The context and instruction files of a session, searched like notes. Writes nothing."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -9,18 +9,19 @@ from co_cli.knowledge import Notebook
 from co_cli.knowledge.format.note import now, timestamp
 from co_cli.knowledge.store.memory import MemoryStore
 
+_MOST = 3  # passages of an answer
 _ITEM = r"\s{0,12}(?:[-*+]|\d{1,3}[.)])\s+"
 
 
 class Passage(NamedTuple):
-    """A part of a file, the file's name as a person is told it, and how well it answers."""
+    """A part of a file, the file's name, and how well it answers."""
 
     name: str
     text: str
     score: float = 0.0
 
 
-class Known:
+class Files:
     """Texts by the names of their files; nothing is read before somebody asks."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
@@ -36,12 +37,12 @@ class Known:
             store.put(f"memories/{number:03d}-part.md", f"{header}{text}\n".encode())
         return [Passage(name, text) for name, _, text in parts], Notebook(store)
 
-    def find(self, query: str) -> Passage | None:
-        """The passage that answers best, if one surely does."""
+    def search(self, query: str) -> list[Passage]:
+        """The passages that surely answer, best first."""
         passages, book = self._read
-        hits = book.recall(query, 1) if passages else ()
-        sure = (passages[hit.note.id - 1]._replace(score=hit.score) for hit in hits if not hit.weak)
-        return next(sure, None)
+        hits = book.recall(query, _MOST) if passages else ()
+        sure = [hit for hit in hits if not hit.weak]
+        return [passages[hit.note.id - 1]._replace(score=hit.score) for hit in sure]
 
 
 def _parts(text: str) -> Iterator[tuple[str, str]]:

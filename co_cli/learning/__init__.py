@@ -1,1 +1,0 @@
-"""What is worth remembering in what a person says."""
