@@ -6,7 +6,7 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from pydantic_ai.messages import (
     ToolCallPart,
     ToolReturnPart,
 )
-from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from pydantic_ai.usage import UsageLimits
 
 from co_cli import paths, trust
@@ -39,7 +39,6 @@ from co_cli.agent.approval import (
 from co_cli.agent.capability import Knowledge, get_agent
 from co_cli.deps import CoDeps
 from co_cli.knowledge import Notebook
-from co_cli.providers.offline import OfflineModel
 
 NOTES = Path(".co-cli/knowledge")
 Step = list[tuple[str, dict[str, Any]]]
@@ -501,8 +500,14 @@ def test_a_long_list_is_cut_for_a_model() -> None:
 def test_it_works_where_the_answer_is_streamed() -> None:
     """Red when a write ends a streamed run of somebody else's agent in an error."""
 
+    async def saving(messages: list[ModelMessage], _info: AgentInfo) -> AsyncIterator[Any]:
+        if isinstance(part := messages[-1].parts[0], ToolReturnPart):
+            yield str(part.content)
+        else:
+            yield {0: DeltaToolCall(SAVE, '{"content": "Tabs in Go"}', tool_call_id="c1")}
+
     async def stream() -> str:
-        agent = get_agent(OfflineModel(), prompt="x")
+        agent = get_agent(FunctionModel(stream_function=saving), prompt="x")
         async with agent.run_stream("I prefer tabs over spaces in Go") as result:
             return [text async for text in result.stream_output(debounce_by=None)][-1]
 

@@ -26,7 +26,7 @@ from co_cli.errors import CoError
 from co_cli.knowledge import Notebook
 from co_cli.knowledge.copies import find_copies
 from co_cli.knowledge.inbox import Draft, accept, put, waiting
-from co_cli.learning.rejected import rejections
+from co_cli.offline.rejections import rejections
 
 TEA = Draft("User drinks green tea", ("preference",), "I always drink green tea", "chat 7")
 CAKE = Draft("User bakes cake on Sundays", ("preference",))
