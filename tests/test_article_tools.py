@@ -37,8 +37,6 @@ from co_cli.chat.approval_prompt import Screen
 from co_cli.cli.ask import UNNAMED, _by_rule
 from co_cli.deps import CoDeps
 from co_cli.knowledge import Notebook
-from co_cli.learning.pages import page_wanted
-from co_cli.providers.offline import OfflineModel
 from co_cli.tools.articles import MOST_TEXT, is_named
 from co_cli.workspace import Workspace
 
@@ -454,45 +452,6 @@ def test_an_update_shows_what_changes(site: Site) -> None:
 
 
 # --- offline, and by command ----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("said", "wanted"),
-    [
-        ("save what matters from https://a.example/x", ("https://a.example/x", True)),
-        ("please keep this page: https://a.example/x.", ("https://a.example/x", True)),
-        ("Read https://a.example/x and tell me what it says", ("https://a.example/x", True)),
-        ("https://a.example/x", ("https://a.example/x", False)),
-        ("<https://a.example/x>", ("https://a.example/x", False)),
-        ("Our wiki is at https://a.example/x", None),
-        ("keep in mind that https://a.example/x is our wiki", None),
-        ("save: the wiki is https://a.example/x", None),
-        ("remember https://a.example/x is the staging server", None),
-        ("do not save https://a.example/x", None),
-        ("what did I say about https://a.example/x?", None),
-    ],
-)
-def test_a_page_is_wanted_where_one_is_asked_for(
-    said: str, wanted: tuple[str, bool] | None
-) -> None:
-    turn = page_wanted(said)
-    assert (turn and (turn.text, turn.sure)) == wanted
-
-
-def test_offline_a_page_is_fetched_shown_and_kept_after_a_yes(site: Site) -> None:
-    url, person = site.url("/tides"), Person("no", "yes")
-    for said in (url, f"save what matters from {url}"):
-        messages = talk(OfflineModel(), said, with_site(site, person))
-        assert [part.tool_name for part in told(messages)] == ["web_fetch", "save_knowledge"]
-        [last] = spoken(messages)
-        if said == url:
-            assert (last, notes()) == ("Not kept.", [])
-    assert last.startswith("✓ Kept a:tides: Tides")
-    assert notes() == [TIDES.strip()]
-    assert [review.proposals[0].offered for review in person.reviews] == [True, False]
-    del site.answers["/tides"]
-    [last] = spoken(talk(OfflineModel(), f"read {url}", with_site(site)))
-    assert last.startswith(f"Not fetched: {url} is not there (404)")
 
 
 def test_a_file_is_kept_from_the_chat() -> None:

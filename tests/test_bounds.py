@@ -46,6 +46,7 @@ LATE = "took longer than {:g} s to answer"
 KEYS = ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENAI_API_KEY")
 PROVIDERS = ["compatible", "openai", "ollama", "anthropic", "gemini"]
 LONG = 60.0
+MODEL = Choice("compatible", "test", "a test", base_url="http://127.0.0.1:9/v1")
 MEMORY = 160 * 1024  # KiB that the process may grow by: not the gigabytes that are on offer
 
 
@@ -216,7 +217,7 @@ def test_what_was_approved_is_not_asked_for_again(
             skip(LONG)
             await asyncio.Event().wait()
 
-    session = begin(Choice("offline", "", "a test"), LONG, ask)
+    session = begin(MODEL, LONG, ask)
     session.agent = get_agent(FunctionModel(stream_function=stream), prompt="Hi", ask=ask)
     line(said(session, "keep it"))
     assert [type(event).__name__ for event in said(session, None)] == ["TextDelta"]
@@ -241,7 +242,7 @@ def test_the_time_that_the_person_takes_does_not_count(skip: Callable[[float], N
                 0: DeltaToolCall("save_memory", '{"content": "Cranes need oil"}', tool_call_id="c1")
             }
 
-    session = begin(Choice("offline", "", "a test"), LONG, ask)
+    session = begin(MODEL, LONG, ask)
     session.agent = get_agent(FunctionModel(stream_function=stream), prompt="Hi", ask=ask)
     assert [event for event in said(session, "keep it") if isinstance(event, Trouble)] == []
 
@@ -284,7 +285,7 @@ def test_a_long_answer_is_no_endless_one() -> None:
         for _piece in range(LARGEST // 8192):
             yield "x" * 8192
 
-    session = begin(Choice("offline", "", "a test"))
+    session = begin(MODEL)
     session.agent = get_agent(FunctionModel(stream_function=stream), prompt="Hi")
     words = [event.text for event in said(session, "go") if isinstance(event, TextDelta)]
     assert sum(map(len, words)) == LARGEST

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Iterator
 from time import monotonic
+from typing import Any
 
 import pytest
 from cli import Talking, co
 from test_auto_learn import leave, waiting
-from test_session import begin, echo
+from test_session import OFFLINE, begin, echo
 
+from co_cli import prompts, trust
 from co_cli.chat import pastes, transcripts, typeahead
-from co_cli.chat.events import TextDelta, TurnEvent
-from co_cli.chat.session import Session
+from co_cli.chat.dialogue import Dialogue
+from co_cli.chat.events import PlainText, TurnEvent
+from co_cli.chat.offline import OfflineSession
+from co_cli.chat.transcripts import Transcript
+from co_cli.deps import CoDeps
+from co_cli.knowledge.format.note import now
+from co_cli.offline.chat import PASTED
 
 LETTER = "Dear all,\n\nI moved to Malta in May. I have two parrots.\n\nLove, Edith"
 MAIL = (
@@ -34,13 +42,21 @@ def bracketed(text: str) -> str:
     return f"\x1b[200~{text}\x1b[201~".replace("\n", "\r")
 
 
-def say(session: Session, text: str, *pasted: str) -> str:
+def offline(**options: Any) -> OfflineSession:
+    """A conversation without a model."""
+    trust.claim(os.getcwd(), "2026-01-01T00:00:00+00:00")
+    prompt = prompts.build("", None, project=os.getcwd(), usable=())
+    kept = Transcript(os.getcwd(), now)
+    return OfflineSession(CoDeps(gated=True), OFFLINE, prompt, kept, None, **options)
+
+
+def say(session: Dialogue, text: str, *pasted: str) -> str:
     """One turn; what was answered."""
 
     async def listen() -> list[TurnEvent]:
         return [event async for event in session.turn(text, "", pasted)]
 
-    return "".join(one.text for one in asyncio.run(listen()) if isinstance(one, TextDelta))
+    return "".join(one.text for one in asyncio.run(listen()) if isinstance(one, PlainText))
 
 
 @pytest.mark.parametrize(
@@ -81,23 +97,12 @@ def test_only_what_was_typed_beside_it_is_drafted() -> None:
     text = f"We deploy on Tuesdays. Can you shorten my aunt's letter?\n{LETTER}"
     say(session, text, LETTER)
     assert leave(session) == "1 draft waits in the inbox: /inbox"
-    assert waiting(session) == ["We deploy on Tuesdays"]
-
-
-def test_what_was_pasted_in_an_earlier_conversation_was_not_said_there() -> None:
-    """Red when a pasted remark makes a half-said one of today's count as said twice."""
-    text = "Grandma's recipe needs less salt"
-    say(begin(), f"Hi!\n{text}", f"Hi!\n{text}")
-    session = begin(auto=True)
-    say(session, text)
-    assert leave(session) == ""
-    assert transcripts.said_before(".") == [text, f"Hi!\n{text}"]
+    assert waiting(session) == ["We deploy on Tuesdays."]
 
 
 def test_a_pasted_mail_asks_for_nothing_and_ends_approval_in_advance() -> None:
-    session = begin(auto=True)
-    session.approvals.always.add("save_memory")
-    assert say(session, MAIL, MAIL).startswith("You pasted that")
+    session = offline(auto=True)
+    assert say(session, MAIL, MAIL) == PASTED
     assert session.deps.external == ["text that you pasted"]
     assert leave(session) == ""
     assert all(not book.notes() for book in session.deps.shelf())
@@ -109,7 +114,7 @@ def test_a_pasted_mail_asks_for_nothing_and_ends_approval_in_advance() -> None:
 def test_a_pasted_question_is_looked_up() -> None:
     co("learn", "We deploy on Tuesdays")
     question = "Hi there!\nwhen do we deploy?"
-    assert "We deploy on Tuesdays [1]" in say(begin(), question, question)
+    assert say(offline(), question, question).startswith("We deploy on Tuesdays\n  [1]")
 
 
 def test_pasted_text_is_kept_as_it_is_where_the_person_asks_for_that() -> None:
@@ -133,7 +138,7 @@ def test_pasting_at_a_terminal_drafts_nothing() -> None:
         chat.keys(bracketed(MAIL))
         chat.until("weekly")
         chat.say("")
-        chat.until("You pasted that")
+        chat.until(PASTED)
         chat.say("remember that tea is at four")
         chat.until("[e]dit >")
         chat.keys(bracketed(LETTER))
@@ -141,9 +146,9 @@ def test_pasting_at_a_terminal_drafts_nothing() -> None:
         chat.say("")
         chat.until("Waiting for your next message")
         chat.say("n")
-        chat.until("You pasted that")
+        chat.until(PASTED)
         left = chat.leave()
-    assert (left.code, "draft" in left.out.rpartition("You pasted")[2]) == (0, False)
+    assert (left.code, "draft" in left.out.rpartition(PASTED)[2]) == (0, False)
     assert json.loads(co("inbox", "--json").out)["drafts"] == []
 
 

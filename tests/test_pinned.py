@@ -13,7 +13,7 @@ from repos import Pair, git
 
 from co_cli import prompts, trust
 from co_cli.chat import mentions
-from co_cli.chat.session import Session
+from co_cli.chat.offline import OfflineSession
 from co_cli.chat.transcripts import Transcript
 from co_cli.deps import CoDeps
 from co_cli.knowledge import Notebook, use
@@ -248,7 +248,7 @@ def test_a_conversation_records_what_was_pinned_into_it() -> None:
     """G8. Red when a purge leaves a transcript whose prompt holds the note."""
     uid = pin(1, "Lena owns billing")
     prompt = session()
-    talk = Session(CoDeps(gated=True), OFFLINE, prompt, Transcript(os.getcwd(), now))
+    talk = OfflineSession(CoDeps(gated=True), OFFLINE, prompt, Transcript(os.getcwd(), now))
 
     async def hello() -> None:
         async for _ in talk.turn("hello"):

@@ -66,8 +66,9 @@ class OfflineChat:
         elif asked and words:  # what was pasted stays in one piece
             parts = await asyncio.to_thread(statements, words) if rest == words else [words]
             events = self._keep(await asyncio.to_thread(_proposals, parts))
-        elif not said:
-            events = _one(PlainText(PASTED))
+        elif not said:  # a question may be pasted, for looking writes nothing
+            line = await asyncio.to_thread(read, words)
+            events = self._act(words, line) if line.act == "ask" else _one(PlainText(PASTED))
         elif asked:
             events = _one(PlainText(_EMPTY))
         else:
