@@ -25,9 +25,8 @@ from co_cli.agent.approval import (
     Verdict,
     planned,
 )
-from co_cli.chat import typeahead
+from co_cli.chat.editor import Resized
 from co_cli.chat.letters import begins, goes_on, parsed
-from co_cli.chat.line_input import Resized
 from co_cli.deps import CoDeps
 from co_cli.kept import described
 from co_cli.knowledge.safety.escape import BAR, difference, escape, hanging, rows
@@ -47,7 +46,6 @@ _STATES: dict[Verdict, str] = {
     "yes": "", "no": "  [no]", "update": "  [update {}]", "keep": "  [keep both]",
 }  # fmt: skip
 _VERDICTS: dict[str, Verdict] = {"y": "yes", "u": "update", "k": "keep", "n": "no"}
-_WAITING = 200  # characters that are shown of what waits, the last ones
 _COLOURS = {"-": "red", "+": "green"}
 _NAMED = re.compile(r"u(?:pdate)?\s?(g?\d{1,9})")  # which similar memory gives way
 
@@ -103,6 +101,7 @@ class Screen:
 
     console: Console
     read: Read
+    send: Callable[[str], object] = field(default=lambda _text: None)  # what was no answer
     told: set[str] = field(default_factory=set)  # what came from outside and was named
 
     async def __call__(self, review: Review) -> Reviewed:
@@ -135,8 +134,10 @@ class Screen:
             chosen = card.meant(letter, number)
             idle = all(one.offered or one.action == "forgotten" for one in card.proposals)
             idle &= begins(said) in ("", "n")  # who says "keep it until May" has not said no
-            if not chosen and goes_on(whole) and idle:  # nothing that they asked for is lost
-                return self._ended(card, "n")
+            if not chosen and goes_on(whole):  # nothing that they asked for is lost
+                self.send(whole)
+                if idle:
+                    return self._ended(card, "n")
             if not chosen:
                 answers = ", ".join(filter(None, card.letters().values()))
                 self._say(f"  Please answer with one of: {answers}; Ctrl+C stops.")
@@ -189,8 +190,8 @@ class Screen:
             return named or only
         said = await self._typed(f"  Which one, {_either(refs)}? > ")
         found = picked(said, {old.ref: old.text for old in proposal.collisions if old.ref in refs})
-        if found is None:
-            goes_on(said)
+        if found is None and goes_on(said):
+            self.send(said)
         return found[0] if found and not found[1:] else ""
 
     async def _edit(self, deps: CoDeps, proposal: Proposal) -> Proposal:
@@ -248,9 +249,6 @@ class Screen:
         elif card.review.external:
             self._warn("Text from outside: Co asks.")
         self.told = {*card.review.external}
-        if waiting := " · ".join(filter(None, map(str.strip, typeahead.waiting().split("\n")))):
-            short = waiting if len(waiting) <= _WAITING else f"…{waiting[-_WAITING:]}"
-            self._say(f"  Waiting for your next message: {short}", "dim")
 
     def _show_place(self, proposal: Proposal, card: _Card) -> None:
         """Where a text goes, under which tags, and what else that does."""
