@@ -95,6 +95,24 @@ class _Above(TextIOBase):
         return len(text)
 
 
+class _Application(Application[None]):
+    """Takes back the rows that a narrower terminal made of longer ones, however it learns of it."""
+
+    def _on_resize(self) -> None:
+        self._redraw()
+
+    def _redraw(self, render_as_done: bool = False) -> None:
+        renderer, columns = self.renderer, self.output.get_size().columns
+        screen, size = renderer.last_rendered_screen, renderer._last_size
+        if screen and size and size.columns != columns:
+            at = renderer._cursor_pos
+            drawn = (screen.data_buffer[y] for y in range(at.y))
+            ends = [max((x for x in row if row[x].char.strip()), default=0) for row in drawn]
+            self.output.cursor_up(sum(end // columns for end in [*ends, at.x]))
+            renderer.erase()
+        super()._redraw(render_as_done)
+
+
 class Editor:
     """The line editor of one sitting, and the console that prints above it."""
 
@@ -355,7 +373,7 @@ class Editor:
                 Condition(lambda: self.toolbar is not None),
             ),
         ]
-        app: Application[None] = Application(
+        app = _Application(
             Layout(HSplit(parts, align=VerticalAlign.TOP), draft),
             key_bindings=self._keys(),
             output=DummyOutput() if self.dumb else output,
