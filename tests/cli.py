@@ -28,8 +28,7 @@ from co_cli.main import run
 _ESCAPE = re.compile(
     r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][A-Z0-9]|[=>78cM])"
 )
-# What the line editor sends when it is ready.
-_EDITOR = re.compile(r"\x1b\[\?2004h(?:\x1b\[\?1l)?\x1b\[\?25l\x1b\[0m")
+_EDITOR = "\x1b[?2004h"  # what the line editor sends when it is ready
 COMMAND = str(Path(sys.executable).parent / "co")
 SLOWED = 3 if sys.gettrace() else 1
 PATIENCE = 60.0  # seconds; a command that takes longer hangs, even on a busy machine
@@ -246,13 +245,12 @@ class Terminal:
 
 
 class Talking(Terminal):
-    """A person in a chat: reads on from where they last read, types when there is a prompt."""
+    """A person in a chat: reads on from where they last read, types once there is a prompt."""
 
     def __init__(self, *args: str, at_once: bool = True, columns: str = "100", **env: str) -> None:
         env = {"PROMPT_TOOLKIT_NO_CPR": "1", **env}
         super().__init__("chat", *args, at_once=at_once, columns=columns, **env)
         self.at = 0
-        self.answered = 0
         self.since, self.columns = 0, int(columns)
 
     @property
@@ -271,15 +269,14 @@ class Talking(Terminal):
 
     def keys(self, text: str) -> None:
         """Press keys once there is a line editor to take them."""
-        deadline = time.monotonic() + PATIENCE
-        while len(_EDITOR.findall(self.shown)) <= self.answered:
-            assert self._read(deadline), f"no prompt came:\n{self.text[self.at :]}"
+        self.expect(_EDITOR)
         self.type(text)
 
     def say(self, text: str) -> None:
-        """Type a line and send it."""
+        """Type a line and send it; on, once it is taken and stands above the next one."""
         self.keys(f"{text}\r")
-        self.answered += 1
+        if text and "\x1b" not in text:
+            self.until(f"{text.split()[-1][-8:]}\n")
 
     def resize(self, columns: int) -> None:
         """Make the window narrower or wider; what is seen from then on is what is drawn then."""

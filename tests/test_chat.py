@@ -96,7 +96,6 @@ def test_control_c_in_the_review_refuses_and_the_chat_goes_on() -> None:
         chat.say("I prefer tabs over spaces")
         chat.until("[e]dit >")
         chat.keys("\x03")
-        chat.answered += 1
         chat.until("Nothing was changed.")
         chat.say("/memories")
         chat.until("No memories saved yet")
@@ -302,7 +301,6 @@ def test_commands_and_references_are_completed() -> None:
         chat.type("et ")
         chat.until("We deploy")
         chat.type("\x03")
-        chat.answered += 1
         chat.leave()
 
 
@@ -364,7 +362,7 @@ def test_what_a_session_goes_without_is_named() -> None:
 # Keys typed too early
 
 
-@pytest.mark.parametrize("early", ["y\r", "\x1b[200~y\r\x1b[201~", "\r\x1b[Ax\x7fy"])
+@pytest.mark.parametrize("early", ["y\r", "\x1b[200~y\r\x1b[201~\x7f", "\r\x1b[Dx\x7fy"])
 def test_keys_typed_while_the_model_thinks_approve_nothing(server: Server, early: str) -> None:
     """Red when a question is answered by what was typed before anybody could read it."""
     with Talking(**connected(server, "faulty-held")) as chat:
@@ -372,7 +370,7 @@ def test_keys_typed_while_the_model_thinks_approve_nothing(server: Server, early
         chat.until("Thinking")
         chat.type(early)
         server.let_go()
-        chat.until("Waiting for your next message: y")
+        chat.until("next > y")
         chat.until("[e]dit >")
         chat.say("n")
         chat.until("Not saved: ")
@@ -429,7 +427,6 @@ def test_keys_typed_before_a_folder_is_asked_about_trust_nothing() -> None:
         chat.until("no context files; 0 memories")
         chat.until("> y")
         chat.keys("\x03")
-        chat.answered += 1
         chat.until("> hello")
         chat.keys("\x03")
 

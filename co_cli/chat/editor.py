@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from io import TextIOBase
 from shutil import get_terminal_size
-from typing import IO, Any, NamedTuple, cast
+from typing import IO, NamedTuple, cast
 
 from prompt_toolkit.application import (
     Application,
@@ -134,6 +134,8 @@ class Editor:
         self.console = Console(file=above, highlight=False, no_color=no_color)
         if self.dumb:  # which rich takes for one of 80 columns
             self.console.size = ConsoleDimensions(*get_terminal_size())
+            for buffer in (self.draft, self.answer):
+                buffer.on_text_changed += lambda _buffer: self._write_line()
         self.output: Output = DummyOutput()
         self.app: Application[None] | None = None  # while it is on the screen
         self._blocks: deque[str] = deque(maxlen=_MOST_BLOCKS)
@@ -146,6 +148,7 @@ class Editor:
         self._printed: list[str] = []
         self._over: StyleAndTextTuples = []  # what is drawn over the line
         self._shown = ""  # of the line, on a dumb terminal
+        self._moves = False  # something over it
         self._tick: asyncio.TimerHandle | None = None
 
     # What a conversation asks for
@@ -266,7 +269,7 @@ class Editor:
         if self.app is None:
             sys.stdout.write(text)
             sys.stdout.flush()
-        else:
+        elif text:
             self._printed.append(text)
             self.app.invalidate()
 
@@ -279,35 +282,46 @@ class Editor:
 
     def _enter(self) -> None:
         if self._question is not None:
-            _resolve(self._question.answer, self.answer.text)
+            self._finish(self._question, self.answer.text)
             return
         text = self.draft.text.strip()
         if text or (self._label != _LABEL and self._waiter is not None):
-            self.draft.append_to_history()
-            self.draft.reset()
             if self._held and self._waiter is None:
                 self._held.append(text)
             else:
                 self._deliver(Line(text, pastes.pasted_parts(text, self._blocks)))
+            self.draft.append_to_history()
+            self.draft.reset()
 
     def _interrupt(self) -> None:
         """^C refuses a question, else stops what is being done, else gives up the draft."""
         if self._question is not None:
-            _refuse(self._question.answer, KeyboardInterrupt())
-        elif self._waiter is None:
+            self._finish(self._question, KeyboardInterrupt())
+        elif self._waiter is None or self._waiter.done():
             if self.stop is not None:
                 self.stop()
         else:
             if not self.dumb:
                 self._echo(f"\n{self._label}", self.draft.text)
             self.draft.reset()
-            _refuse(self._waiter, KeyboardInterrupt())
+            self._waiter.set_exception(KeyboardInterrupt())
 
     def _end(self) -> None:
         if self._question is not None:
-            _refuse(self._question.answer, EOFError())
+            self._finish(self._question, EOFError())
         elif self._waiter is not None or not self._held:
             self._deliver(None)
+
+    def _finish(self, question: _Question, end: str | BaseException) -> None:
+        """End a question; what is typed from now on is no part of its answer."""
+        self._question = None
+        self._focus(self.draft)
+        if question.answer.done():
+            return
+        if isinstance(end, str):
+            question.answer.set_result(end)
+        else:
+            question.answer.set_exception(end)
 
     def _paste(self, text: str) -> str:
         text = pastes.plain(text)
@@ -317,8 +331,8 @@ class Editor:
 
     def _deliver(self, line: Line | None) -> None:
         self._sent.append(line)
-        if self._waiter is not None:
-            _resolve(self._waiter, None)
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
 
     def _keys(self) -> KeyBindings:
         keys, empty = KeyBindings(), Condition(lambda: not self._buffer().text)
@@ -357,7 +371,7 @@ class Editor:
         is_asking = Condition(lambda: self._question is not None)
         is_open = Condition(lambda: bool(self.toolbar or self._waiter))
         search = SearchToolbar(ignore_case=True)
-        draft = BufferControl(self.draft, search_buffer_control=search.control)
+        draft = BufferControl(self.draft, search_buffer_control=search.control, preview_search=True)
         over = FormattedTextControl(lambda: self._over)
         bar = FormattedTextControl(lambda: self.toolbar and self.toolbar())
         parts: list[AnyContainer] = [
@@ -453,23 +467,25 @@ class Editor:
         question, columns, loop = self._question, self.console.width, asyncio.get_running_loop()
         if self.dumb:
             self._write_line()
-        if self.live(1) and (self._tick is None or self._tick.when() <= loop.time()):
+        if self._moves and (self._tick is None or self._tick.when() <= loop.time()):
             self._tick = loop.call_later(_TICK, self.redraw)
         if question is not None and question.columns != columns:
             self._question = question._replace(columns=columns)
-            app.create_background_task(self._resize(question.answer))
+            app.create_background_task(self._resize(self._question))
 
-    async def _resize(self, answer: asyncio.Future[str]) -> None:
+    async def _resize(self, question: _Question) -> None:
         """End a question once the screen keeps its width, so that its card can be shown anew."""
         columns = 0
         while columns != self.console.width:
             columns = self.console.width
             await asyncio.sleep(_STILL)
-        _refuse(answer, Resized(self.answer.text))
+        if self._question is question:
+            self._finish(question, Resized(self.answer.text))
 
     def _write_line(self) -> None:
         """Write the line on, or again where something of it was erased."""
-        label = self._question.label if self._question else self._label if self._waiter else ""
+        awaited = self._waiter is not None and not self._waiter.done()
+        label = self._question.label if self._question else self._label * awaited
         line = label + self._buffer().text
         gap = "\n" if self._shown and not line.startswith(self._shown) else ""
         self.output.write_raw(gap + line.removeprefix("" if gap else self._shown))
@@ -484,6 +500,7 @@ class Editor:
         text = "\n".join(filter(None, waiting))[-1000:]
         shown = rows(text, columns, _NEXT, " " * len(_NEXT))[-_MOST_WAITING:] if text else []
         live = self.live(max(height - len(shown) - _MENU - 3, 3))
+        self._moves = bool(live)
         over: StyleAndTextTuples = []
         for row in live.splitlines():
             over += [*to_formatted_text(ANSI(row)), ("", "\n")]
@@ -507,13 +524,3 @@ class Editor:
 
 def _at_end(text: str) -> Document:
     return Document(text, len(text))
-
-
-def _resolve(future: asyncio.Future[Any], value: object) -> None:
-    if not future.done():
-        future.set_result(value)
-
-
-def _refuse(future: asyncio.Future[Any], error: BaseException) -> None:
-    if not future.done():
-        future.set_exception(error)
