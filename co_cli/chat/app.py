@@ -19,9 +19,10 @@ from co_cli.chat import notes, pastes, slash, transcripts
 from co_cli.chat.approval_prompt import Screen
 from co_cli.chat.attachments import attach
 from co_cli.chat.completion import ChatCompleter
-from co_cli.chat.editor import Editor, Line
+from co_cli.chat.editor import Editor
 from co_cli.chat.events import Notice, TextDelta, ToolFinished, ToolStarted, TurnEvent
 from co_cli.chat.inbox import waiting_drafts
+from co_cli.chat.message_queue import Line
 from co_cli.chat.stream import StreamView
 from co_cli.chat.transcripts import Transcript
 from co_cli.deps import CoDeps
@@ -273,7 +274,7 @@ class Chat:
             await task
         except asyncio.CancelledError:
             self.view.pause()
-            self.editor.hold()
+            self.editor.queue.hold()
             self.say("Stopped.", "dim")
         except CoError as error:
             self._trouble(str(error), slash.in_chat(error.hint))

@@ -8,7 +8,6 @@ import asyncio
 import os
 import select
 import sys
-from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from io import TextIOBase
@@ -48,23 +47,15 @@ from prompt_toolkit.widgets import SearchToolbar
 from rich.console import Console, ConsoleDimensions
 from rich.text import Text
 
-from co_cli.chat import pastes
+from co_cli.chat.message_queue import Line, MessageQueue
 from co_cli.knowledge.safety.escape import BAR, hanging, rows
 
 _LABEL = "> "
 _NEXT = "next > "  # before a message that waits
 _MOST_WAITING = 4  # rows of them
-_MOST_BLOCKS = 100  # pasted texts; a message may be sent again
 _MENU = 6  # rows of completions
 _TICK = 0.1  # seconds between two drawings while something moves
 _STILL = 0.2  # seconds without a change after which a window is not being dragged
-
-
-class Line(NamedTuple):
-    """A message, and the parts of it that were pasted, in their order."""
-
-    text: str
-    pasted: Sequence[str] = ()
 
 
 class Resized(Exception):
@@ -138,9 +129,7 @@ class Editor:
                 buffer.on_text_changed += lambda _buffer: self._write_line()
         self.output: Output = DummyOutput()
         self.app: Application[None] | None = None  # while it is on the screen
-        self._blocks: deque[str] = deque(maxlen=_MOST_BLOCKS)
-        self._sent: deque[Line | None] = deque()  # None is the end of input
-        self._held: deque[str] = deque()  # messages that need another Enter
+        self.queue = MessageQueue()
         self._waiter: asyncio.Future[None] | None = None
         self._question: _Question | None = None
         self._change: Callable[[], None] | None = None  # made just before the next drawing
@@ -178,27 +167,24 @@ class Editor:
         """
 
         def ask() -> None:
-            if label != _LABEL:
-                self.hold()
-            if not self._sent and self._held:
-                self._held += [self.draft.text] * bool(self.draft.text)
-                self.draft.reset(_at_end(self._held.popleft()))
+            if (text := self.queue.next_draft(self.draft.text)) != self.draft.text:
+                self.draft.reset(Document(text))
             self._label = label
 
+        if label != _LABEL:
+            self.queue.hold()
         if self.dumb:
             self.console.print()
-        waits = label != _LABEL or not self._sent
+        waits = not self.queue.is_ready
         if waits:
             self._before_drawing(ask)
         try:
-            while self._change or not self._sent:
+            while not self.queue.is_ready:
                 self._waiter = asyncio.get_running_loop().create_future()
                 await self._waiter
         finally:
             self._waiter, self._change, self._label = None, None, _LABEL
-        line = self._sent.popleft()
-        if line is None:
-            raise EOFError
+        line = self.queue.take()
         if not (waits and self.dumb):
             self._echo("\n> ", line.text)
         return line
@@ -212,9 +198,9 @@ class Editor:
         columns = self.console.width
 
         def ask() -> None:
-            self.hold()
+            self.queue.hold()
             self._question = _Question(label, columns, answer)
-            self.answer.reset(_at_end(default))
+            self.answer.reset(Document(default))
             self._focus(self.answer)
 
         self._before_drawing(ask)
@@ -250,12 +236,7 @@ class Editor:
     def send(self, text: str) -> None:
         """Let this be a message, such as what was said in the place of an answer."""
         self.history.append_string(text)
-        self._deliver(Line(text, pastes.pasted_parts(text, self._blocks)))
-
-    def hold(self) -> None:
-        """Send nothing of what waits without another Enter: something came in between."""
-        self._held += [line.text for line in self._sent if line is not None]
-        self._sent.clear()
+        self.queue.replies.append(text)
 
     @asynccontextmanager
     async def suspended(self) -> AsyncIterator[None]:
@@ -286,10 +267,7 @@ class Editor:
             return
         text = self.draft.text.strip()
         if text or (self._label != _LABEL and self._waiter is not None):
-            if self._held and self._waiter is None:
-                self._held.append(text)
-            else:
-                self._deliver(Line(text, pastes.pasted_parts(text, self._blocks)))
+            self._deliver(text)
             self.draft.append_to_history()
             self.draft.reset()
 
@@ -309,7 +287,7 @@ class Editor:
     def _end(self) -> None:
         if self._question is not None:
             self._finish(self._question, EOFError())
-        elif self._waiter is not None or not self._held:
+        else:
             self._deliver(None)
 
     def _finish(self, question: _Question, end: str | BaseException) -> None:
@@ -323,14 +301,12 @@ class Editor:
         else:
             question.answer.set_exception(end)
 
-    def _paste(self, text: str) -> str:
-        text = pastes.plain(text)
-        if pastes.is_block(text):
-            self._blocks.append(text.strip())
-        return text
-
-    def _deliver(self, line: Line | None) -> None:
-        self._sent.append(line)
+    def _deliver(self, text: str | None) -> None:
+        held = self.queue.held if self._waiter is None else ()
+        if not held:
+            self.queue.sent.append(text)
+        elif text:  # after what waits for another Enter
+            self.queue.held.append(text)
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
@@ -358,7 +334,7 @@ class Editor:
 
         @keys.add(Keys.BracketedPaste)
         def _insert(event: KeyPressEvent) -> None:
-            event.current_buffer.insert_text(self._paste(event.data))
+            event.current_buffer.insert_text(self.queue.paste(event.data))
 
         return keys
 
@@ -415,6 +391,8 @@ class Editor:
                 await app.run_async(set_exception_handler=False)
         finally:
             self.app = None
+            if self._change is not None:  # a question that was never drawn
+                self._change()
             self._end()
 
     def _buffer(self) -> Buffer:
@@ -495,8 +473,7 @@ class Editor:
     def _drawn_over(self) -> StyleAndTextTuples:
         """What is being written, the messages that wait, and how a question begins."""
         columns, height = self.console.size
-        waiting = [*self._held, *(line.text for line in self._sent if line is not None)]
-        waiting += [self.draft.text] * bool(self._question)
+        waiting = [*self.queue.waiting, self.draft.text if self._question else ""]
         text = "\n".join(filter(None, waiting))[-1000:]
         shown = rows(text, columns, _NEXT, " " * len(_NEXT))[-_MOST_WAITING:] if text else []
         live = self.live(max(height - len(shown) - _MENU - 3, 3))
@@ -520,7 +497,3 @@ class Editor:
         shown = head.split("\n") if gap else []
         for row in [*shown, *rows(text, self.console.width, label, then)]:
             self.console.print(Text(row), soft_wrap=True)
-
-
-def _at_end(text: str) -> Document:
-    return Document(text, len(text))
