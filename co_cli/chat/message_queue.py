@@ -32,6 +32,13 @@ class MessageQueue:
             self.blocks.append(text.strip())
         return text
 
+    def add(self, text: str | None, *, behind_held: bool) -> None:
+        """A message, or the end: sent, unless others before it need another Enter."""
+        if not (behind_held and self.held):
+            self.sent.append(text)
+        elif text:
+            self.held.append(text)
+
     def hold(self) -> None:
         """Let what was typed so far need another Enter: something has come in between."""
         self.held += filter(None, self.sent)
