@@ -164,7 +164,7 @@ class Terminal:
     def __init__(self, *args: str, columns: str = "100", at_once: bool = False, **env: str) -> None:
         self.shown = ""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._master, slave = pty.openpty()
+        self.terminal, slave = pty.openpty()
         termios.tcsetwinsize(slave, (24, int(columns)))
         sized = ("COLUMNS", "LINES")  # what runs the tests may set them
         plain = {name: value for name, value in os.environ.items() if name not in sized}
@@ -195,16 +195,16 @@ class Terminal:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
-        os.close(self._master)
+        os.close(self.terminal)
 
     def _read(self, deadline: float) -> bool:
         """Take what is on the screen; False when there is nobody to write more."""
         wait = max(0.0, deadline - time.monotonic())
-        ready, _, _ = select.select([self._master], [], [], wait)
+        ready, _, _ = select.select([self.terminal], [], [], wait)
         if not ready:
             raise TooSlow(f"waited too long; the screen shows:\n{self.shown}")
         try:
-            data = os.read(self._master, 65536)
+            data = os.read(self.terminal, 65536)
         except OSError:  # Linux says EIO when the other side has closed
             data = b""
         # A piece may end in the middle of a character, or of a line's end.
@@ -220,7 +220,7 @@ class Terminal:
 
     def type(self, text: str) -> None:
         """Press these keys."""
-        os.write(self._master, text.encode())
+        os.write(self.terminal, text.encode())
 
     def interrupt(self) -> None:
         """Press Control-C, again if need be: one just before Python reads is not seen.
@@ -276,12 +276,12 @@ class Talking(Terminal):
         """Type a line and send it; on, once it is taken and stands above the next one."""
         self.keys(f"{text}\r")
         if text and "\x1b" not in text:
-            self.until(f"{text.split()[-1][-8:]}\n")
+            self.until(f"{text.rsplit(maxsplit=1)[-1][-8:]}\n")
 
     def resize(self, columns: int) -> None:
         """Make the window narrower or wider; what is seen from then on is what is drawn then."""
         self.since, self.columns = len(self.shown), columns
-        termios.tcsetwinsize(self._master, (24, columns))
+        termios.tcsetwinsize(self.terminal, (24, columns))
         self.process.send_signal(signal.SIGWINCH)
 
     def sees(self, text: str) -> list[str]:

@@ -78,7 +78,7 @@ def test_the_same_conversation_over_http(server: Server) -> None:
     assert bodies() == ["User prefers async/await over callbacks"]
     with Talking(**env) as second:
         second.say("which style of concurrency do I prefer, async/await?")
-        assert "async/await over callbacks [1]" in second.until("[1]")
+        second.sees("async/await over callbacks [1]")
         assert second.leave().code == 0
 
 
@@ -424,11 +424,10 @@ def test_keys_typed_before_a_folder_is_asked_about_trust_nothing() -> None:
         chat.type("y\nhello")
         chat.until("[y/N]: ")
         chat.type("n\r")
-        chat.until("no context files; 0 memories")
-        chat.until("> y")
-        chat.keys("\x03")
-        chat.until("> hello")
-        chat.keys("\x03")
+        assert "ignored, because it was typed before the question: y hello" in chat.until(
+            "no context files; 0 memories"
+        )
+        assert chat.leave().code == 0
 
 
 # co ask

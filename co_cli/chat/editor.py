@@ -218,7 +218,8 @@ class Editor(Terminal):
     def over(self) -> StyleAndTextTuples:
         """Text that is being written, the messages that wait, and how a question begins."""
         columns, height = self.console.size
-        waiting = [*self.queue.waiting, self.draft.text * self.is_asking]
+        taken = self._message is not None and self._message.done()
+        waiting = [*self.queue.waiting * (not taken), self.draft.text * self.is_asking]
         text = "\n".join(filter(None, waiting))[-1000:]
         shown = rows(text, columns, _NEXT, " " * len(_NEXT))[-_MOST_WAITING:] if text else []
         live = self.live(max(height - len(shown) - _ROUND, 3))
