@@ -299,7 +299,7 @@ def test_commands_and_references_are_completed() -> None:
         chat.keys("/forg")
         chat.until("Archive a memory")
         chat.type("et ")
-        chat.until("We deploy")
+        chat.sees("We deploy on Tuesdays")
         chat.type("\x03")
         chat.leave()
 
@@ -422,11 +422,10 @@ def test_keys_typed_before_a_folder_is_asked_about_trust_nothing() -> None:
     Path("AGENTS.md").write_text("Speak like a pirate")
     with Talking() as chat:
         chat.type("y\nhello")
+        chat.until("ignored, because it was typed before the question: y hello")
         chat.until("[y/N]: ")
         chat.type("n\r")
-        assert "ignored, because it was typed before the question: y hello" in chat.until(
-            "no context files; 0 memories"
-        )
+        chat.until("no context files; 0 memories")
         assert chat.leave().code == 0
 
 

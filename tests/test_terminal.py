@@ -365,7 +365,7 @@ def test_a_narrower_window_leaves_no_row_of_a_wider_one(server: Server) -> None:
         chat.sees("> and a draft")
         chat.resize(40)
         shown = chat.sees("> and a draft")
-        assert "\x1b[1A" in chat.shown[chat.since :].partition("\x1b[J")[0]
+        assert "\x1b[A" in chat.shown[chat.since :].partition("\x1b[J")[0]
         assert [row for row in shown if row.startswith(("next", "  "))] == [
             "next > a message that is longer than",
             "       forty columns, and waits",
