@@ -28,8 +28,7 @@ from co_cli.main import run
 _ESCAPE = re.compile(
     r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][A-Z0-9]|[=>78cM])"
 )
-# What the line editor sends when it is ready.
-_EDITOR = re.compile(r"\x1b\[\?2004h(?:\x1b\[\?1l)?\x1b\[\?25l\x1b\[0m")
+_EDITOR = "\x1b[?2004h"  # what the line editor sends when it is ready
 COMMAND = str(Path(sys.executable).parent / "co")
 SLOWED = 3 if sys.gettrace() else 1
 PATIENCE = 60.0  # seconds; a command that takes longer hangs, even on a busy machine
@@ -165,7 +164,7 @@ class Terminal:
     def __init__(self, *args: str, columns: str = "100", at_once: bool = False, **env: str) -> None:
         self.shown = ""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._master, slave = pty.openpty()
+        self.terminal, slave = pty.openpty()
         termios.tcsetwinsize(slave, (24, int(columns)))
         sized = ("COLUMNS", "LINES")  # what runs the tests may set them
         plain = {name: value for name, value in os.environ.items() if name not in sized}
@@ -196,16 +195,16 @@ class Terminal:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
-        os.close(self._master)
+        os.close(self.terminal)
 
     def _read(self, deadline: float) -> bool:
         """Take what is on the screen; False when there is nobody to write more."""
         wait = max(0.0, deadline - time.monotonic())
-        ready, _, _ = select.select([self._master], [], [], wait)
+        ready, _, _ = select.select([self.terminal], [], [], wait)
         if not ready:
             raise TooSlow(f"waited too long; the screen shows:\n{self.shown}")
         try:
-            data = os.read(self._master, 65536)
+            data = os.read(self.terminal, 65536)
         except OSError:  # Linux says EIO when the other side has closed
             data = b""
         # A piece may end in the middle of a character, or of a line's end.
@@ -221,7 +220,7 @@ class Terminal:
 
     def type(self, text: str) -> None:
         """Press these keys."""
-        os.write(self._master, text.encode())
+        os.write(self.terminal, text.encode())
 
     def interrupt(self) -> None:
         """Press Control-C, again if need be: one just before Python reads is not seen.
@@ -246,13 +245,12 @@ class Terminal:
 
 
 class Talking(Terminal):
-    """A person in a chat: reads on from where they last read, types when there is a prompt."""
+    """A person in a chat: reads on from where they last read, types once there is a prompt."""
 
     def __init__(self, *args: str, at_once: bool = True, columns: str = "100", **env: str) -> None:
         env = {"PROMPT_TOOLKIT_NO_CPR": "1", **env}
         super().__init__("chat", *args, at_once=at_once, columns=columns, **env)
         self.at = 0
-        self.answered = 0
         self.since, self.columns = 0, int(columns)
 
     @property
@@ -271,20 +269,19 @@ class Talking(Terminal):
 
     def keys(self, text: str) -> None:
         """Press keys once there is a line editor to take them."""
-        deadline = time.monotonic() + PATIENCE
-        while len(_EDITOR.findall(self.shown)) <= self.answered:
-            assert self._read(deadline), f"no prompt came:\n{self.text[self.at :]}"
+        self.expect(_EDITOR)
         self.type(text)
 
     def say(self, text: str) -> None:
-        """Type a line and send it."""
+        """Type a line and send it; on, once it is taken and stands above the next one."""
         self.keys(f"{text}\r")
-        self.answered += 1
+        if text and "\x1b" not in text:
+            self.until(f"{text.rsplit(maxsplit=1)[-1][-8:]}\n")
 
     def resize(self, columns: int) -> None:
         """Make the window narrower or wider; what is seen from then on is what is drawn then."""
         self.since, self.columns = len(self.shown), columns
-        termios.tcsetwinsize(self._master, (24, columns))
+        termios.tcsetwinsize(self.terminal, (24, columns))
         self.process.send_signal(signal.SIGWINCH)
 
     def sees(self, text: str) -> list[str]:

@@ -29,7 +29,6 @@ from co_cli.agent.approval import (
     carry_out,
     prepare,
 )
-from co_cli.chat import typeahead
 from co_cli.chat.approval_prompt import Screen
 from co_cli.cli.ask import _by_rule
 from co_cli.deps import CoDeps
@@ -47,6 +46,7 @@ class Typist:
         self.answers = list(answers)
         self.questions: list[str] = []
         self.offered: list[str] = []
+        self.sent: list[str] = []  # what was said in the place of an answer
 
     async def __call__(self, question: str, default: str) -> str:
         self.questions.append(question)
@@ -72,7 +72,7 @@ def ask(
     console = Console(file=io.StringIO(), width=width, highlight=False, force_terminal=colours,
                       color_system="standard" if colours else None)  # fmt: skip
     review = Review(list(proposals), external, CoDeps())
-    reviewed = asyncio.run(Screen(console, typist)(review))
+    reviewed = asyncio.run(Screen(console, typist, typist.sent.append)(review))
     assert isinstance(console.file, io.StringIO)
     return reviewed, console.file.getvalue()
 
@@ -598,21 +598,10 @@ def test_whoever_goes_on_talking_keeps_nothing_and_loses_no_word() -> None:
     reviewed, shown = ask(typist, offer("The sky over Turin is grey"))
     assert verdicts(reviewed) == ["no"]
     assert shown.count("Please answer with") == 2
-    assert typeahead.take() == ("What about Milan?", True)
+    assert typist.sent == ["What about Milan?"]
     typist = Typist("What about Milan?", "And Rome, too", "n")
-    _, shown = ask(typist, offer("The sky over Turin is grey"), proposal("two facts", call="c2"))
-    assert "Waiting for your next message: What about Milan? · And Rome, too" in shown
-    assert [typeahead.take() for _ in range(2)] == [
-        ("What about Milan?", True), ("And Rome, too", True),
-    ]  # fmt: skip
-
-
-def test_what_is_said_at_a_card_is_sent_though_it_is_asked_again() -> None:
-    """Red when the message is put into the next line, where a second one runs into it."""
-    ask(Typist("What about Milan?", "n"), proposal("two facts"))
-    typeahead.keep(b"early\r")
-    typeahead.hold()
-    assert [typeahead.take() for _ in range(2)] == [("What about Milan?", True), ("early", False)]
+    ask(typist, offer("The sky over Turin is grey"), proposal("two facts", call="c2"))
+    assert typist.sent == ["What about Milan?", "And Rome, too"]
 
 
 @pytest.mark.parametrize(
@@ -622,26 +611,19 @@ def test_what_is_said_at_a_card_is_sent_though_it_is_asked_again() -> None:
      ("keep both please", False), ("update memory 12", False)],
 )  # fmt: skip
 def test_a_line_that_only_begins_like_an_answer_is_not_lost(line: str, waits: bool) -> None:
-    _, shown = ask(Typist(line, "n"), proposal("We never deploy on Fridays"))
-    assert (f"Waiting for your next message: {line}" in shown) is waits
-    assert typeahead.take() == ((line, True) if waits else ("", False))
+    typist = Typist(line, "n")
+    ask(typist, proposal("We never deploy on Fridays"))
+    assert typist.sent == [line] * waits
 
 
 @pytest.mark.parametrize(
     ("line", "verdict"), [("no, on Fridays", "no"), ("bye", "no"), ("yes, until Friday", "yes")]
 )
 def test_at_an_offer_a_line_that_begins_with_yes_is_no_refusal(line: str, verdict: str) -> None:
-    reviewed, _ = ask(Typist(line, "y"), offer("The sky over Turin is grey"))
+    typist = Typist(line, "y")
+    reviewed, _ = ask(typist, offer("The sky over Turin is grey"))
     assert verdicts(reviewed) == [verdict]
-    assert typeahead.take() == (line, True)
-
-
-def test_what_waits_is_shown_by_its_end_and_says_that_there_is_more() -> None:
-    typeahead.keep(b"what do you know about sourdough? " * 9)
-    _, shown = ask(Typist("n"), proposal("We never deploy on Fridays"), width=400)
-    typeahead.take()
-    [line] = [one for one in shown.split("\n") if "Waiting for" in one]
-    assert line.partition("message: ")[2].startswith("…")
+    assert typist.sent == [line]
 
 
 def test_no_rule_and_no_earlier_yes_keeps_what_is_only_offered() -> None:

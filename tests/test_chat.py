@@ -79,7 +79,7 @@ def test_the_same_conversation_over_http(server: Server) -> None:
     assert bodies() == ["User prefers async/await over callbacks"]
     with Talking(**env) as second:
         second.say("which style of concurrency do I prefer, async/await?")
-        assert "async/await over callbacks [1]" in second.until("[1]")
+        second.sees("async/await over callbacks [1]")
         assert second.leave().code == 0
 
 
@@ -97,7 +97,6 @@ def test_control_c_in_the_review_refuses_and_the_chat_goes_on() -> None:
         chat.say("I prefer tabs over spaces")
         chat.until("[e]dit >")
         chat.keys("\x03")
-        chat.answered += 1
         chat.until("Nothing was saved.")
         chat.say("/memories")
         chat.until("No memories saved yet")
@@ -309,9 +308,8 @@ def test_commands_and_references_are_completed() -> None:
         chat.keys("/forg")
         chat.until("Archive a memory")
         chat.type("et ")
-        chat.until("We deploy")
+        chat.sees("We deploy on Tuesdays")
         chat.type("\x03")
-        chat.answered += 1
         chat.leave()
 
 
@@ -373,7 +371,7 @@ def test_what_a_session_goes_without_is_named() -> None:
 # Keys typed too early
 
 
-@pytest.mark.parametrize("early", ["y\r", "\x1b[200~y\r\x1b[201~", "\r\x1b[Ax\x7fy"])
+@pytest.mark.parametrize("early", ["y\r", "\x1b[200~y\r\x1b[201~\x7f", "\r\x1b[Dx\x7fy"])
 def test_keys_typed_while_the_model_thinks_approve_nothing(server: Server, early: str) -> None:
     """Red when a question is answered by what was typed before anybody could read it."""
     with Talking(**connected(server, "faulty-held")) as chat:
@@ -381,7 +379,7 @@ def test_keys_typed_while_the_model_thinks_approve_nothing(server: Server, early
         chat.until("Thinking")
         chat.type(early)
         server.let_go()
-        chat.until("Waiting for your next message: y")
+        chat.until("next > y")
         chat.until("[e]dit >")
         chat.say("n")
         chat.until("Not saved: ")
@@ -433,14 +431,11 @@ def test_keys_typed_before_a_folder_is_asked_about_trust_nothing() -> None:
     Path("AGENTS.md").write_text("Speak like a pirate")
     with Talking() as chat:
         chat.type("y\nhello")
+        chat.until("ignored, because it was typed before the question: y hello")
         chat.until("[y/N]: ")
         chat.type("n\r")
         chat.until("no context files; 0 memories")
-        chat.until("> y")
-        chat.keys("\x03")
-        chat.answered += 1
-        chat.until("> hello")
-        chat.keys("\x03")
+        assert chat.leave().code == 0
 
 
 # co ask

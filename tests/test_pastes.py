@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Iterator
 from time import monotonic
 from typing import Any
 
@@ -15,9 +14,10 @@ from test_auto_learn import leave, waiting
 from test_session import OFFLINE, begin, echo
 
 from co_cli import prompts, trust
-from co_cli.chat import pastes, transcripts, typeahead
+from co_cli.chat import transcripts
 from co_cli.chat.dialogue import Dialogue
 from co_cli.chat.events import PlainText, TurnEvent
+from co_cli.chat.message_queue import MessageQueue
 from co_cli.chat.offline import OfflineSession
 from co_cli.chat.transcripts import Transcript
 from co_cli.deps import CoDeps
@@ -31,11 +31,13 @@ MAIL = (
 )
 
 
-@pytest.fixture(autouse=True)
-def _nothing_pasted() -> Iterator[None]:
-    pastes._blocks.clear()
-    yield
-    pastes._blocks.clear()
+def pasted_parts(message: str, *blocks: str) -> list[str]:
+    """What a message holds of these pasted texts, by what its queue says."""
+    queue = MessageQueue()
+    for block in blocks:
+        queue.paste(block)
+    queue.add(message, behind_held=True)
+    return [*queue.take().pasted]
 
 
 def bracketed(text: str) -> str:
@@ -79,16 +81,17 @@ def say(session: Dialogue, text: str, *pasted: str) -> str:
 def test_what_was_pasted_is_known_in_a_message(
     pasted: str, message: str, outside: list[str]
 ) -> None:
-    pastes.note(pasted)
-    assert pastes.found(message) == outside
+    assert pasted_parts(message, pasted) == outside
 
 
 def test_what_was_pasted_before_slows_down_no_message() -> None:
     """Red when every sentence of a hundred pastes is looked for by itself: it was two seconds."""
-    for block in range(100):
-        pastes.note(" ".join(f"In block {block} is sentence {number}." for number in range(300)))
+    blocks = [
+        " ".join(f"In block {block} is sentence {number}." for number in range(300))
+        for block in range(100)
+    ]
     began = monotonic()
-    assert pastes.found("hello there") == []
+    assert pasted_parts("hello there", *blocks) == []
     assert monotonic() - began < 0.5
 
 
@@ -144,15 +147,9 @@ def test_pasting_at_a_terminal_drafts_nothing() -> None:
         chat.keys(bracketed(LETTER))
         chat.until("Love, Edith")
         chat.say("")
-        chat.until("Waiting for your next message")
+        chat.until("next > ")
         chat.say("n")
         chat.until(PASTED)
         left = chat.leave()
     assert (left.code, "draft" in left.out.rpartition(PASTED)[2]) == (0, False)
     assert json.loads(co("inbox", "--json").out)["drafts"] == []
-
-
-def test_what_was_pasted_while_co_answers_is_noted() -> None:
-    typeahead.keep(f"{bracketed(LETTER)}\r".encode())
-    assert typeahead.take() == (LETTER, True)
-    assert pastes.found(LETTER) == [LETTER]

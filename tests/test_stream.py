@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 
 import pytest
@@ -100,23 +99,11 @@ def test_what_looks_like_html_is_not_left_out(text: str) -> None:
     assert text in spoken(text)
 
 
-def test_a_narrower_screen_leaves_nothing_behind_of_what_is_drawn_again() -> None:
-    """Red when the rows that the terminal made of wider ones stay above the new ones."""
-
-    async def shown() -> str:
-        console = Console(file=io.StringIO(), force_terminal=True, width=60, height=20)
-        with StreamView(console) as view:
-            view.words("word " * 22 + "end")
-            assert view.live is not None
-            view.live.stop()
-            view.live.auto_refresh = False  # from here on it is drawn when this says so
-            view.live.start()
-            view.live.refresh()
-            assert isinstance(console.file, io.StringIO)
-            before = len(console.file.getvalue())
-            console.width = 30
-            view.live.refresh()
-            return console.file.getvalue()[before:]
-
-    up = "\x1b[2K\x1b[1A"  # both rows were two by then
-    assert asyncio.run(shown()).startswith(up * 2 + "\r\x1b[2K")
+def test_what_is_still_being_written_is_drawn_in_the_rows_there_are() -> None:
+    """Red when an unfinished block is not seen, or pushes the line off the screen."""
+    console = Console(file=io.StringIO(), width=60)
+    with StreamView(console) as view:
+        assert "Thinking …" in view.live(9)
+        view.words("done\n\n" + "- one\n" * 20 + "- last")
+        assert view.live(3).splitlines() == [" • one", " • one", " • last"]
+    assert view.live(9) == ""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-import pty
 import re
 import signal
-import sys
 import termios
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,13 +15,13 @@ from typing import Any
 import pytest
 from cli import PATIENCE, Talking, co
 from openai_server import Server, serving
-from prompt_toolkit import PromptSession
 from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from co_cli.chat import slash, typeahead
-from co_cli.chat.line_input import plain_keys
+from co_cli.chat import slash
+from co_cli.chat.editor import Editor
+from co_cli.chat.message_queue import MessageQueue
 from co_cli.chat.notes import asked
 from co_cli.deps import CoDeps
 from co_cli.knowledge import Notebook
@@ -54,7 +52,7 @@ def heard(server: Server) -> list[str]:
 
 def test_that_saves_are_not_asked_about_is_shown_until_it_is_turned_off() -> None:
     """Red when `a` is on and the screen does not say so, or /ask does not end it."""
-    on = "Saves are not asked about; /ask turns that off."
+    on = "Saving without asking. /ask turns that off."
     with Talking() as chat:
         chat.say("/ask")
         chat.until("Co asks before every change.")
@@ -131,7 +129,7 @@ def test_a_command_and_the_end_wait_their_turn_too(server: Server) -> None:
         chat.type("/memories\rone more\rthing\r\x04")
         chat.until("       thing")
         server.let_go()
-        chat.until("\n> /memories\nNo memories saved yet.")
+        chat.sees("\n> /memories\nNo memories saved yet.")
         chat.until("You said: one more")
         assert chat.end().code == 0
     assert heard(server)[1:] == ["one more", "thing"]
@@ -166,7 +164,6 @@ def test_what_waits_when_an_answer_is_stopped_is_not_sent_by_itself(server: Serv
         chat.until("Stopped.")
         chat.until("> one more thing")
         chat.keys("\x03")
-        chat.answered += 1
         assert chat.leave().code == 0
     assert "one more thing" not in str(server.requests())
 
@@ -191,70 +188,81 @@ def test_a_pasted_block_stays_whole(server: Server) -> None:
     assert heard(server) == [block.strip(), f"{block} and more"]
 
 
-@pytest.mark.parametrize(
-    ("keys", "held", "taken"),
-    [
-        (b"", False, ("", False)),
-        (b"one\x1b\rtwo\r", False, ("one\ntwo", True)),
-        (b"one\r", True, ("one", False)),
-        (b"one\r\x04", True, ("one", False)),
-        (b"on\x04", False, ("on", False)),
-        (b"\x1b[200~a\rb\x1b[201~\r", False, ("a\nb", True)),
-        ("caf\u00e9\x7fe\r".encode(), False, ("cafe", True)),
-        (b"\x1b[200~a\n\nb\n", False, ("a\n\nb", False)),
-    ],
-)
-def test_what_waits_is_taken_once(keys: bytes, held: bool, taken: tuple[str, bool]) -> None:
-    typeahead.keep(keys)
-    if held:
-        typeahead.hold()
-    assert typeahead.take() == taken
-    assert typeahead.take() == ("", False)
-
-
 def test_messages_are_taken_one_by_one_and_the_end_comes_last() -> None:
-    """Red when lines that were sent one by one become one message, or a pasted block several."""
-    typeahead.keep(b"/help\r\x1b[200~one\rtwo\x1b[201~\rthree\r\x04")
-    taken = [("/help", True), ("one\ntwo", True), ("three", True)]
-    assert [typeahead.take() for _ in taken] == taken
+    queue = MessageQueue()
+    for text in ("/help", "one\ntwo", None):
+        queue.add(text, behind_held=True)
+    assert [queue.take().text for _ in range(2)] == ["/help", "one\ntwo"]
     with pytest.raises(EOFError):
-        typeahead.take()
-    assert typeahead.take() == ("", False)
+        queue.take()
+    assert not queue.is_ready
 
 
 def test_each_message_that_a_question_held_needs_another_enter() -> None:
-    typeahead.keep(b"y\rone more thing\rand")
-    typeahead.hold()
-    assert [typeahead.take() for _ in range(3)] == [
-        ("y", False), ("one more thing", False), ("and", False),
-    ]  # fmt: skip
-    typeahead.hold()
-    typeahead.keep(b"after the question\r")
-    assert typeahead.take() == ("after the question", True)
+    """Red when a message from before a question is sent by itself, or out of its turn."""
+    queue = MessageQueue()
+    for text in ("y", "one more thing", None):
+        queue.add(text, behind_held=True)
+    queue.hold()
+    queue.replies.append("said at the question")
+    queue.add("later", behind_held=True)
+    assert queue.waiting == ["said at the question", "y", "one more thing", "later"]
+    assert (queue.next_draft("draft"), queue.take().text) == ("draft", "said at the question")
+    drafts = ["draft"]
+    while queue.held:
+        drafts.append(queue.next_draft(drafts[-1] if drafts == ["draft"] else ""))
+    assert drafts == ["draft", "y", "one more thing", "later", "draft"]
+    assert not queue.is_ready
 
 
-def test_keys_are_heard_without_being_drawn_and_the_terminal_is_as_before() -> None:
-    """Red when what is typed shows up in the middle of an answer, or an echo is lost for good."""
+def test_the_terminal_is_as_before_when_a_person_has_left() -> None:
+    """Red when an echo is lost for good."""
+    with Talking() as chat:
+        before = termios.tcgetattr(chat.terminal)
+        chat.keys("")
+        assert not termios.tcgetattr(chat.terminal)[3] & (termios.ECHO | termios.ICANON)
+        chat.leave()
+        assert termios.tcgetattr(chat.terminal) == before
 
-    async def listen(slave: int, master: int) -> str:
-        with typeahead.listening(asyncio.get_running_loop()):
-            quiet = termios.tcgetattr(slave)[3]
-            os.write(master, b"hello\r")
-            while not typeahead.waiting().endswith("\n"):
-                await asyncio.sleep(0)
-        assert not quiet & (termios.ECHO | termios.ICANON)
-        return typeahead.take()[0]
 
-    master, slave = pty.openpty()
-    before, stdin = termios.tcgetattr(slave), sys.stdin
-    try:
-        with open(slave, closefd=False) as sys.stdin:
-            assert asyncio.run(listen(slave, master)) == "hello"
-        assert termios.tcgetattr(slave) == before
-    finally:
-        sys.stdin = stdin
-        os.close(master)
-        os.close(slave)
+async def edited(keys: bytes, ask: Callable[[Editor], Awaitable[Any]]) -> Any:
+    """What an editor returns to somebody who presses these keys."""
+    with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
+        editor = Editor(toolbar=str)
+        async with editor.running():
+            pipe.send_bytes(keys)
+            return await asyncio.wait_for(ask(editor), PATIENCE)
+
+
+def test_the_bytes_of_a_mouse_are_no_fault_and_no_text() -> None:
+    """Red when prompt_toolkit stops to show a traceback of them."""
+    keys = b"a\x1b[M\xff\xff\xff\x1b[<999;1;1Mb\r"
+    assert asyncio.run(edited(keys, Editor.line)) == ("ab", [])
+
+
+def test_a_message_comes_with_its_pasted_parts() -> None:
+    pasted = b"\x1b[200~Dear all,\rI moved.\x1b[201~"
+    line = asyncio.run(edited(b"shorten: " + pasted + b" thanks\r", Editor.line))
+    assert line == ("shorten: Dear all,\nI moved. thanks", ["Dear all,\nI moved."])
+
+
+def test_a_text_is_edited_in_the_line_and_keys_from_before_are_no_part_of_it() -> None:
+    """Red when an edit begins with what was typed early, or the early draft is lost."""
+
+    async def edit(keys: bytes) -> tuple[str | None, str]:
+        with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
+            editor = Editor(toolbar=str)
+            async with asyncio.timeout(PATIENCE), editor.running():
+                pipe.send_bytes(b"early")
+                changed = asyncio.create_task(editor.edit("We deploy on Tuesdays"))
+                while not editor.is_asking:
+                    await asyncio.sleep(0)
+                pipe.send_bytes(keys)
+                return await changed, editor.draft.text
+
+    noon = asyncio.run(edit(b" at noon\r"))
+    assert noon == ("We deploy on Tuesdays at noon", "early")
+    assert asyncio.run(edit(b" at\x03")) == (None, "early")
 
 
 @pytest.mark.parametrize(
@@ -270,9 +278,10 @@ def test_whoever_goes_on_talking_at_a_commands_question_loses_no_word(
     async def read(_question: str, _typed: str) -> str:
         return said
 
-    chat: Any = SimpleNamespace(screen=SimpleNamespace(read=read))
+    sent: list[str] = []
+    chat: Any = SimpleNamespace(screen=SimpleNamespace(read=read, send=sent.append))
     assert asyncio.run(asked(chat, "Show which one (1, 2; Enter for none)?")) == answer
-    assert typeahead.take() == (waits, bool(waits))
+    assert "".join(sent) == waits
 
 
 # Confirmations
@@ -314,9 +323,9 @@ def test_a_confirmation_offline_keeps_its_lines() -> None:
 LONG = "I prefer tabs over spaces in every file that is not written in Python or in YAML"
 
 
-def test_a_card_is_drawn_anew_for_a_window_of_another_width() -> None:
+def test_a_card_is_drawn_anew_for_a_window_of_another_width(server: Server) -> None:
     """G13. Red when a narrower window leaves text of a model without its bar, or loses a key."""
-    with Talking() as chat:
+    with Talking(**connected(server)) as chat:
         chat.say(LONG)
         chat.until("[e]dit >")
         chat.type("y")
@@ -328,12 +337,12 @@ def test_a_card_is_drawn_anew_for_a_window_of_another_width() -> None:
             assert len(quoted) == lines
             assert max(map(len, quoted)) < columns
         chat.type("\r")
-        chat.until("Saved as [1]: ")
+        chat.until("Saved as 1.")
     assert len(Notebook(NOTES).notes()) == 1
 
 
-def test_an_edit_survives_another_width() -> None:
-    with Talking() as chat:
+def test_an_edit_survives_another_width(server: Server) -> None:
+    with Talking(**connected(server)) as chat:
         chat.say("I prefer tabs over spaces")
         chat.until("[e]dit >")
         chat.say("e")
@@ -342,9 +351,25 @@ def test_an_edit_survives_another_width() -> None:
         chat.resize(60)
         chat.sees("Text:  User prefers tabs over spaces in Go")
         chat.type("\r")
-        chat.sees("Tags:  preference, style")
+        chat.sees("Tags:  preference")
         chat.type("\x03")
         chat.until("Nothing was changed.")
+
+
+def test_a_narrower_window_leaves_no_row_of_a_wider_one(server: Server) -> None:
+    """Red when what the terminal made of the old rows stays above the line."""
+    with Talking(**connected(server, "faulty-silent")) as chat:
+        chat.say("hello")
+        chat.until("Thinking")
+        chat.type("a message that is longer than forty columns, and waits\rand a draft")
+        chat.sees("> and a draft")
+        chat.resize(40)
+        shown = chat.sees("> and a draft")
+        assert "\x1b[A" in chat.shown[chat.since :].partition("\x1b[J")[0]
+        assert [row for row in shown if row.startswith(("next", "  "))] == [
+            "next > a message that is longer than",
+            "       forty columns, and waits",
+        ]
 
 
 def test_the_line_being_typed_is_drawn_anew_for_another_width() -> None:
@@ -410,18 +435,6 @@ def test_a_dumb_terminal_is_enough(server: Server) -> None:
     assert len(Notebook(NOTES).notes()) == 2
 
 
-def test_the_bytes_of_a_mouse_are_no_fault_and_no_text() -> None:
-    """Red when prompt_toolkit stops to show a traceback of them."""
-
-    async def typed() -> str:
-        with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
-            session: PromptSession[str] = PromptSession(key_bindings=plain_keys())
-            keys.send_bytes(b"a\x1b[M\xff\xff\xff\x1b[<999;1;1Mb\r")
-            return await asyncio.wait_for(session.prompt_async("> "), PATIENCE)
-
-    assert asyncio.run(typed()) == "ab"
-
-
 @pytest.mark.parametrize(
     ("said", "picked"),
     [("2", "g2"), ("the second", "g2"), ("flour please", "1"), ("none", ""), ("Tell me more", "")],
@@ -436,13 +449,13 @@ def test_a_command_takes_any_answer_that_says_which(said: str, picked: str) -> N
     async def read(_question: str, _typed: str) -> str:
         return said
 
-    told: list[str] = []
-    deps = CoDeps(gated=True)
-    chat: Any = SimpleNamespace(deps=deps, say=told.append, screen=SimpleNamespace(read=read))
+    told, sent = list[str](), list[str]()
+    screen = SimpleNamespace(read=read, send=sent.append)
+    chat: Any = SimpleNamespace(deps=CoDeps(gated=True), say=told.append, screen=screen)
     done: Any = slash.run(chat, "/show bakery")
     shown = asyncio.run(done)
     assert shown.split()[0] == (picked or "Nothing")
-    assert typeahead.take() == (("Tell me more", True) if said[0] == "T" else ("", False))
+    assert sent == ["Tell me more"] * (said[0] == "T")
 
 
 def test_list_is_memories_and_a_command_that_is_not_here_names_one() -> None:

@@ -9,28 +9,18 @@ import asyncio
 import os
 import signal
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
-from shutil import get_terminal_size
+from contextlib import suppress
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from prompt_toolkit import PromptSession
-from prompt_toolkit.application import create_app_session
-from prompt_toolkit.filters import is_searching
-from prompt_toolkit.history import InMemoryHistory
-from prompt_toolkit.key_binding import KeyPressEvent
-from prompt_toolkit.search import accept_search
-from prompt_toolkit.utils import is_dumb_terminal
-from rich.console import Console, ConsoleDimensions
-from rich.text import Text
-
 from co_cli import prompts
 from co_cli.agent.approval import WRITES, Review, Reviewed
-from co_cli.chat import notes, pastes, slash, transcripts, typeahead
+from co_cli.chat import notes, pastes, slash, transcripts
 from co_cli.chat.approval_prompt import Screen
 from co_cli.chat.attachments import attach
 from co_cli.chat.completion import ChatCompleter
 from co_cli.chat.dialogue import open_dialogue
+from co_cli.chat.editor import Editor
 from co_cli.chat.events import (
     Command,
     EditNote,
@@ -43,14 +33,13 @@ from co_cli.chat.events import (
     TurnEvent,
 )
 from co_cli.chat.inbox import waiting_drafts
-from co_cli.chat.line_input import TerminalInput, early, plain_keys, plain_output, set_aside
+from co_cli.chat.message_queue import Line
 from co_cli.chat.stream import StreamView
 from co_cli.chat.transcripts import Transcript
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
 from co_cli.knowledge.context import Receipt
 from co_cli.knowledge.format.note import now
-from co_cli.knowledge.safety.escape import hanging, rows
 from co_cli.knowledge.store import disk
 from co_cli.offline.chat import HELP
 from co_cli.providers.registry import Choice
@@ -91,55 +80,45 @@ class Chat:
         kept = Transcript(deps.folder(), now, resumed.path if resumed else "")
         self.transcript = None if self.incognito else kept
         self.auto = not self.incognito and deps.here().own.auto_learn == "on"
-        self.console = Console(highlight=False, no_color=bool(os.environ.get("NO_COLOR")))
-        if is_dumb_terminal():  # which rich takes for one of 80 columns
-            self.console.size = ConsoleDimensions(*get_terminal_size())
-        self.view = StreamView(self.console, self._listen)
-        self.screen = Screen(self.console, TerminalInput())
+        said = transcripts.said_before(self.deps.folder())[::-1]
+        self.editor = Editor(said, ChatCompleter(self), self._bar)
+        self.view = StreamView(self.editor.console, self.editor.redraw)
+        self.editor.live = self.view.live
+        self.screen = Screen(self.editor.console, self.editor.question, self.editor.send)
         self.warming: Thread | None = None
         self.reading: Thread | None = None
         self._session: Dialogue | None = None
-        self.editing: EditNote | None = None  # what the next line is the new text of
         self.failed = self.done = False
 
     async def run(self) -> None:
         """Talk until the person leaves."""
-        dumb = is_dumb_terminal()
         for number in (signal.SIGHUP, signal.SIGTERM):
             if signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores one
                 asyncio.get_running_loop().add_signal_handler(number, self._cut_off, number)
-        with create_app_session(output=plain_output()) if dumb else nullcontext():
+        self._greet()
+        async with self.editor.running():
+            self._warm()
             await self._talk()
+        self.say("Bye.", "dim")
 
     async def _talk(self) -> None:
-        self._greet()
-        editor = self._editor()
         while not self.done:
             try:
-                line = await self._line(editor)
+                line = await self._line()
             except KeyboardInterrupt:
-                if self.editing is not None:
-                    self.editing = None
-                    self.say("Nothing changed.", "dim")
-                    continue
                 self.say("Press Ctrl+D or type /quit to leave.", "dim")
                 continue
             except EOFError:
                 break
-            if self.editing is not None:
-                await self._stoppable(self._save_edit(line))
-                continue
-            line = slash.as_command(line)
-            typeahead.keep(early(editor).encode())
-            if line.startswith("/"):
-                await self._stoppable(self._command(line))
-            elif told := slash.hint(line):
+            text = slash.as_command(line.text)
+            if text.startswith("/"):
+                await self._stoppable(self._command(text))
+            elif told := slash.hint(text):
                 self.say(told, "dim")
-            elif line or self.failed:
-                retry = self.failed and line.lower() in ("", "y", "yes")
+            elif text or self.failed:
+                retry = self.failed and text.lower() in ("", "y", "yes")
                 await self._stoppable(self._turn(None if retry else line))
         await self._stoppable(self._draft())
-        self.say("Bye.", "dim")
 
     async def _draft(self) -> None:
         """Before the person leaves: draft what they said, if they want that, and offer a review."""
@@ -164,27 +143,12 @@ class Chat:
             asyncio.get_running_loop().remove_signal_handler(number)
             os.kill(os.getpid(), number)
 
-    async def _line(self, editor: PromptSession[str]) -> str:
-        """What the person says next; it begins with what they typed before this.
-
-        What they sent while Co answered is sent now, message by message.
-        """
-        self.console.print()
-        if self.failed:
-            set_aside(editor)  # an Enter means yes here, and must mean it
-        typed, sent = typeahead.take()
-        if sent and typed.strip():
-            for row in rows(typed, self.console.width, "> ", "  "):
-                self.console.print(Text(row), soft_wrap=True)
-            editor.history.append_string(typed)
-            return typed.strip()
+    async def _line(self) -> Line:
+        """What the person says next."""
         self._read_closely()
         if self.unasked:
-            self.say("Saves are not asked about; /ask turns that off.", "dim")
-        if self.editing is not None:  # which the person sees whole, and may change
-            return (await editor.prompt_async("edit> ", default=self.editing.note.body)).strip()
-        again = "Press Enter to try again > " if self.failed else "> "
-        return (await editor.prompt_async(again, default=typed)).strip()
+            self.say("Saving without asking. /ask turns that off.", "dim")
+        return await self.editor.line(*["Press Enter to try again > "] * self.failed)
 
     def _greet(self) -> None:
         offline = self.choice.provider == "offline"
@@ -210,36 +174,7 @@ class Chat:
         ):
             self.say("For example: We deploy on Tuesdays", "dim")
 
-    # The line editor
-
-    def _editor(self) -> PromptSession[str]:
-        keys = plain_keys()
-
-        @keys.add("enter", filter=~is_searching)
-        @keys.add("c-j", filter=is_dumb_terminal())
-        def _send(event: KeyPressEvent) -> None:
-            event.current_buffer.validate_and_handle()
-
-        @keys.add("enter", filter=is_searching)
-        def _take(event: KeyPressEvent) -> None:
-            accept_search()
-            found = event.app.current_buffer
-            found.cursor_position = len(found.text)
-
-        @keys.add("escape", "enter")
-        @keys.add("c-j", filter=not is_dumb_terminal())  # there it is what Enter sends
-        def _new_line(event: KeyPressEvent) -> None:
-            event.current_buffer.insert_text("\n")
-
-        kept = InMemoryHistory(transcripts.said_before(self.deps.folder())[::-1])
-        editor: PromptSession[str] = PromptSession(
-            history=kept, completer=ChatCompleter(self), key_bindings=keys,
-            multiline=True, complete_while_typing=True, reserve_space_for_menu=6,
-            search_ignore_case=True,
-            prompt_continuation="  ", bottom_toolbar=self._bar,
-        )  # fmt: skip
-        editor.app.after_render += lambda _app: self._warm()
-        return editor
+    # Behind the line
 
     def _bar(self) -> str:
         how = "incognito · " if self.incognito else "auto-learn · " if self.auto else ""
@@ -293,26 +228,35 @@ class Chat:
 
     # Turns
 
-    async def _turn(self, line: str | None) -> None:
+    async def _turn(self, line: Line | None) -> None:
         self.failed = False
-        pasted = pastes.found(line or "")
-        typed = pastes.typed(line or "", pasted)
+        text, pasted = line or Line("")
+        typed = pastes.typed(text, pasted)
         given = attach(self.deps, typed, offline=self.choice.provider == "offline")
         for told in given.told:
             self.say(told, "dim")
         with self.view as view:
-            session, wanted = await self.session(), list[Command]()
-            async for event in session.turn(line, given.text, pasted):
+            session = await self.session()
+            wanted: list[Command | EditNote] = []
+            async for event in session.turn(line and text, given.text, pasted):
                 self._show(view, event)
-                wanted += [event] if isinstance(event, Command) else []
+                wanted += [event] if isinstance(event, Command | EditNote) else []
         for one in wanted:
-            self.say(f"→ {one.line}", "dim")
-            self.say(await slash.run_asking(self, one.line, [*one.notes], one.question))
+            if isinstance(one, EditNote):
+                await self._edit_note(one)
+            else:
+                self.say(f"→ {one.line}", "dim")
+                self.say(await slash.run_asking(self, one.line, [*one.notes], one.question))
 
-    async def _save_edit(self, line: str) -> None:
-        editing, self.editing = self.editing, None
-        if editing is not None:
-            self.say(await notes.save_edit(editing.book, editing.note, line))
+    async def _edit_note(self, wanted: EditNote) -> None:
+        """Let the person edit a note in the input line; Enter saves it as an edit."""
+        about = "Edit the note that this is about. Enter saves it, Ctrl+C leaves it as it is."
+        self.say(about, "dim")
+        text = await self.editor.edit(wanted.note.body, label="edit> ")
+        if text is None:
+            self.say("Nothing changed.", "dim")
+        else:
+            self.say(await notes.save_edit(wanted.book, wanted.note, text.strip()))
 
     def _show(self, view: StreamView, event: TurnEvent) -> None:
         match event:
@@ -332,11 +276,6 @@ class Chat:
                 view.note(event.text)
             case Offer():
                 view.note(f"Press y to keep it in {event.place}.")
-            case EditNote():
-                view.note(
-                    f"You said: {event.above}\nEnter saves the note as edited, Ctrl+C leaves it."
-                )
-                self.editing = event
             case Trouble():
                 view.pause()
                 self._trouble(event.line, event.hint)
@@ -346,9 +285,6 @@ class Chat:
         self.say(line, "red")
         if hint:
             self.say(f"  {hint}", "dim")
-
-    def _listen(self) -> AbstractContextManager[None]:
-        return typeahead.listening(asyncio.get_running_loop(), echo=is_dumb_terminal())
 
     async def _asked(self, review: Review) -> Reviewed:
         """The approval screen in the middle of an answer."""
@@ -360,18 +296,18 @@ class Chat:
 
     async def _stoppable(self, work: Awaitable[None]) -> None:
         """Let ^C stop this and nothing else, and say what went wrong."""
-        task, loop = asyncio.ensure_future(work), asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGINT, task.cancel)
+        task = asyncio.ensure_future(work)
+        self.editor.stop = task.cancel
         try:
             await task
         except asyncio.CancelledError:
             self.view.pause()
-            typeahead.hold()
+            self.editor.queue.hold()
             self.say("Stopped.", "dim")
         except CoError as error:
             self._trouble(str(error), slash.in_chat(error.hint))
         finally:
-            loop.remove_signal_handler(signal.SIGINT)
+            self.editor.stop = None
 
     async def _command(self, line: str) -> None:
         answer = slash.run(self, line)
@@ -380,8 +316,7 @@ class Chat:
 
     def say(self, text: str, style: str = "") -> None:
         """A line of Co's own, or a command's answer."""
-        for row in hanging(text, self.console.width):
-            self.console.print(Text(row, style=style), soft_wrap=True)
+        self.editor.say(text, style)
 
     # What slash commands ask for
 

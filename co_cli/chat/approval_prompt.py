@@ -24,7 +24,6 @@ from co_cli.agent.approval import (
     Reviewed,
     planned,
 )
-from co_cli.chat import typeahead
 from co_cli.chat.card import (
     NAMED,
     PLACES,
@@ -36,8 +35,8 @@ from co_cli.chat.card import (
     replaceable,
     scope_text,
 )
+from co_cli.chat.editor import Resized
 from co_cli.chat.letters import begins, goes_on, parsed
-from co_cli.chat.line_input import Resized
 from co_cli.deps import CoDeps
 from co_cli.errors import RefusedText
 from co_cli.kept import described
@@ -52,7 +51,6 @@ _TITLES = {
     "forgotten": "Forget this memory?",
     "consolidated": "Co knows this already. Update its wording?",
 }
-_WAITING = 200  # characters that are shown of what waits, the last ones
 _COLOURS = {"-": "red", "+": "green"}
 
 
@@ -62,6 +60,7 @@ class Screen:
 
     console: Console
     read: Read
+    send: Callable[[str], object] = field(default=lambda _text: None)  # what was no answer
     told: set[str] = field(default_factory=set)  # what came from outside and was named
 
     async def __call__(self, review: Review) -> Reviewed:
@@ -96,8 +95,10 @@ class Screen:
             chosen = card.meant(letter, number)
             idle = all(one.offered or one.action == "forgotten" for one in card.proposals)
             idle &= begins(said) in ("", "n")  # who says "keep it until May" has not said no
-            if not chosen and goes_on(whole) and idle:  # nothing that they asked for is lost
-                return self._ended(card, "n")
+            if not chosen and goes_on(whole):  # nothing that they asked for is lost
+                self.send(whole)
+                if idle:
+                    return self._ended(card, "n")
             if not chosen:
                 answers = ", ".join(filter(None, card.letters().values()))
                 self._say(f"  Please answer with one of: {answers}; Ctrl+C stops.")
@@ -237,9 +238,6 @@ class Screen:
         if set(card.review.external) - self.told:
             self._quote(", ".join(card.review.external[:3]), "  From   ")
         self.told = {*card.review.external}
-        if waiting := " · ".join(filter(None, map(str.strip, typeahead.waiting().split("\n")))):
-            short = waiting if len(waiting) <= _WAITING else f"…{waiting[-_WAITING:]}"
-            self._say(f"  Waiting for your next message: {short}", "dim")
 
     def _show_place(self, proposal: Proposal, card: Card) -> None:
         """Where a text goes, under which tags, and what else that does."""

@@ -3,8 +3,6 @@
 import asyncio
 from collections.abc import Callable
 
-from rich.console import Console
-
 from co_cli.agent.approval import (
     SAVE,
     STOPPED,
@@ -16,7 +14,7 @@ from co_cli.agent.approval import (
     planned,
 )
 from co_cli.chat.approval_prompt import Screen
-from co_cli.chat.line_input import TerminalInput
+from co_cli.chat.editor import Editor
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
 from co_cli.knowledge import Note, Notebook
@@ -28,10 +26,12 @@ from co_cli.workspace import Workspace
 _MOST = 20  # drafts on one screen
 
 
-def at_terminal(workspace: Workspace, tell: Callable[[str], None]) -> str:
+async def at_terminal(workspace: Workspace) -> str:
     """Review the drafts outside a chat."""
-    screen = Screen(Console(highlight=False), TerminalInput())
-    return asyncio.run(review(CoDeps(workspace=workspace), screen, tell, "cli"))
+    editor = Editor()
+    screen = Screen(editor.console, editor.question)
+    async with editor.running():
+        return await review(CoDeps(workspace=workspace), screen, editor.say, "cli")
 
 
 async def review(deps: CoDeps, ask: Asker, tell: Callable[[str], None], actor: str) -> str:

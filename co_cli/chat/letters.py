@@ -2,7 +2,6 @@
 
 import re
 
-from co_cli.chat import typeahead
 from co_cli.chat.card import TOGGLE
 from co_cli.meant import LEAVES
 
@@ -31,13 +30,11 @@ def parsed(said: str, count: int) -> tuple[str, int | None]:
 
 
 def goes_on(said: str) -> bool:
-    """Whether the person did not answer and simply went on talking; what they said waits."""
+    """Whether the person did not answer and simply went on talking."""
     words = [word.strip(".,!") for word in said.lower().split()]
     more = (word for word in words[1:] if word not in _ROUND and not re.fullmatch(r"g?\d+", word))
     talks = any(more) if begins(said) else bool(words[1:])
-    if talks := talks or said.lstrip().startswith("/") or " ".join(words) in LEAVES:
-        typeahead.sent.append(said)
-    return talks
+    return talks or said.lstrip().startswith("/") or " ".join(words) in LEAVES
 
 
 def begins(said: str) -> str:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from co_cli import languages, trust, verbs
 from co_cli.agent.approval import SAVE, Decision, Proposal, Review, planned
+from co_cli.chat.editor import Resized
 from co_cli.chat.letters import goes_on
-from co_cli.chat.line_input import Resized
 from co_cli.editing import Editing
 from co_cli.errors import Ambiguous, CoError, FormatError, MovedOn, NotFound
 from co_cli.kept import kept_text
@@ -66,7 +66,10 @@ async def asked(chat: Chat, question: str, choices: Mapping[str, str] = {}) -> s
     while True:
         try:
             said = await chat.screen.read(f"  {question} > ", typed)
-            return "" if picked(said, choices) is None and goes_on(said) else said
+            if picked(said, choices) is not None or not goes_on(said):
+                return said
+            chat.screen.send(said)
+            return ""
         except Resized as screen:
             typed = screen.typed
         except (KeyboardInterrupt, EOFError):
@@ -299,7 +302,8 @@ async def _edited(chat: Chat, book: Notebook, note: Note) -> str:
     editing, kept = Editing(book, note), None
     while kept is None:
         try:
-            kept = editing.run("vi")
+            async with chat.editor.suspended():
+                kept = editing.run("vi")
         except FormatError as error:
             chat.say(str(error), "red")
             if (await asked(chat, "Edit it again? [y/N]")).strip().lower() not in ("y", "yes"):

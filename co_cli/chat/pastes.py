@@ -1,38 +1,37 @@
-"""What was pasted at the terminal, so that nobody else's words pass for the person's.
+"""Which parts of a message were pasted, so that nobody else's words pass for the person's.
 
-One short sentence counts as typed: whoever pastes a sentence of their own can keep it. Knows no
+One short sentence counts as typed: whoever pastes a sentence of their own can save it. Knows no
 conversation.
 """
 
 import re
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 
 SENTENCE_END = r"(?<=[.!?…])[\"”')]*\s+|\n\s*"
 _SHORT = 120  # characters of a sentence that counts as typed
-_FEWEST = 3  # words by which a pasted sentence is known again after an edit
+_FEWEST = 3  # words by which a pasted sentence is recognised after an edit
 _LONGEST = 10_000  # characters of a block that is looked for by its sentences
 
-_blocks: deque[str] = deque(maxlen=100)  # the latest, as a message may be sent again
+
+def plain(text: str) -> str:
+    """A pasted text with the line ends that a message has."""
+    return re.sub(r"\r\n?", "\n", text)
 
 
-def note(text: str) -> str:
-    """Take note of what was pasted; the same, with the line ends that a message has."""
-    text = re.sub(r"\r\n?", "\n", text)
+def is_block(text: str) -> bool:
+    """Whether a pasted text is more than one short sentence."""
     block = text.strip()
-    if len(block) > _SHORT or re.search(SENTENCE_END, block):
-        _blocks.append(block)
-    return text
+    return len(block) > _SHORT or bool(re.search(SENTENCE_END, block))
 
 
-def found(message: str) -> list[str]:
-    """The parts of a message that were pasted, in their order.
+def pasted_parts(message: str, blocks: Iterable[str]) -> list[str]:
+    """The parts of a message that come from these pasted blocks, in their order.
 
-    A block that was edited afterwards is known by its sentences that are still as they were.
+    A block that was edited afterwards is recognised by its sentences that are still the same.
     """
     spans: list[tuple[int, int]] = []
-    for block in {*_blocks}:
+    for block in {*blocks}:
         whole = block in message
         parts = {block} if whole or len(block) > _LONGEST else {*re.split(SENTENCE_END, block)}
         known = (one for one in parts if one in message and (whole or len(one.split()) >= _FEWEST))

@@ -170,11 +170,12 @@ async def _inbox(chat: Chat, _argument: str) -> str:
     return in_chat(await inbox.review(chat.deps, chat.screen, chat.say, "chat"))
 
 
-def _summarize(_chat: Chat, argument: str) -> str:
+async def _summarize(chat: Chat, argument: str) -> str:
     if disk.only_reads or not {*argument.split()} <= {"-g", "--dry-run"}:
         return disk.only_reads or "Usage: /summarize [-g] [--dry-run]"
     here = (sys.executable, "-c", "from co_cli.main import run; run()", "knowledge", "summarize")
-    subprocess.run([*here, *argument.split()], check=False)
+    async with chat.editor.suspended():
+        subprocess.run([*here, *argument.split()], check=False)
     return ""
 
 

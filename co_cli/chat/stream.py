@@ -1,45 +1,33 @@
-"""An answer as it comes in: finished blocks of markdown stay, the one being written is redrawn.
+"""An answer as it comes in: finished blocks of markdown are printed, the last one is still drawn.
 
-Stored text passes through here, so nothing in it drives the terminal. Under it stands what the
-person types meanwhile.
+Stored text passes through here, so nothing in it drives the terminal. Knows no line editor.
 """
 
 import re
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import Self
 
 from markdown_it import MarkdownIt
-from rich.console import Console, Group, RenderableType
-from rich.control import Control
-from rich.live import Live
+from rich.console import Console
 from rich.markdown import Markdown
-from rich.segment import ControlType, Segment, SegmentLines
+from rich.segment import Segment, SegmentLines
 from rich.spinner import Spinner
 from rich.text import Text
 
-from co_cli.chat import typeahead
-from co_cli.knowledge.safety.escape import escape, hanging, rows
+from co_cli.knowledge.safety.escape import escape, hanging
 
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
-_NEXT = "next > "  # before what was typed too early
-_MOST_WAITING = 4  # rows of it that are shown
 
 
 class StreamView:
     """What is shown while a model speaks and works."""
 
-    def __init__(
-        self, console: Console, listen: Callable[[], AbstractContextManager[None]] = nullcontext
-    ) -> None:
+    def __init__(self, console: Console, redraw: Callable[[], None] = lambda: None) -> None:
         self.console = console
-        self.listen = listen  # to what is typed meanwhile
+        self.redraw = redraw  # what `live` returns has changed
         self.tail = self.doing = ""
-        self.live: Live | None = None
+        self.is_open = self.spoken = False  # spoken: some of this answer is on the screen
         self.spinner = Spinner("dots")
-        self.listening = ExitStack()
-        self.spoken = False  # something of this answer is on the screen
-        self.widths: list[int] = []  # of the rows that were last drawn and will be drawn again
 
     def __enter__(self) -> Self:
         self.doing, self.spoken = "Thinking", False
@@ -67,27 +55,33 @@ class StreamView:
         self.spoken = True
 
     def pause(self) -> None:
-        """Leave the screen to something else."""
+        """Print what there is, and draw nothing until it goes on."""
         self._keep(self.tail)
-        if self.live is not None:
-            live, self.live = self.live, None
-            live.stop()
-            self.listening.close()
+        self.is_open = False
 
     def resume(self) -> None:
-        """Take the screen again."""
-        if self.live is None and self.console.is_terminal:
-            self.widths = []
-            self.live = Live(console=self.console, transient=True, refresh_per_second=12,
-                             get_renderable=self._drawn)  # fmt: skip
-            self.listening.enter_context(self.listen())
-            self.live.start()
+        """Go on."""
+        self.is_open = True
+        self.redraw()
+
+    def live(self, most: int) -> str:
+        """What is drawn while it changes, as ANSI text of so many rows at most."""
+        if not self.is_open:
+            return ""
+        drawn = self._rows(self.tail)[-most:] if self.tail.strip() else []
+        with self.console.capture() as capture:
+            self.console.print(SegmentLines(drawn, new_lines=True), end="")
+            if self.doing:
+                self.spinner.update(text=Text(f"{self.doing} …", style="dim"))
+                self.console.print(self.spinner)
+        return capture.get()
 
     def _keep(self, done: str, tail: str = "") -> None:
         self.tail = tail
         if done.strip():
             self.console.print(SegmentLines(self._rows(done), new_lines=True))
             self.spoken = True
+        self.redraw()
 
     def _rows(self, text: str) -> list[list[Segment]]:
         """The text as it is drawn, apart from what is there already.
@@ -100,31 +94,6 @@ class StreamView:
         while drawn and not drawn[-1]:
             del drawn[-1]
         return [[], *drawn] if self.spoken else drawn
-
-    def _drawn(self) -> RenderableType:
-        if self.live is None:  # at its end nothing is left of it
-            return Text("")
-        parts: list[RenderableType] = []
-        if self.doing:
-            self.spinner.update(text=Text(f"{self.doing} …", style="dim"))
-            parts.append(self.spinner)
-        waiting = typeahead.waiting().rstrip("\n")
-        then = " " * len(_NEXT)
-        shown = rows(waiting[-1000:], self.console.width, _NEXT, then) if waiting else []
-        parts += [Text(row, style="dim") for row in shown[-_MOST_WAITING:]]
-        room = max(self.console.height - len(parts) - 1, 3)
-        tail = self._rows(self.tail)[-room:] if self.tail.strip() else []
-        self._take_back()
-        drawn = [*tail, *self.console.render_lines(Group(*parts), pad=False)]
-        self.widths = [Segment.get_line_length(row) for row in drawn]
-        return SegmentLines(drawn, new_lines=True)
-
-    def _take_back(self) -> None:
-        """Remove the rows that a narrower screen made of what was drawn; the rest is redrawn."""
-        more = sum((width - 1) // self.console.width for width in self.widths if width)
-        if more:
-            back = [(ControlType.ERASE_IN_LINE, 2), (ControlType.CURSOR_UP, 1)] * more
-            self.console.control(Control(*back))
 
 
 def _trimmed(row: list[Segment]) -> list[Segment]:

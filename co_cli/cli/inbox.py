@@ -48,9 +48,11 @@ def inbox_command(
         rows = [results.note_json(at, one) | {"collides": met[one.path]} for at, one in drafts]
         output.to_json({"drafts": rows, "count": len(drafts)})
     elif drafts and output.on_terminal():
+        import asyncio
+
         from co_cli.chat.inbox import at_terminal  # and with it what draws cards
 
-        output.say(at_terminal(workspace, output.say))
+        output.say(asyncio.run(at_terminal(workspace)))
     elif drafts:
         note_table(drafts)
         met = _collisions(workspace.shelf, drafts)

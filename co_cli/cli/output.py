@@ -9,7 +9,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import UnsupportedOperation
 from typing import Any
 
@@ -169,12 +169,30 @@ def _clipped(cell: str) -> str:
 
 def typed(question: str) -> str:
     """What a person types once the question is there; what came before it is told and dropped."""
-    from co_cli.chat import typeahead  # nobody is asked by a command that only reads
-
     shown = "\n".join(hanging(question, columns(), keep=""))
-    if early := " ".join(typeahead.set_aside().split()):
+    if early := " ".join(_unread().split()):
         warn(f"ignored, because it was typed before the question: {early}")
     return str(click.prompt(shown, default="", show_default=False)).strip()
+
+
+def _unread() -> str:
+    """What was typed and not read yet, without what moves the cursor."""
+    import termios  # nobody is asked by a command that only reads
+    import tty
+    from select import select
+
+    data = b""
+    with suppress(OSError, ValueError, termios.error):  # no terminal, or nobody at it any more
+        fd = sys.stdin.fileno()
+        before = termios.tcgetattr(fd)
+        tty.setcbreak(fd, termios.TCSANOW)  # a line without its end counts too
+        try:
+            while select([fd], [], [], 0)[0] and (piece := os.read(fd, 65536)):
+                data += piece
+        finally:
+            termios.tcsetattr(fd, termios.TCSANOW, before)
+    text = re.sub(r"\x1b(\[[0-9;?]*[ -/]*[@-~]|O?.)?", "", data.decode("utf-8", "replace"))
+    return escape(re.sub(r".?[\x7f\b]", "", text), keep="\n")
 
 
 def ask(question: str, answers: Container[str]) -> str:
