@@ -314,7 +314,7 @@ def test_an_edit_asks_for_the_scope_in_the_words_of_the_commands() -> None:
 def test_leaving_a_chat_offers_a_review_of_all_that_waits(answer: str) -> None:
     put(book(), [CAKE], actor="chat")
     session = begin(auto=True)
-    session._write(said="We deploy on Tuesdays")
+    session.write(said="We deploy on Tuesdays")
     session.said.append("We deploy on Tuesdays")
     built = prompts.build("", None, project=str(Path.cwd()), usable=())
     chat = Chat(session.deps, session.choice, lambda _: session.choice, lambda *_: built, "")

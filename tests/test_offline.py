@@ -454,6 +454,7 @@ def test_what_a_person_wants_kept_out_is_not_drafted_nor_what_they_said_before()
 
 def test_what_was_saved_or_declined_in_the_conversation_is_not_drafted() -> None:
     assert facts(["We deploy on Tuesdays"], ["Deploys happen on Tuesdays"]) == []
+    assert facts(["remember that tea is at four"], ["tea is at four"]) == []
 
 
 def test_code_and_long_text_are_not_drafted() -> None:

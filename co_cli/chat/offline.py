@@ -25,6 +25,10 @@ class OfflineSession(Dialogue):
         super().use(choice, prompt)
         self.chat = OfflineChat(self.deps, self.ask or _nobody, Files(prompt.known))
 
+    def settled(self) -> list[str]:
+        """What the person said yes or no to."""
+        return self.chat.settled
+
     def clear(self) -> None:
         """Begin anew; no note was spoken of yet."""
         super().clear()

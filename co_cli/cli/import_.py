@@ -28,14 +28,14 @@ from co_cli.knowledge.importers.collect import collect, plan_import
 from co_cli.knowledge.inbox import Draft, put
 from co_cli.knowledge.plan import ImportItem, ImportPlan
 from co_cli.knowledge.safety.escape import difference
-from co_cli.offline.draft import MOST_READ, facts
-from co_cli.offline.reading import sentences
+from co_cli.offline.draft import facts, spoken
 from co_cli.offline.rejections import rejections
 from co_cli.results import counted, marks, plural, undo_hint
 from co_cli.workspace import Workspace
 
 _SHOWN = 10  # facts that a preview shows
 _CHATS = 200  # conversations of an export that are read for facts
+_SENTENCES = 1000  # that are read in them; each takes a thirtieth of a second
 _KEPT = 5000  # of its newest conversations as articles
 _READ = 200  # passages that an import without a terminal reads closely; the rest is owed
 
@@ -161,11 +161,15 @@ def _read(
 
 def _said(export: exports.Export) -> tuple[list[Draft], list[str]]:
     """What the person told of themselves in their latest conversations, as far as that is sure."""
-    known, drafts, cut = [one.text for one in export.drafts], list[Draft](), 0
+    known, drafts = [one.text for one in export.drafts], list[Draft]()
+    left, cut = _SENTENCES, 0
     with progress("Reading conversations") as step:
         for done, chat in enumerate(export.chats[:_CHATS], 1):
             own = [text for who, text in chat.turns if who == "person"]
-            cut += sum(len(sentences(text)) for text in own) > MOST_READ
+            if not (own_words := spoken(own)) or left < len(own_words):
+                cut += bool(own_words)
+                continue
+            left -= len(own_words)
             origin = f"{export.whose}: {chat.title[:100]}"
             for fact in facts(own, known):
                 if fact.mine or "preference" in fact.tags:  # the rest is of that conversation
@@ -179,7 +183,7 @@ def _said(export: exports.Export) -> tuple[list[Draft], list[str]]:
         remarks.append(f"{plural(older, 'conversation')}: only the newest {_CHATS} are read")
     if cut:
         many = plural(cut, "conversation")
-        remarks.append(f"the beginning of {many}: of each, the last {MOST_READ} sentences are read")
+        remarks.append(f"{many} more: in all, {_SENTENCES:,} sentences are read")
     return drafts, remarks
 
 

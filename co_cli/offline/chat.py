@@ -55,6 +55,7 @@ class OfflineChat:
     files: Files = field(default_factory=lambda: Files({}))
     last: Note | None = None
     pending: Proposal | None = None
+    settled: list[str] = field(default_factory=list)  # what the person decided about
 
     async def turn(self, text: str, typed: str | None = None) -> AsyncIterator[TurnEvent]:
         """What a message leads to; `typed` is what of it the person did not paste."""
@@ -159,6 +160,7 @@ class OfflineChat:
                     yield ToolFinished(SAVE, "refused", f"Not saved: {why}", row)
             fit = [one for one in plans if not (one.refused or one.left_out)]
             for decision in await self._decisions(fit, shown=shown):
+                self.settled.append(decision.proposal.text)
                 done = await asyncio.to_thread(self._carry_out, decision)
                 if isinstance(done, Proposal):
                     again.append(done)

@@ -44,12 +44,8 @@ def facts(
     turn that asks to keep something out; like a correction that makes no sense alone, it takes the
     sentence before it along. Reading stops when it is `enough`.
     """
-    turns = [
-        [text] if _PRIVATE.search(text) else sentences(text) for text in said if is_speech(text)
-    ]
-    own = [sentence for turn in turns for sentence in turn]
     found = list[Fact]()
-    for sentence in own[-MOST_READ:]:
+    for sentence in spoken(said):
         if enough():
             break
         text, asked = without_lead(sentence)
@@ -64,6 +60,18 @@ def facts(
     ranked = sorted(found, key=lambda one: (not one.asked, not {*one.tags} & {*_WEIGHTY}))
     best = ranked[:most]
     return [one for one in found if one in best]
+
+
+def spoken(said: Sequence[str]) -> list[str]:
+    """The latest sentences in these turns that are no question, as many as are read.
+
+    A turn that asks to keep something out is one.
+    """
+    turns = [
+        [text] if _PRIVATE.search(text) else sentences(text) for text in said if is_speech(text)
+    ]
+    every = [sentence for turn in turns for sentence in turn]
+    return [sentence for sentence in every if not sentence.endswith("?")][-MOST_READ:]
 
 
 def _still_true(found: Sequence[Fact], new: str) -> list[Fact]:

@@ -15,7 +15,7 @@ from co_cli import paths
 from co_cli.errors import CoError, EmbedderUnavailable
 from co_cli.knowledge import Notebook
 from co_cli.knowledge.compare.relation import states_same
-from co_cli.knowledge.compare.same import key
+from co_cli.knowledge.compare.same import key, same
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.inbox import waiting
 from co_cli.knowledge.meaning.encoders import built_in
@@ -44,7 +44,7 @@ def rejections(*books: Notebook) -> Callable[[str], bool]:
 def states_any(text: str, others: Iterable[str]) -> bool:
     """Whether one of the texts that are most like a text states the same."""
     nearest = sorted(others, key=lambda other: _near(other, text), reverse=True)[:_NEAREST]
-    return any(states_same(other, text) for other in nearest)
+    return any(same(other, text) or states_same(other, text) for other in nearest)
 
 
 def _near(one: str, other: str) -> float:
