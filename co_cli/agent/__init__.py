@@ -10,16 +10,15 @@ from co_cli.agent.approval import (
     DECLINED,
     Approvals,
     Asker,
-    Collision,
     Decision,
     Proposal,
     Refusal,
     Review,
     Reviewed,
-    Verdict,
 )
 from co_cli.deps import CoDeps
 from co_cli.prompts import session_prompt
+from co_cli.tools.saving import Collision, Verdict
 
 if TYPE_CHECKING:
     from pydantic_ai import Agent

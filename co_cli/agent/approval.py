@@ -1,4 +1,4 @@
-"""What a model wants to write, shown to a person before it happens, and what they said.
+"""What is to be written, shown to a person before it happens, and what they decided.
 
 Knows neither the terminal nor the agent framework: a surface asks, this prepares and decides.
 """
@@ -12,21 +12,18 @@ from co_cli.deps import CoDeps
 from co_cli.errors import CoError, RefusedText
 from co_cli.knowledge import Notebook, Saved
 from co_cli.knowledge.article import canonical
-from co_cli.knowledge.format.note import Note, parse
-from co_cli.knowledge.pages import MEMORIES
+from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.safety.check import check_text, outside_tags, without_secret
 from co_cli.knowledge.store import disk
 from co_cli.prompts.envelope import defang
 from co_cli.results import numbers_text, plural
 from co_cli.tools.articles import TOOLS, article
-from co_cli.tools.memory import Shown, echo
+from co_cli.tools.saving import Choice, Collision, Save, Shown, Verdict, plan_save, save
 from co_cli.verbs import labels
 
 SAVE, FORGET, KEEP, FETCH = "save_memory", "forget_memory", "save_knowledge", "web_fetch"
 WRITES = (SAVE, FORGET, KEEP)
 ASKED = (*WRITES, FETCH)  # to fetch, only where the person did not name the address
-_Met = list[tuple[Note, float]]
-Verdict = Literal["yes", "update", "keep", "no"]
 
 
 class Refusal(NamedTuple):
@@ -48,7 +45,7 @@ NOBODY = Refusal("nobody", "Nobody is there to approve it, so nothing was change
 REPEATED = Refusal("repeated", "The same was asked for twice; the first request counts.")
 ONLY_OFFERED = Refusal(
     "rule",
-    'It was only guessed that you want this. Begin with "remember", name the number, or say yes to '
+    'Co guessed that you want to save this. Begin with "remember", name the number, or say yes to '
     "it in a chat.",
 )
 
@@ -66,17 +63,6 @@ def tools_json() -> list[dict[str, Any]]:
     ]
 
 
-class Collision(NamedTuple):
-    """A memory that a new one would stand beside or replace."""
-
-    ref: str
-    text: str
-    score: float
-    protected: bool
-    same_matter: bool = False  # it collides by its meaning, not by its words
-    told: bool = True  # whether who asks may know of it
-
-
 @dataclass(frozen=True)
 class Proposal:
     """One write that a model asks for, or one page, with all that a person needs to decide.
@@ -84,8 +70,9 @@ class Proposal:
     `refused` says why it cannot be done, `left_out` which secret was taken out of its text,
     `moves` which old memories leave because it crosses the limit. `seen` marks what it would do;
     when that has changed by the time it is done, the person is asked `again`. What is only
-    `offered`, because nobody asked for it, takes a key of the person's, each time. An article has
-    a `title` and a `source`; without a text it is the page as it was fetched.
+    `offered`, because nobody asked for it, takes a key of the person's, each time. A person may
+    have `chosen` some of the notes that it collides with, and a new `wording` for one of them. An
+    article has a `title` and a `source`; without a text it is the page as it was fetched.
     """
 
     call: str
@@ -97,8 +84,9 @@ class Proposal:
     action: str = ""
     ref: str = ""
     collisions: tuple[Collision, ...] = ()
-    replaces: str = ""  # which of them gives way: what is corrected, or what the person chose
-    elsewhere: tuple[Collision, ...] = ()  # what the person's other notebook has of it
+    replaces: str = ""  # which of them a model named as corrected by this
+    chosen: tuple[str, ...] = ()
+    wording: str = ""
     moves: str = ""
     refused: str = ""
     left_out: str = ""
@@ -113,9 +101,25 @@ class Proposal:
     shown: Shown | None = None  # this plan is carried out unless the text or a file changed
 
     @property
+    def outdated(self) -> tuple[Collision, ...]:
+        """The notes that it brings out of date."""
+        return tuple(one for one in self.collisions if one.verdict == "updates")
+
+    @property
+    def restated(self) -> tuple[Collision, ...]:
+        """The notes that say the same already, but for the one whose wording it changes."""
+        found = self.collisions[self.action == "consolidated" :]
+        return tuple(one for one in found if one.verdict == "restates")
+
+    @property
     def collides(self) -> bool:
-        """Whether the person has to choose between replacing and keeping both."""
-        return self.action == "related"
+        """Whether a person has to decide about notes that are there, even with a yes in advance."""
+        return bool(self.outdated or self.restated)
+
+    @property
+    def usual(self) -> Verdict:
+        """What yes means."""
+        return "update" if self.outdated else "yes"
 
     @property
     def overwrites(self) -> bool:
@@ -135,7 +139,10 @@ class Proposal:
 
 
 class Decision(NamedTuple):
-    """What was decided about a proposal, which the person may have edited."""
+    """What was decided about a proposal, which the person may have edited.
+
+    A plain yes, as nobody but a rule says it beside an outdated note, links nothing.
+    """
 
     proposal: Proposal
     verdict: Verdict
@@ -147,10 +154,13 @@ class Decision(NamedTuple):
 
     def metadata(self) -> dict[str, Any]:
         """What the tool is told beside its arguments."""
-        told = {"seen": self.proposal.seen, "offered": self.proposal.offered}
-        if self.verdict == "update":  # what was planned keeps both
-            return {**told, "similar": "update"}
-        return {**told, "shown": self.proposal.shown}
+        one = self.proposal
+        return {"seen": one.seen, "shown": one.shown, "choice": self.choice()}
+
+    def choice(self) -> Choice:
+        """The same for what carries it out."""
+        one = self.proposal
+        return Choice(self.verdict, one.chosen, one.wording, one.seen, one.shown)
 
 
 class Review(NamedTuple):
@@ -180,6 +190,24 @@ class Reviewed(NamedTuple):
 Asker = Callable[[Review], Awaitable[Reviewed]]
 
 
+def carry_out(
+    deps: CoDeps, decision: Decision, *, actor: str = "",
+    draft: tuple[Notebook, Note] | None = None,
+) -> Saved | None:  # fmt: skip
+    """Do what was decided about a save or a `draft`; None where no memory was written.
+
+    Another `actor` than the deps' is the person, and these are words of their own. MovedOn when it
+    would do anything else than what they saw; then they are asked again.
+    """
+    one = decision.proposal
+    wanted = Save(one.text, one.tags, one.scope, one.replaces, one.call)
+    with deps.notebooks() as shelf:
+        saved = save(deps, shelf, wanted, decision.choice(), actor=actor, draft=draft)
+    if saved:
+        deps.entered(saved.note.mark)
+    return saved
+
+
 def prepare(deps: CoDeps, call: str, tool: str, arguments: Mapping[str, Any]) -> Proposal:
     """A proposal from a tool call's arguments: what would happen if it were done now."""
     if tool == FORGET:
@@ -198,53 +226,30 @@ def planned(deps: CoDeps, proposal: Proposal) -> Proposal:
         return _keeping(deps, proposal)
     try:
         scope = deps.scope(proposal.scope or None)
-        replaces, language = _replaceable(deps, scope, proposal.replaces)
+        replaces, language = _named(deps, scope, proposal.replaces)
         if language and proposal.scope in ("", "user"):  # what corrects it is told where it was
             proposal = replace(proposal, scope=f"language:{language}")
         text, left_out = _without_secret(proposal.text)
         tags = tuple(outside_tags(proposal.tags))
+        where = proposal.scope or scope
         with deps.notebooks() as shelf:
             book = shelf.user if scope == "user" else shelf.project
             book.store.refuse("")
-            files = book.store.files(MEMORIES)
-            met, fields = echo(deps, shelf, proposal.scope or scope, text)
-            elsewhere = _collisions(deps, shelf.other(book), met)
+            shown = plan_save(deps, shelf, Save(text, tags, where, replaces, proposal.call))
             more = [f"language:{one}" for one in sorted(shelf.languages) if deps.usable()]
-            plan = book.plan_remember(
-                text, tags, actor=deps.actor, call=proposal.call, checked=True, fields=fields,
-                replaces=replaces,
-            )  # fmt: skip
     except CoError as error:
         return replace(proposal, refused=_why(error))
-    saved = plan.saved
-    known = [saved.note] if saved.action == "consolidated" else [n for n, _ in saved.similar]
-    deps.entered(*(note.mark for note in known))
-    if plan.change is None:
+    saved = shown.plan.saved
+    deps.entered(*(one.note.mark for one in shown.collisions))
+    if shown.plan.change is None:
         return replace(proposal, refused=f"memory {saved.ref} already says this and is protected")
-    if saved.action == "consolidated":
-        [edit] = plan.change.edits
-        old = parse(saved.note.path, edit.before or b"")
-        told = bool(deps.tellable(book, [old]))
-        collisions = [Collision(saved.ref, old.body, saved.likeness, old.protected, told=told)]
-        tags = tuple(saved.note.tags)
-    else:
-        collisions = [*_collisions(deps, book, saved.similar)]
     return replace(
-        proposal, text=text, tags=tags, scope=proposal.scope or scope, where=saved.note.path,
-        action=saved.action, places=("project", "user", *more), ref=saved.ref,
-        collisions=tuple(collisions), elsewhere=elsewhere, refused="",
-        replaces=replaces, left_out=left_out, moves=_moves(book, saved), seen=plan.seen,
-        shown=Shown(plan, fields, files),
+        proposal, text=text, scope=where, where=saved.note.path, action=saved.action,
+        tags=tuple(saved.note.tags) if saved.action == "consolidated" else tags,
+        places=("project", "user", *more), ref=saved.ref, collisions=shown.collisions, refused="",
+        replaces=replaces, left_out=left_out, moves=_moves(book, saved), seen=shown.token,
+        shown=shown, chosen=(), wording="",
     )  # fmt: skip
-
-
-def _collisions(deps: CoDeps, book: Notebook, met: _Met) -> tuple[Collision, ...]:
-    refs, least = labels([(book, note) for note, _ in met]), book.policy.threshold
-    told = deps.tellable(book, [note for note, _ in met])
-    return tuple(
-        Collision(ref, note.body, score, note.protected, score < least, note in told)
-        for ref, (note, score) in zip(refs, met, strict=True)
-    )
 
 
 def _keeping(deps: CoDeps, one: Proposal) -> Proposal:
@@ -266,7 +271,7 @@ def _keeping(deps: CoDeps, one: Proposal) -> Proposal:
         one, tags=tuple(saved.note.tags), scope=scope, where=saved.note.path, action=saved.action,
         ref=saved.ref, title=saved.note.title, refused="", seen=plan.seen,
         fetched=canonical(one.source) in deps.pages,
-        shown=Shown(plan, {}, {}),
+        shown=Shown(plan),
     )  # fmt: skip
 
 
@@ -275,12 +280,12 @@ def _why(error: CoError) -> str:
     return str(error) if isinstance(error, RefusedText) else error.sentence()
 
 
-def _replaceable(deps: CoDeps, scope: str, ref: str) -> tuple[str, str]:
-    """The memory to be corrected, and its language; none where it is not there or may not go."""
+def _named(deps: CoDeps, scope: str, ref: str) -> tuple[str, str]:
+    """The memory that a model says is corrected, and its language; none that is not there."""
     try:
         with deps.notebooks() as shelf:
             book, note = deps.find(shelf, ref) if ref else (shelf.project, None)
-            if not note or note.kind == "article" or book.scope != scope or note.protected:
+            if not note or note.kind == "article" or book.scope != scope:
                 return "", ""
             called = labels([(book, one) for one in book.notes() if one.id == note.id])
             return next(ref for ref, (_, one) in called.items() if one == note), note.language

@@ -90,7 +90,7 @@ class Knowledge(AbstractCapability[Any]):
             while True:
                 try:
                     said = {"content": arguments["content"]} if name == approval.SAVE else {}
-                    result = told(await function(ctx, **arguments) | said)  # as the person put it
+                    result = told(said | await function(ctx, **arguments))  # as the person put it
                     origins = [f"page {result['url']}"] if name == approval.FETCH else []
                     if not origins:
                         return result

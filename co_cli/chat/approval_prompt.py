@@ -22,79 +22,38 @@ from co_cli.agent.approval import (
     Proposal,
     Review,
     Reviewed,
-    Verdict,
     planned,
 )
 from co_cli.chat import typeahead
+from co_cli.chat.card import (
+    NAMED,
+    PLACES,
+    Card,
+    editable,
+    either,
+    next_scope,
+    question,
+    replaceable,
+    scope_text,
+)
 from co_cli.chat.letters import begins, goes_on, parsed
 from co_cli.chat.line_input import Resized
 from co_cli.deps import CoDeps
+from co_cli.errors import RefusedText
 from co_cli.kept import described
-from co_cli.knowledge.safety.escape import BAR, difference, escape, hanging, rows
-from co_cli.meant import picked
+from co_cli.knowledge.safety.check import check_text
+from co_cli.knowledge.safety.escape import BAR, escape, hanging, rows
 from co_cli.paths import short
-from co_cli.results import SAME_MATTER
+from co_cli.tools.saving import Collision
 
 Read = Callable[[str, str], Awaitable[str]]
-_PLACES = {"project": "this project", "user": "your own notebook, everywhere"}
 _TITLES = {
     "fetched": "Fetch this page? Its whole address goes to that server.",
     "forgotten": "Forget this memory?",
     "consolidated": "Co knows this already. Update its wording?",
 }
-_MOVES = {"project": "in this project only", "user": "everywhere"}
-_STATES: dict[Verdict, str] = {
-    "yes": "", "no": "  [no]", "update": "  [update {}]", "keep": "  [keep both]",
-}  # fmt: skip
-_VERDICTS: dict[str, Verdict] = {"y": "yes", "u": "update", "k": "keep", "n": "no"}
 _WAITING = 200  # characters that are shown of what waits, the last ones
 _COLOURS = {"-": "red", "+": "green"}
-_NAMED = re.compile(r"u(?:pdate)?\s?(g?\d{1,9})")  # which similar memory gives way
-
-
-@dataclass
-class _Card:
-    """What is on the screen: proposals as asked for and as they are now, and what was said."""
-
-    asked: list[Proposal]
-    proposals: list[Proposal]
-    review: Review
-    chosen: dict[int, Verdict] = field(default_factory=dict)
-
-    def decisions(self) -> list[Decision]:
-        """What was decided, or goes without saying."""
-        return [
-            Decision(one, self.chosen.get(number, _meant(one)))
-            for number, one in enumerate(self.proposals)
-        ]
-
-    def meant(self, letter: str, number: int | None) -> list[int]:
-        """The proposals that a letter speaks of; none where it makes no sense."""
-        if len(self.proposals) > 1 and number is None:
-            there = enumerate(self.proposals) if letter == "g" else ()
-            return [at for at, one in there if one.tool == SAVE and self.chosen.get(at) != "no"]
-        at = number or 0
-        return [at] if letter in _choices(self.proposals[at]) else []
-
-    def letters(self) -> dict[str, str]:
-        """What the question offers; the first letters speak of all that is on the screen."""
-        agreed = [one.proposal for one in self.decisions() if one.agreed]
-        asks = self.review.external or self.review.typed
-        asks = asks or any(one.tool != SAVE or one.offered for one in agreed)
-        asks = asks or (len(agreed) == 1 and agreed[0].collides)
-        always = {} if asks or not agreed else {"a": "[a]lways this session"}
-        if len(self.proposals) > 1:
-            beside = any(one.collides and not one.replaces for one in agreed)
-            rest = "the others" if 0 < len(agreed) < len(self.proposals) else "all"
-            every = {"y": f"[y]es to {rest}{', keeping similar ones' * beside}", "n": "[n]one"}
-            saves = [self.proposals[at] for at in self.meant("g", None)]
-            move = {"g": f"[g] all {_told(_next(saves), _MOVES)}"} if saves else {}
-            update = ", u2 or k2" if any(one.collides for one in self.proposals) else ""
-            alone = f"one alone: y2, n2{', e2, g2' * bool(saves)}{update}"
-            return {**every, **always, **move, "": alone}
-        choices = _choices(self.proposals[0])
-        first = {"y": choices.pop("y"), "n": choices.pop("n"), **always}
-        return first | choices | {**self.review.keys}
 
 
 @dataclass
@@ -110,28 +69,30 @@ class Screen:
         try:
             return await self._review(review)
         except (KeyboardInterrupt, EOFError):
-            self._say("Stopped; the rest waits." if review.about else "Nothing was changed.")
+            stopped = "Stopped; the rest stays in the inbox."
+            self._say(stopped if review.about else "Nothing was changed.")
             return Reviewed([Decision(proposal, "no", STOPPED) for proposal in review.proposals])
 
     async def _review(self, review: Review) -> Reviewed:
         shown, typed = review.proposals, ""
-        card = _Card([*shown], [*shown], review)
+        card = Card([*shown], [*shown], review)
         while True:
             self._show(card)
             try:
-                said = await self.read(_question(card.letters(), self.console.width), typed)
+                said = await self.read(question(card.letters(), self.console.width), typed)
             except Resized as screen:
                 typed = screen.typed
                 continue
             whole, said, typed = said, said.strip().lower(), ""
             letter, number = parsed(said, len(card.proposals))
+            letter = "n" if letter == "x" and review.about else letter
             if letter in review.keys:
                 return Reviewed([Decision(one, "no", STOPPED) for one in shown], key=letter)
-            if number is None and letter in ("y", "n", "a") and letter in card.letters():
+            if number is None and letter in ("y", "n", "a", "l") and letter in card.letters():
                 return self._ended(card, letter)
             alone, named = len(card.proposals) == 1, ""
-            if direct := _NAMED.fullmatch(said) if alone else None:
-                letter, number, named = "u", None, direct[1]
+            if direct := NAMED.fullmatch(said) if alone else None:
+                letter, number, named = direct[1], None, direct[2]
             chosen = card.meant(letter, number)
             idle = all(one.offered or one.action == "forgotten" for one in card.proposals)
             idle &= begins(said) in ("", "n")  # who says "keep it until May" has not said no
@@ -143,18 +104,22 @@ class Screen:
             elif await self._act(card, letter, chosen, named) and alone:
                 return self._ended(card, "y")
 
-    def _ended(self, card: _Card, letter: str) -> Reviewed:
+    def _ended(self, card: Card, letter: str) -> Reviewed:
         if letter == "n":
             return Reviewed([Decision(one, "no", DECLINED) for one in card.proposals], by_key=True)
+        if letter == "l":
+            return Reviewed([
+                Decision(one.proposal, "later") if one.agreed else one for one in card.decisions()
+            ], by_key=True)  # fmt: skip
         if letter == "a":
-            self._say("Co now saves without asking until you leave. /ask makes it ask again.")
+            self._say("Saving without asking until you leave. /ask turns that off.")
         return Reviewed(card.decisions(), frozenset({SAVE} if letter == "a" else ()), by_key=True)
 
-    async def _act(self, card: _Card, letter: str, chosen: list[int], named: str) -> bool:
+    async def _act(self, card: Card, letter: str, chosen: list[int], named: str) -> bool:
         """Do what a letter says to these proposals; whether that decides on one."""
         number, proposals, deps = chosen[0], card.proposals, card.review.deps
         if letter == "g":
-            scope = _next([proposals[one] for one in chosen])
+            scope = next_scope([proposals[one] for one in chosen])
             for one in chosen:  # with the tags asked for: those of the other notebook stay there
                 now = proposals[one]
                 moved = replace(card.asked[one], text=now.text, scope=scope)
@@ -163,15 +128,14 @@ class Screen:
                     card.chosen.pop(one, None)
             return False
         if letter == "e":
-            card.asked[number] = proposals[number] = await self._edit(deps, proposals[number])
-            card.chosen.pop(number, None)
-            return False
-        if letter == "u":
-            which = await self._which(proposals[number], named)
-            if not which:
+            return await self._edit_either(card, number)
+        refs: tuple[str, ...] | None = ()
+        if letter in ("u", "r"):
+            refs = await self._which(proposals[number], letter, named)
+            if refs is None:
                 return False
-            proposals[number] = replace(proposals[number], replaces=which)
-        card.chosen[number] = _VERDICTS[letter]
+        proposals[number] = replace(proposals[number], chosen=refs)
+        card.choose(number, letter)
         return True
 
     async def _typed(self, question: str, default: str = "") -> str:
@@ -181,17 +145,46 @@ class Screen:
             except Resized as screen:
                 default = screen.typed
 
-    async def _which(self, proposal: Proposal, named: str) -> str:
-        """The memory that gives way: the only one, the one that was named, or what is answered."""
-        refs = _replaceable(proposal)
-        only = proposal.replaces or (refs[0] if len(refs) == 1 else "")
-        if named in refs or (only and not named):
-            return named or only
-        said = await self._typed(f"  Which one, {_either(refs)}? > ")
-        found = picked(said, {old.ref: old.text for old in proposal.collisions if old.ref in refs})
-        if found is None:
-            goes_on(said)
-        return found[0] if found and not found[1:] else ""
+    async def _which(self, proposal: Proposal, letter: str, named: str) -> tuple[str, ...] | None:
+        """The notes that are updated, all or the one that was `named`; the one that is replaced."""
+        able = [old.ref for old in proposal.outdated] if letter == "u" else replaceable(proposal)
+        if named:
+            return (named,) if named in able else None
+        if letter == "u" or len(able) == 1:
+            return tuple(able)
+        said = await self._typed(f"  Which one, {either(able, 'or')}? > ")
+        return (said.strip(),) if said.strip() in able else None
+
+    async def _edit_either(self, card: Card, number: int) -> bool:
+        """Edit the text; or a note that it brings out of date, in the place of saving the text."""
+        one = card.proposals[number]
+        olds = {old.ref: old for old in editable(one)}
+        said = ""
+        if olds:
+            which = either([*olds], "or")
+            about = f"  Edit this text (Enter), or memory {which} instead of saving it? > "
+            said = (await self._typed(about)).strip()
+        if said in olds:
+            wording = await self._reword(olds[said])
+            if wording:
+                card.proposals[number] = replace(one, chosen=(said,), wording=wording)
+                card.chosen[number] = "edit"
+            return bool(wording)
+        if not said:
+            card.asked[number] = card.proposals[number] = await self._edit(card.review.deps, one)
+            card.chosen.pop(number, None)
+        return False
+
+    async def _reword(self, old: Collision) -> str:
+        """What the person makes of a note; nothing where they leave it as it is."""
+        text = old.note.body
+        while True:
+            lines = [await self._typed(f"  {old.ref}:  ", line) for line in text.split("\n")]
+            text = "\n".join(lines)
+            try:
+                return check_text(text) if text.strip() not in ("", old.note.body.strip()) else ""
+            except RefusedText as error:
+                self._say(f"That cannot be saved: {error}")
 
     async def _edit(self, deps: CoDeps, proposal: Proposal) -> Proposal:
         """The proposal as the person edits it, planned anew; asked until it can be done."""
@@ -218,17 +211,15 @@ class Screen:
             return None
         return changed
 
-    def _show(self, card: _Card) -> None:
+    def _show(self, card: Card) -> None:
         self.console.print()
         for number, proposal in enumerate(card.proposals):
             if number:
                 self.console.print()
             mark = f"{number + 1}  " if len(card.proposals) > 1 else ""
-            corrected = card.asked[number].replaces if proposal.collides else ""
-            corrected = corrected if corrected == proposal.replaces else ""
             again = "  (the notebook has changed, so Co asks again)" if proposal.again else ""
-            state = _STATES[card.chosen.get(number, "yes")].format(proposal.replaces)
-            self._say(f"{mark}{_title(proposal, corrected, alone=not mark)}{again}{state}", "bold")
+            state = f"  {said}" if mark and (said := card.state(number)) else ""
+            self._say(f"{mark}{_title(proposal, alone=not mark)}{again}{state}", "bold")
             if proposal.tool == KEEP:
                 self._show_article(proposal)
             else:
@@ -237,34 +228,33 @@ class Screen:
                 self._show_place(proposal, card)
             for label, text in (card.review.about[number] if card.review.about else {}).items():
                 self._quote(text, f"  {label:<7}")
-            self._show_similar(proposal, corrected)
+            self._show_collisions(proposal)
         first = card.proposals[0]
-        if len(card.proposals) == 1 and first.collides and not first.replaces:
-            update = f", u replaces memory {_either(refs)}" if (refs := _replaceable(first)) else ""
-            self._say(f"  y keeps both{update}; Enter alone does nothing.", "dim")
+        if len(card.proposals) == 1 and first.outdated:
+            self._say("  y keeps both; recall then shows the new one first, the old as earlier.",
+                      "dim")  # fmt: skip
+        if card.review.external:
+            self._warn("This chat contains external text, so every save needs your OK.")
         if set(card.review.external) - self.told:
-            self._say("Text from outside is in this conversation, so Co asks every time.", "yellow")
             self._quote(", ".join(card.review.external[:3]), "  From   ")
-        elif card.review.external:
-            self._warn("Text from outside: Co asks.")
         self.told = {*card.review.external}
         if waiting := " · ".join(filter(None, map(str.strip, typeahead.waiting().split("\n")))):
             short = waiting if len(waiting) <= _WAITING else f"…{waiting[-_WAITING:]}"
             self._say(f"  Waiting for your next message: {short}", "dim")
 
-    def _show_place(self, proposal: Proposal, card: _Card) -> None:
+    def _show_place(self, proposal: Proposal, card: Card) -> None:
         """Where a text goes, under which tags, and what else that does."""
         if proposal.left_out:
             self._warn(f"Left out: {proposal.left_out}. [e]dit to say where it is kept.")
         tags = [f'"{tag}"' if "," in tag else tag for tag in proposal.tags]
         self._quote(", ".join(tags) or "none", "  Tags   ")
-        place = f"{_told(proposal.scope, _PLACES)}: {_where(proposal, card.proposals)}"
+        place = f"{scope_text(proposal.scope, PLACES)}: {_where(proposal, card.proposals)}"
         self._quote(place, "  Where  ")
         if proposal.moves:
             self._warn(proposal.moves)
         if proposal.action == "consolidated":
             self._say(f"  Memory {proposal.ref} currently says:")
-            self._quote(proposal.collisions[0].text, style=_COLOURS["-"])
+            self._quote(proposal.collisions[0].note.body, style=_COLOURS["-"])
 
     def _show_article(self, proposal: Proposal) -> None:
         self._quote(proposal.title, "  Title  ")
@@ -280,15 +270,20 @@ class Screen:
                     changed = proposal.action == "updated"
                     self._quote(line, style=_COLOURS.get(line[:1], "") if changed else "")
 
-    def _show_similar(self, proposal: Proposal, corrected: str) -> None:
-        for old in (*proposal.collisions * proposal.collides, *proposal.elsewhere):
-            lock = ", protected" if old.protected else ""
-            close = SAME_MATTER if old.same_matter else f"{old.score:.0f}%"
-            where = " in your other notebook" * (old in proposal.elsewhere)
-            similar = f"Similar to memory {old.ref}{where} ({close}{lock}):"
-            self._warn("Old and new:" if old.ref == corrected else similar)
-            for line in _changes(old.text, proposal.text):
-                self._quote(line, style=_COLOURS.get(line[:1], ""))
+    def _show_collisions(self, proposal: Proposal) -> None:
+        """The notes that the text bears on, each in its own words, what is out of date first."""
+        own = proposal.action == "consolidated"  # shown as what it currently says
+        for old in proposal.collisions[own:]:
+            where = "" if old.here else " in your other notebook"
+            lock = " (protected)" if old.note.protected else ""
+            name = escape(f"memory {old.ref}{where}{lock}", keep="")
+            when = f", saved {old.note.created[:10]}" if old.verdict == "updates" else ""
+            self._warn({
+                "updates": f"This brings {name} out of date{when}:",
+                "restates": f"Already noted as {name}:",
+                "similar": f"Similar wording to {name}, {old.wording:.0f}%:",
+            }[old.verdict])  # fmt: skip
+            self._quote(old.note.body, style=_COLOURS["-"] if old.verdict == "updates" else "")
 
     def _quote(self, text: str, label: str = "", style: str = "") -> None:
         """Text that is not Co's own: every row it takes begins with the bar, or under a label."""
@@ -304,20 +299,25 @@ class Screen:
             self.console.print(Text(row, style=style), soft_wrap=True)
 
 
-def _title(proposal: Proposal, corrected: str, *, alone: bool) -> str:
+def _title(proposal: Proposal, *, alone: bool) -> str:
     """What is asked about a proposal."""
+    title = _TITLES.get(proposal.action, "Remember this?")
     if proposal.tool == KEEP:
         fresh = proposal.action == "created"
-        return "Keep this as an article?" if fresh else f"Update article {proposal.ref}?"
-    if proposal.action == "forgotten" and proposal.ref.startswith(("a:", "ga:")):
-        return "Forget this article?"
-    if corrected:
-        return f"Correct memory {corrected}?"
-    if proposal.offered and proposal.tool == SAVE:
-        return "Keep this as a note?" + (" [y/n]" if alone and not proposal.collides else "")
-    if proposal.action == "consolidated" and (alike := proposal.collisions[0].score) < 100:
-        return f"Memory {proposal.ref} is {alike:.0f}% similar. Give it this wording?"
-    return _TITLES.get(proposal.action, "Remember this?")
+        title = "Keep this as an article?" if fresh else f"Update article {proposal.ref}?"
+    elif proposal.action == "forgotten" and proposal.ref.startswith(("a:", "ga:")):
+        title = "Forget this article?"
+    elif proposal.replaces and proposal.outdated:
+        title = f"Correct memory {either([proposal.replaces], '')}?"
+    elif proposal.offered and proposal.tool == SAVE:
+        title = "Keep this as a note?" + (" [y/n]" if alone and not proposal.collides else "")
+    elif proposal.action == "consolidated":
+        if (alike := proposal.collisions[0].wording) < 100:
+            title = f"Memory {proposal.ref} is {alike:.0f}% similar. Give it this wording?"
+    elif proposal.restated:
+        refs = either([old.ref for old in proposal.restated], "and")
+        title = f"Already noted as {refs}. Save this as well?"
+    return title
 
 
 def _where(proposal: Proposal, proposals: list[Proposal]) -> str:
@@ -325,62 +325,3 @@ def _where(proposal: Proposal, proposals: list[Proposal]) -> str:
     new = [other for other in proposals if other.action != "forgotten"]
     path = os.path.dirname(proposal.where) if len(new) > 1 else proposal.where
     return short(path) if (seen := os.path.relpath(path)).startswith("..") else seen
-
-
-def _changes(old: str, new: str) -> list[str]:
-    """Two texts as a diff, without its heading."""
-    lines = difference(f"{old}\n".encode(), f"{new}\n".encode(), "memory").split("\n")
-    return [line for line in lines[2:] if not line.startswith("@@")]
-
-
-def _replaceable(proposal: Proposal) -> list[str]:
-    """The similar memories that may give way."""
-    return [old.ref for old in proposal.collisions if proposal.collides and not old.protected]
-
-
-def _either(refs: list[str]) -> str:
-    return escape(" or ".join(refs), keep="")
-
-
-def _meant(proposal: Proposal) -> Verdict:
-    """What yes means: what is corrected gives way, what is only similar is kept beside it."""
-    return ("update" if proposal.replaces else "keep") if proposal.collides else "yes"
-
-
-def _next(proposals: list[Proposal]) -> str:
-    """The scope that `g` gives to all of these: of all that they may have, the next one."""
-    places, scopes = proposals[0].places, {one.scope for one in proposals}
-    now = next((at for at, place in enumerate(places) if place in scopes), 0)
-    return places[(now + 1) % len(places)]
-
-
-def _told(scope: str, names: dict[str, str]) -> str:
-    """A scope in words."""
-    return names.get(scope) or f"your notes for {scope.removeprefix('language:')}"
-
-
-def _choices(proposal: Proposal) -> dict[str, str]:
-    """What can be said to one proposal: its letters and what they mean, if that has to be told."""
-    choices = {"y": "[y]es", "n": "[n]o"}
-    refs = _replaceable(proposal)
-    if proposal.collides and proposal.replaces:
-        yes = f"[y]es, replace {_either([proposal.replaces])}"
-        choices |= {"y": yes, "k": "[k]eep both", "u": ""}
-    elif proposal.collides:
-        choices["y"] = "[y]es, keep both"
-        choices |= {"k": "", **({"u": f"[u]pdate memory {_either(refs)}"} if refs else {})}
-    if proposal.tool in (SAVE, KEEP):
-        choices["g"] = f"[g] {_told(_next([proposal]), _MOVES)}"
-    if proposal.tool == SAVE:
-        choices["e"] = "[e]dit"
-    return choices
-
-
-def _question(keys: dict[str, str], columns: int) -> str:
-    """What can be answered, in rows that fit the screen."""
-    rows = [""]
-    for key in filter(None, keys.values()):
-        if rows[-1] and len(f"{rows[-1]}  {key} > ") >= columns:
-            rows.append("")
-        rows[-1] += f"  {key}"
-    return "\n".join(rows) + " > "

@@ -5,13 +5,22 @@ from collections.abc import Callable
 
 from rich.console import Console
 
-from co_cli.agent.approval import SAVE, STOPPED, Asker, Decision, Proposal, Review, planned
+from co_cli.agent.approval import (
+    SAVE,
+    STOPPED,
+    Asker,
+    Decision,
+    Proposal,
+    Review,
+    carry_out,
+    planned,
+)
 from co_cli.chat.approval_prompt import Screen
 from co_cli.chat.line_input import TerminalInput
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
 from co_cli.knowledge import Note, Notebook
-from co_cli.knowledge.inbox import accept, reject, waiting
+from co_cli.knowledge.inbox import reject, waiting
 from co_cli.offline.rejections import remember_rejection
 from co_cli.results import NO_DRAFTS, draft_text, plural
 from co_cli.workspace import Workspace
@@ -60,7 +69,8 @@ async def review(deps: CoDeps, ask: Asker, tell: Callable[[str], None], actor: s
             break
         elif not kind and (keys or any(one.agreed for one in reviewed.decisions)):
             for (book, one), decision in zip(batch, reviewed.decisions, strict=True):
-                tell(_settled(deps, book, one, decision, actor))
+                tell(_done(deps, book, one, decision, actor))
+                later |= {one.path} if decision.verdict == "later" else set()
     left = len(waiting_drafts(deps))
     return f"{plural(left, 'draft')} in the inbox." if left else NO_DRAFTS
 
@@ -71,23 +81,17 @@ def waiting_drafts(deps: CoDeps) -> list[tuple[Notebook, Note]]:
         return [(book, one) for book in shelf for one in waiting(book)]
 
 
-def _settled(deps: CoDeps, book: Notebook, draft: Note, decision: Decision, actor: str) -> str:
+def _done(deps: CoDeps, book: Notebook, draft: Note, decision: Decision, actor: str) -> str:
     """What came of a decision; where somebody else was quicker, the draft is shown again."""
-    one = decision.proposal
     try:
         if not decision.agreed:
             remember_rejection(reject(book, draft, actor=actor).note)
             return f"Rejected draft {book.ref(draft)}; it will not be offered again."
-        with deps.notebooks() as shelf:
-            into = shelf.project if one.scope == "project" else shelf.user
-            saved = accept(
-                book, draft, actor=actor, text=one.text, tags=one.tags, seen=one.seen,
-                similar="update" if decision.verdict == "update" else "keep",
-                replaces=one.replaces, fields=deps.of_language(one.scope),
-                into=book if into.root == book.root else into,
-                reviewed=True,  # what is external comes alone
-            )  # fmt: skip
-        told = f"✓ Saved memory {saved.ref}: {saved.note.summary}"
-        return "\n".join(filter(None, [told, saved.trouble]))
+        saved = carry_out(deps, decision, actor=actor, draft=(book, draft))
     except CoError as error:
         return error.sentence()
+    if saved is None:
+        return f"Draft {book.ref(draft)} stays in the inbox."
+    verb = "Edited" if saved.action == "edited" else "Saved"
+    told = f"✓ {verb} memory {saved.ref}: {saved.note.summary}"
+    return "\n".join(filter(None, [told, saved.trouble]))

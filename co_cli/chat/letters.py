@@ -3,9 +3,13 @@
 import re
 
 from co_cli.chat import typeahead
+from co_cli.chat.card import TOGGLE
 from co_cli.meant import LEAVES
 
-_WORDS = {"yes": "y", "no": "n", "always": "a", "all": "a", "edit": "e", "update": "u", "keep": "k"}
+_WORDS = {
+    "yes": "y", "no": "n", "always": "a", "all": "a", "edit": "e", "update": "u", "keep": "k",
+    "replace": "r", "later": "l", "reject": "x",
+}  # fmt: skip
 _ROUND = frozenset(  # what is said round an answer: "yes please", "keep both", "no, thank you"
     "please pls thanks thank you both it that this them these all one memory note session text the "
     "others now ok".split()
@@ -13,8 +17,13 @@ _ROUND = frozenset(  # what is said round an answer: "yes please", "keep both", 
 
 
 def parsed(said: str, count: int) -> tuple[str, int | None]:
-    """A letter and, where several proposals are shown, which one: `e2`, `2e`, `e 2`."""
+    """A letter and, where several proposals are shown, which one: `e2`, `2e`, `e 2`.
+
+    A number alone is a `TOGGLE` of that one.
+    """
     found = re.fullmatch(r"(\d{0,9})\s*([a-z]+)\s*(\d{0,9})", said)
+    if re.fullmatch(r"\d{1,9}", said) and 1 <= int(said) <= count:
+        return TOGGLE, int(said) - 1
     number = (found[1] or found[3]) if found else ""
     if not found or (number and not 1 <= int(number) <= count):
         return "", None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Iterable, Mapping
+from dataclasses import replace
 from textwrap import indent
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from co_cli.agent.approval import SAVE, Decision, Proposal, Review, planned
 from co_cli.chat.letters import goes_on
 from co_cli.chat.line_input import Resized
 from co_cli.editing import Editing
-from co_cli.errors import Ambiguous, CoError, FormatError, NotFound
+from co_cli.errors import Ambiguous, CoError, FormatError, MovedOn, NotFound
 from co_cli.kept import kept_text
 from co_cli.knowledge import Note, Notebook, Shelf
 from co_cli.knowledge.format.note import now, timestamp
@@ -246,14 +247,19 @@ async def remember(chat: Chat, argument: str) -> str:
         return "Usage: /remember [-g] <text>, or # <text>"
     deps = chat.deps
     tags = await asyncio.to_thread(tags_of, text)
-    one = await asyncio.to_thread(planned, deps, Proposal("", SAVE, text, tags, scope))
-    if one.refused:
-        raise CoError(f"this cannot be saved: {one.refused}")
-    choice = Decision(one, "yes")
-    if one.collides or one.left_out or one.moves:
-        card = Review([one], (), deps, typed=True)
-        [choice] = (await chat.screen(card)).decisions
-    return (await asyncio.to_thread(carry_out, deps, choice)).text
+    wanted, again = Proposal("", SAVE, text, tags, scope), False
+    while True:
+        one = await asyncio.to_thread(planned, deps, wanted)
+        if one.refused:
+            raise CoError(f"this cannot be saved: {one.refused}")
+        choice = Decision(one, "yes")
+        if again or one.collides or one.left_out or one.moves:
+            card = Review([replace(one, again=again)], (), deps, typed=True)
+            [choice] = (await chat.screen(card)).decisions
+        try:
+            return (await asyncio.to_thread(carry_out, deps, choice)).text
+        except MovedOn:  # it would do something else now
+            wanted, again = choice.proposal, True
 
 
 def promote(chat: Chat, what: str | Note, *, up: bool = True) -> str:

@@ -131,7 +131,7 @@ def _agreed(proposal: Proposal) -> Decision:
     if proposal.left_out:
         warn(f"not saved: {proposal.left_out}")
         return Decision(proposal, "no", approval.impossible(proposal.left_out))
-    return Decision(proposal, "keep" if proposal.collides else "yes")
+    return Decision(proposal, "yes")
 
 
 async def _answer(

@@ -12,6 +12,7 @@ from co_cli.cli.list import note_table
 from co_cli.cli.options import as_json, assume_yes, complete_ref, open_here
 from co_cli.errors import NotFound
 from co_cli.knowledge import Note, Notebook, Saved, Shelf, inbox
+from co_cli.knowledge.compare.same import same
 from co_cli.offline.rejections import remember_rejection
 
 _Drafts = list[tuple[Notebook, Note]]
@@ -55,7 +56,7 @@ def inbox_command(
         met = _collisions(workspace.shelf, drafts)
         for book, one in drafts:
             if beside := ", ".join(met[one.path]):
-                output.notice(f"{book.ref(one)} collides with {beside}")
+                output.notice(f"{book.ref(one)} conflicts with {beside}")
     else:
         output.notice(results.NO_DRAFTS)
 
@@ -77,11 +78,24 @@ def _show(book: Notebook, draft: Note, beside: list[str]) -> None:
         output.say_line(f"  {line}")
 
 
-def _met(other: Notebook, draft: Note) -> list[str]:
-    """What the other notebook has that says the same or collides."""
-    met = [(other.ref(n), n, score) for n, score in inbox.met_elsewhere(other, draft.body)]
-    text = "Similar to memory {} in your other notebook ({}): {}"
-    return [text.format(ref, results.closeness(other, how), n.summary) for ref, n, how in met]
+def _met(shelf: Shelf, book: Notebook, draft: Note) -> list[str]:
+    """The memories of either notebook that a draft bears on."""
+    lines = []
+    for at, one in shelf.compare(draft.body):
+        where = "" if at is book else " in your other notebook"
+        said = {
+            "updates": "Brings memory {} out of date",
+            "restates": "Already noted as memory {}",
+            "similar": f"Similar wording to memory {{}}, {one.wording:.0f}%",
+        }[one.verdict]  # fmt: skip
+        lines.append(f"{said.format(f'{at.ref(one.note)}{where}')}: {one.note.summary}")
+    other = shelf.other(book)
+    there = [note for note, _ in inbox.met_elsewhere(other, draft.body)]
+    return lines + [
+        f"Already noted as memory {other.ref(note)} in your other notebook"
+        for note in there
+        if same(note.body, draft.body)
+    ]
 
 
 def _settle(
@@ -92,7 +106,7 @@ def _settle(
         what = "nothing that you said waits" if every else "no such draft waits"
         raise NotFound(what, hint="`co inbox --json` shows what waits.")
     for book, one in [] if yes else drafts:  # of all, none that collides is accepted
-        _show(book, one, [] if every else _met(shelf.other(book), one))
+        _show(book, one, [] if every else _met(shelf, book, one))
     beside = ", but none that collides" if every else ""
     many = results.plural(len(drafts), "draft")
     if not output.confirm(f"{verb.capitalize()} {many}{beside}?", yes):
@@ -101,8 +115,8 @@ def _settle(
     try:
         for book in shelf:
             own = [draft for at, draft in drafts if at is book]
-            other, alone = shelf.other(book), len(drafts) == 1 and not yes
-            done += _settled(verb, book, other, own, every, alone) if own else []
+            alone = len(drafts) == 1 and not yes
+            done += _settled(verb, shelf, book, own, every, alone) if own else []
     finally:
         if done:
             lines = [one["display"].split("\n") for one in done]  # of every one the first will do
@@ -115,13 +129,13 @@ def _settle(
 
 
 def _settled(
-    verb: str, book: Notebook, other: Notebook, drafts: list[Note], every: bool, reviewed: bool
+    verb: str, shelf: Shelf, book: Notebook, drafts: list[Note], every: bool, reviewed: bool
 ) -> Iterator[dict[str, Any]]:
     """What came of drafts; of `every` one, those that need no look of their own, as one change.
 
     External text that was accepted without being `reviewed` by itself stays external.
     """
-    saved = list[Saved]()
+    saved, other = list[Saved](), shelf.other(book)
     with output.progress("Drafts") if every else nullcontext() as tick:
         if every and verb == "accept":
             saved, drafts = inbox.accept_every(book, other, drafts, "cli", tick), []
@@ -134,7 +148,7 @@ def _settled(
     yield from (results.saved_json(book, one) for one in saved)
     for draft in drafts:
         if verb == "accept":
-            beside = _met(other, draft)
+            beside = _met(shelf, book, draft)
             accepted = inbox.accept(book, draft, actor="cli", reviewed=reviewed)
             told = results.saved_json(book, accepted)
             yield told | {"display": "\n".join([told["display"], *beside])}

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Unpack, cast
 from co_cli.errors import EmbedderUnavailable, FormatError, MovedOn, RefusedText
 from co_cli.knowledge import lifecycle
 from co_cli.knowledge.article import free_name
+from co_cli.knowledge.compare.relation import updated_texts
 from co_cli.knowledge.compare.same import key
 from co_cli.knowledge.format.note import Note, moment_told, slugify
 from co_cli.knowledge.format.rewrite import render
@@ -27,6 +28,8 @@ from co_cli.knowledge.store import Change, Edit, disk
 MAX_QUOTE = 1000  # characters
 ACCEPTS = "accept all"  # a change that makes a memory of each of many drafts
 _FEW, _NEAREST, _NEWEST = 200, 40, 10  # notes that a text is compared with: all, or else these
+_ALIKE, _CLOSEST = 0.35, 2  # cosine from which a draft is read with a note, and how many at most
+_READ, _READ_LISTED = 40, 10  # pairs that the reader reads in all; the others wait for the index
 _Knows = Callable[[str], bool]
 _Progress = Callable[[int, int], None] | None
 _UNVOUCHED = ("quote", "origin", "replaces")  # of a header that nobody here wrote
@@ -140,6 +143,7 @@ class Choice(Links, total=False):
     into: Notebook
     fields: Mapping[str, Any]  # of the scope, if another than the draft's
     reviewed: bool  # whether the person saw this draft by itself before they agreed
+    decided: bool  # and said what becomes of the memory that it corrects
 
 
 def _kept_fields(draft: Note, *, moves: bool = False, reviewed: bool = False) -> dict[str, Any]:
@@ -181,11 +185,10 @@ def plan_accept(book: Notebook, draft: Note, *, actor: str, **choice: Unpack[Cho
     if same is not None:
         saved = planner.consolidate(same, text, tags, _sensitive(draft)).saved
     else:
-        old = to.corrected(draft)
-        named = old.name[:-3] if old else ""
+        old = book.corrected(draft)
         links = cast(Links, {k: v for k, v in choice.items() if k in Links.__annotations__})
-        if named and not links:
-            links = {"replaces": named}
+        if old and not choice.get("decided", False):
+            links = {"updates": [old]}
         saved = planner.save(around, text, tags, fields, **links).saved
     return Plan(planner.change("accept") if planner.edits else None, saved)
 
@@ -231,7 +234,9 @@ def _archived(planner: Planner, draft: Note, op: str) -> Plan:
 class _Neighbours:
     """The notes of two notebooks, with which many texts are compared quickly."""
 
-    def __init__(self, book: Notebook, other: Notebook, texts: Sequence[str]) -> None:
+    def __init__(
+        self, book: Notebook, other: Notebook, texts: Sequence[str], most: int = _READ
+    ) -> None:
         import numpy as np  # for many at once
 
         self.others = {note.path: other.ref(note) for note in other.notes()}
@@ -241,6 +246,25 @@ class _Neighbours:
         with suppress(EmbedderUnavailable):  # as in a save, which notices nothing
             vectors = built_in().documents(every)
         self._vectors = np.frombuffer(b"".join(vectors), "i1").reshape(-1, DIM).astype("f4")
+        self._outdated = self._read(most) if book.how.reads else {}
+
+    def _read(self, most: int) -> dict[int, list[Note]]:
+        """The notes that each text brings out of date, of the pairs whose meaning is closest."""
+        import numpy as np
+
+        notes, texts = self._vectors[: self._first], self._vectors[self._first :]
+        sizes = np.linalg.norm(self._vectors, axis=1) + 1e-9
+        pairs: list[tuple[float, int, int]] = []
+        for at, vector in enumerate(texts if self._first else ()):
+            near = (notes @ vector) / (sizes[: self._first] * sizes[self._first + at])
+            best = near.argsort()[::-1][:_CLOSEST]
+            pairs += [(float(near[n]), at, int(n)) for n in best if near[n] >= _ALIKE]
+        found: dict[int, list[Note]] = {}
+        for _, at, number in sorted(pairs, reverse=True)[:most]:
+            note = self.notes[number]
+            if not note.consolidated and updated_texts(self._texts[at], [note.body])[0]:
+                found.setdefault(at, []).append(note)
+        return found
 
     def met(self, at: int, language: str) -> tuple[Note | None, list[Note]]:
         """The note that says the same as a text, if any; else some that it collides with."""
@@ -248,7 +272,10 @@ class _Neighbours:
         around = Around(near, near, 0, 0)
         same, close = lifecycle.judge(self._texts[at], around, self._least)
         elsewhere = [same] if same and same.path in self.others else []
-        return None if elsewhere else same, elsewhere or [note for note, _ in close]
+        if same:
+            return None if elsewhere else same, elsewhere
+        outdated = self._outdated.get(at, [])
+        return None, [*outdated, *(note for note, _ in close if note not in outdated)]
 
     def add(self, at: int, note: Note) -> None:
         """Let a text be met from now on, as the note that it became."""
@@ -271,7 +298,7 @@ class _Neighbours:
 
 def collisions(book: Notebook, other: Notebook, drafts: Sequence[Note]) -> dict[str, list[str]]:
     """The memories of either notebook that each draft collides with, by its path."""
-    near = _Neighbours(book, other, [draft.body for draft in drafts])
+    near = _Neighbours(book, other, [draft.body for draft in drafts], _READ_LISTED)
     met = {one.path: near.met(at, one.language)[1] for at, one in enumerate(drafts)}
     return {at: [near.others.get(n.path) or book.ref(n) for n in met[at]] for at in met}
 

@@ -22,12 +22,18 @@ from pydantic import BaseModel, ValidationError
 
 from co_cli.agent.approval import FORGET, KEEP, Proposal
 from co_cli.knowledge.safety.escape import escape
+from co_cli.tools.saving import Collision, Verdict
 
 Context = ServerRequestContext[Any, Any]
 _ROOTS, _AGREED = "roots", "agreed"
 _SECONDS = 10  # that a client has to name its folders
 _LONGEST = 4000  # characters of an article that a person is shown
 _MOST_ROOTS = 1000  # that are looked at
+_MET = {
+    "updates": "Brings {} out of date",
+    "restates": "Already noted as {}",
+    "similar": "Similar wording to {}, {how}%",
+}
 _WORDS = {FORGET: "Forget this?", KEEP: "Keep this article?"}
 
 
@@ -147,19 +153,38 @@ async def readable_roots(ctx: Context, call_next: Any) -> Any:
 
 
 def _form(proposal: Proposal) -> dict[str, Any]:
-    """What is filled in: nothing, or what becomes of a memory that this one collides with."""
-    if not (ref := replaceable(proposal)):
+    """What is filled in: nothing, or what becomes of the memories that this brings out of date."""
+    names = choices(proposal)
+    if not names:
         return {"type": "object", "properties": {}}
-    names = ["Keep both", f"Replace memory {ref}"]
-    similar = {"type": "string", "title": "The similar memory", "enum": ["keep", "update"],
-               "enumNames": names, "default": "keep"}  # fmt: skip
-    return {"type": "object", "properties": {"similar": similar}}
+    choice = {"type": "string", "title": "The earlier memory", "enum": [*names],
+              "enumNames": [*names.values()], "default": proposal.usual}  # fmt: skip
+    return {"type": "object", "properties": {"choice": choice}}
 
 
-def replaceable(one: Proposal) -> str:
-    """The memory that may give way; none where the client may not know of it."""
-    first = one.collisions[: one.collides]
-    return next((one.replaces or met.ref for met in first if met.told), "")
+def choices(one: Proposal) -> dict[Verdict, str]:
+    """What a person can choose through a client; nothing where there is nothing to choose."""
+    outdated = [met.ref for met in one.outdated if met.visible]
+    able = [met.ref for met in known(one) if met.is_replaceable]
+    found: dict[Verdict, str] = {}
+    if outdated:
+        found["update"] = f"Link it as an update of memory {' and '.join(outdated)}"
+    elif able:
+        found["yes"] = "Save it as well"
+    if able:
+        found["replace"] = f"Replace memory {able[0]}, which is archived"
+    if outdated:
+        found["keep"] = "Keep both as unrelated"
+    return found
+
+
+def known(one: Proposal) -> list[Collision]:
+    """What it updates or restates of the memories that a client may know of."""
+    return [met for met in (*one.outdated, *one.restated) if met.visible]
+
+
+def _name(met: Collision) -> str:
+    return f"memory {met.ref}{'' if met.here else ' in your other notebook'}"
 
 
 def question(one: Proposal, client: str) -> str:
@@ -171,18 +196,18 @@ def question(one: Proposal, client: str) -> str:
     lines = [_WORDS.get(one.tool, f"Remember this {where}?"), "", text, ""]
     lines += [f"Title: {escape(one.title, keep='')}"] if one.title else []
     lines += [f"Source: {escape(one.source, keep='')}"] if one.source else []
-    tags = one.tags if one.action != "consolidated" or one.collisions[0].told else ()
+    visible = [met for met in one.collisions if met.visible]
+    rewords = one.action == "consolidated"
+    tags = one.tags if not rewords or one.collisions[0].visible else ()
     lines += [f"Tags: {escape(', '.join(tags), keep='')}"] if tags else []
     lines.append(f"File: {escape(one.where, keep='')}")
     lines.append(f"Asked for by: {client}")
     lines += ["This replaces the text of an article that is there."] if one.overwrites else []
-    said = "Similar to"
-    if one.action == "consolidated":
-        same = one.collisions[0].score >= 100
-        said = "Says the same as" if same else "Takes the place of the wording of"
-    lines += [f"{said} memory {met.ref}: {escape(met.text)}" for met in one.collisions if met.told]
-    lines += [f"Takes the place of memory {one.replaces}."] if one.replaces else []
-    lines += [f"Your other notebook has {met.ref}: {escape(met.text)}" for met in one.elsewhere]
+    for met in visible:
+        says = _MET[met.verdict].format(_name(met), how=f"{met.wording:.0f}")
+        if rewords and met is one.collisions[0] and met.wording < 100:
+            says = f"Takes the place of the wording of memory {met.ref}"
+        lines.append(f"{says}: {escape(met.note.body)}")
     lines += [f"Left out: {one.left_out}"] if one.left_out else []
     lines += [one.moves] if one.moves else []
     lines += ["It has changed since you were asked; this is how it is now."] if one.again else []

@@ -21,18 +21,20 @@ from co_cli.agent.approval import DECLINED, FORGET, KEEP, SAVE, WRITES, Decision
 from co_cli.agent.told import told
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError, MovedOn
-from co_cli.knowledge import Note, Notebook, inbox
+from co_cli.knowledge import Note, Notebook, Shelf, inbox
 from co_cli.knowledge.compare.same import key
 from co_cli.knowledge.format.note import scoped
 from co_cli.mcp import reading
-from co_cli.mcp.asking import Client, Context, NeedsInput, replaceable
+from co_cli.mcp.asking import Client, Context, NeedsInput, choices, known
 from co_cli.mcp.tools import LIST, READ, RECALL, TOOLS, checked
 from co_cli.offline.rejections import rejections
 from co_cli.prompts.envelope import defang
 from co_cli.tools import articles, memory
+from co_cli.tools.saving import matches
 from co_cli.workspace import Workspace
 
 _MOST_PROJECTS, _MOST_ASKED, MOST_CLIENTS = 8, 100, 64  # that are remembered
+_MOST_PAIRS = 3  # of memories of which one seems to update the other
 _MOST_DRAFTS = 200  # that wait in an inbox before clients are told to stop
 _Result = dict[str, Any]
 _KNOWN = {"action": "known", "display": "This is already saved."}
@@ -85,7 +87,7 @@ class Memory:
         try:
             arguments = checked(params.name, params.arguments or {})
             if asked and asked.proposal.tool != params.name:
-                raise CoError("what was agreed to is another write", hint="Nothing was done.")
+                raise CoError("the approval was for a different write", hint="Nothing was done.")
             deps = await self.deps(client, asked)
             if params.name in WRITES:
                 result = await self._write(client, deps, params.name, arguments, asked)
@@ -181,8 +183,11 @@ class Memory:
         self.asked.pop(state, None)
         if answer.action != "accept":
             return Decision(proposal, "no", DECLINED)
-        update = replaceable(proposal) and (answer.content or {}).get("similar") == "update"
-        return Decision(proposal, "update" if update else "yes")
+        offered = choices(proposal)
+        said = (answer.content or {}).get("choice")
+        verdict = next((one for one in offered if one == said), next(iter(offered), "yes"))
+        refs = tuple(met.ref for met in known(proposal))  # of others they were shown nothing
+        return Decision(replace(proposal, chosen=refs), verdict)
 
 
 def _corrected(deps: CoDeps, arguments: _Result) -> tuple[Notebook, Note] | None:
@@ -231,9 +236,29 @@ def _draft(deps: CoDeps, name: str, arguments: _Result) -> _Result:
         rejected = rejections(shelf.project, shelf.user)
         put = inbox.put(book, [draft], actor=deps.actor, refused=rejected)
         saved = {key(note.body) for note in deps.tellable(book, book.notes())}
-    if put.refused:
-        raise CoError(put.refused[0].reason)
-    return dict(_KNOWN if key(draft.text) in saved else _DRAFTED)
+        if put.refused:
+            raise CoError(put.refused[0].reason)
+        if key(draft.text) in saved:
+            return dict(_KNOWN)
+        outdated = ([old] if old else []) + [
+            (at, one.note)
+            for at, one in matches(deps, shelf, draft.text)
+            if one.verdict == "updates" and deps.tellable(at, [one.note])
+        ]
+        met = {at.ref(note): note.summary for at, note in outdated}
+        lines = [f"It would bring memory {ref} out of date: {text}" for ref, text in met.items()]
+        display = "\n".join([str(_DRAFTED["display"]), *lines, *_unconfirmed(deps, shelf)])
+    return {**_DRAFTED, "display": display, "updates": [*met]}
+
+
+def _unconfirmed(deps: CoDeps, shelf: Shelf) -> list[str]:
+    """Memories that seem to update others, which the person has not confirmed; a few of them."""
+    pairs = [
+        f"Not confirmed by the person: memory {book.ref(new)} may update {book.ref(old)}."
+        for book, new, old in shelf.unconfirmed()
+        if (book.scope == "user" or deps.usable()) and len(deps.tellable(book, [new, old])) == 2
+    ]
+    return pairs[:_MOST_PAIRS]
 
 
 _DO: Mapping[str, Callable[..., Awaitable[_Result]]] = {

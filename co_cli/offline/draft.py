@@ -12,7 +12,7 @@ from co_cli.knowledge.format.note import Note, now, timestamp
 from co_cli.knowledge.meaning.reader import reader
 from co_cli.offline.reading import is_personal, is_speech, read, sentences, tags_of, without_lead
 from co_cli.offline.rejections import rejections, states_any
-from co_cli.tools.memory import echo
+from co_cli.tools.saving import echo
 
 MOST = 5  # drafts of one conversation
 MOST_READ = 40  # sentences of one conversation that are read, the latest

@@ -6,6 +6,7 @@ from co_cli import results
 from co_cli.deps import CoDeps
 from co_cli.knowledge import Note, Notebook, Shelf
 from co_cli.knowledge.format.note import marks
+from co_cli.knowledge.search.updates import Links, newest_update
 
 MOST_LISTED = 150  # memories that a model is shown in a list
 Listed = list[tuple[Notebook, Note]]
@@ -25,9 +26,11 @@ def listed(deps: CoDeps, shelf: Shelf, since: str | None, until: str | None) -> 
 def list_json(deps: CoDeps, shelf: Shelf, every: Listed, page: Listed) -> dict[str, Any]:
     """A page of these memories, or all of them, a line each."""
     names = ("id", "ref", "path", "created", "tags", "summary")
+    links = shelf.links()
     rows = [
         {name: row[name] for name in names}
         | ({"source": note.origin} if note.origin else {})
+        | _updated_json(deps, book, note, links)
         | results.outdated_json(book, note)
         for book, note in page
         if (row := results.note_json(book, note))
@@ -42,6 +45,14 @@ def list_json(deps: CoDeps, shelf: Shelf, every: Listed, page: Listed) -> dict[s
     books = shelf if deps.usable() else (shelf.user,)
     display = "\n\n".join(texts) or results.none_text(*books)
     return {"display": display, "count": len(every), "memories": rows}
+
+
+def _updated_json(deps: CoDeps, book: Notebook, note: Note, links: Links) -> dict[str, str]:
+    """Which memory holds instead of this one, where one does."""
+    newer = newest_update(note, links)
+    if newer is None or not deps.tellable(newer[0], [newer[1]]):
+        return {}
+    return {"updated_by": results.update_ref(book, newer[1])}
 
 
 def took_in(deps: CoDeps, notes: list[Note], *, whole: bool = True) -> None:
