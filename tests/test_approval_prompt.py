@@ -26,6 +26,7 @@ from co_cli.agent.approval import (
     Proposal,
     Review,
     Reviewed,
+    carry_out,
     prepare,
 )
 from co_cli.chat import typeahead
@@ -34,6 +35,7 @@ from co_cli.cli.ask import _by_rule
 from co_cli.deps import CoDeps
 from co_cli.errors import MovedOn
 from co_cli.knowledge import Notebook, Policy
+from co_cli.knowledge.inbox import waiting
 
 NOTES = Path(".co-cli/knowledge")
 
@@ -133,16 +135,42 @@ def test_what_came_from_outside_is_named_once_and_then_only_marked() -> None:
         console.file.truncate(0)
         asyncio.run(screen(Review([proposal("User prefers tabs")], external, CoDeps())))
         text = console.file.getvalue()
-        shown.append(("so Co asks every time" in text, "Text from outside: Co asks." in text))
-    assert shown == [(True, False), (False, True), (True, False), (False, False)]
+        notice = "This chat contains external text, so every save needs your OK." in text
+        shown.append((notice, "  From   " in text))
+    assert shown == [(True, True), (True, False), (True, True), (False, False)]
 
 
-def test_beside_a_similar_memory_the_keys_say_what_they_do() -> None:
-    """Red when `y` keeps two memories and nobody was told, or Enter decides."""
+def test_beside_an_outdated_memory_the_card_says_what_yes_does() -> None:
+    """Red when `y` links two memories and nobody was told, or Enter decides."""
     Notebook(NOTES).remember("We deploy on Tuesdays at noon")
-    _, shown = ask(Typist("", "n"), proposal("We deploy on Thursdays at noon"))
-    assert "  y keeps both, u replaces memory 1; Enter alone does nothing.\n" in shown
+    typist = Typist("", "n")
+    _, shown = ask(typist, proposal("We deploy on Thursdays at noon"))
+    assert "This brings memory 1 out of date, saved " in shown
+    assert "  y keeps both; recall then shows the new one first, the old as earlier.\n" in shown
+    assert typist.questions[0].startswith(
+        "  [y]es, [u]pdate 1  [n]o  [r]eplace 1  [k]eep both  [e]dit  [l]ater  [g] everywhere"
+    )
     assert "Please answer with" in shown
+
+
+def test_similar_wording_is_shown_and_is_no_obstacle() -> None:
+    """Red when two notes that only look alike take another answer than a plain yes."""
+    Notebook(NOTES).remember("User prefers tabs over spaces in Go files at work")
+    typist = Typist("y")
+    reviewed, shown = ask(typist, proposal("User prefers tabs over spaces in Go files at home"))
+    assert verdicts(reviewed) == ["yes"]
+    assert "Similar wording to memory 1, 90%:" in shown
+    assert typist.questions[0].startswith("  [y]es  [n]o  [a]lways this session  [e]dit")
+
+
+def test_a_text_that_restates_a_memory_asks_before_it_is_saved_again() -> None:
+    Notebook(NOTES).remember("Standup is at 9:30")
+    typist = Typist("y")
+    reviewed, shown = ask(typist, proposal("The team's standup takes place at half past nine"))
+    assert verdicts(reviewed) == ["yes"]
+    assert "Already noted as 1. Save this as well?\n" in shown
+    assert "Already noted as memory 1:\n  │ Standup is at 9:30\n" in shown
+    assert typist.questions[0].startswith("  [y]es, save again  [n]o  [r]eplace 1")
 
 
 @pytest.mark.parametrize("noise", ["", "x", "yy", "3y", "y2", "maybe", "é", "9" * 5000 + "y"])
@@ -237,7 +265,7 @@ def test_why_the_other_notebook_refuses_is_said_and_the_place_stays_as_it_was() 
 def test_the_same_in_the_other_notebook_is_told() -> None:
     Notebook(paths.user_knowledge()).remember("User prefers tabs", [])
     _, shown = ask(Typist("n"), proposal("user prefers tabs."))
-    assert "Similar to memory g1 in your other notebook (100%):" in shown
+    assert "Already noted as memory g1 in your other notebook:" in shown
 
 
 @pytest.fixture
@@ -247,40 +275,44 @@ def known() -> None:
 
 
 @pytest.mark.usefixtures("known")
-@pytest.mark.parametrize(("letter", "verdict"), [("u", "update"), ("k", "keep"), ("n", "no")])
-def test_a_collision_shows_both_and_wants_a_choice(letter: str, verdict: str) -> None:
+@pytest.mark.parametrize(
+    ("letter", "verdict"),
+    [("y", "update"), ("u", "update"), ("r", "replace"), ("k", "keep"), ("n", "no"),
+     ("l", "later")],
+)  # fmt: skip
+def test_an_outdated_memory_is_shown_beneath_with_its_choices(letter: str, verdict: str) -> None:
     reviewed, shown = ask(Typist(letter), proposal("We use PostgreSQL 16"))
     assert verdicts(reviewed) == [verdict]
-    assert "Similar to memory 1" in shown
-    assert "│ -We use PostgreSQL 14" in shown
-    assert "│ +We use PostgreSQL 16" in shown
+    assert "This brings memory 1 out of date, saved " in shown
+    assert "\n  │ We use PostgreSQL 14\n" in shown
 
 
 @pytest.mark.usefixtures("known")
-def test_old_and_new_are_told_apart_by_colour() -> None:
+def test_what_is_out_of_date_is_told_apart_by_colour() -> None:
     """Red when a row that an old text goes on with loses its colour, or NO_COLOR would show one."""
     one = proposal("We use PostgreSQL 16")
     _, shown = ask(Typist("k"), one, width=22, colours=True)
-    for colour, mark, number in ((31, "-", 14), (32, "+", 16)):
-        rows = (f"{mark}We use ", f"PostgreSQL {number}")
-        assert "\n".join(f"\x1b[{colour}m  │ {row}\x1b[0m" for row in rows) in shown
+    rows = ("We use ", "PostgreSQL 14")
+    assert "\n".join(f"\x1b[31m  │ {row}\x1b[0m" for row in rows) in shown
     assert "\x1b" not in ask(Typist("k"), one)[1]
 
 
 @pytest.mark.usefixtures("known")
 @pytest.mark.parametrize(
-    ("answers", "chosen"), [(("u", "1"), "1"), (("u2",), "2"), (("u 1",), "1")]
-)
-def test_of_two_similar_memories_the_person_picks_the_one_that_gives_way(
-    answers: tuple[str, ...], chosen: str
+    ("answers", "verdict", "chosen"),
+    [(("r", "1"), "replace", ("1",)), (("r2",), "replace", ("2",)), (("r 1",), "replace", ("1",)),
+     (("u2",), "update", ("2",)), (("y",), "update", ())],
+)  # fmt: skip
+def test_of_two_outdated_memories_the_person_picks_one_or_means_both(
+    answers: tuple[str, ...], verdict: str, chosen: tuple[str, ...]
 ) -> None:
     Notebook(NOTES).remember("We use PostgreSQL 15")
     typist = Typist(*answers)
     reviewed, _ = ask(typist, proposal("We use PostgreSQL 16"))
     [answer] = reviewed.decisions
-    assert (answer.verdict, answer.proposal.replaces) == ("update", chosen)
-    assert "[u]pdate memory " in typist.questions[0]
-    assert " or " in typist.questions[0]
+    assert (answer.verdict, answer.proposal.chosen) == (verdict, chosen)
+    assert "[u]pdate " in typist.questions[0]
+    assert " and " in typist.questions[0]
 
 
 @pytest.mark.usefixtures("known")
@@ -289,46 +321,140 @@ def test_of_two_memories_with_one_number_the_file_tells_which_gives_way() -> Non
     [first] = Notebook(NOTES).notes()
     twin = Path(first.path).with_name("001-other.md")
     twin.write_bytes(first.raw.replace(b"14", b"15").replace(first.uid.encode(), b"twin"))
-    reviewed, shown = ask(Typist("u", "1", "u", "001-other"), proposal("We use PostgreSQL 16"))
+    reviewed, shown = ask(Typist("r", "1", "r", "001-other"), proposal("We use PostgreSQL 16"))
     [answer] = reviewed.decisions
-    assert (answer.verdict, answer.proposal.replaces) == ("update", "001-other")
-    assert f"Similar to memory {first.name[:-3]} " in shown
+    assert (answer.verdict, answer.proposal.chosen) == ("replace", ("001-other",))
+    assert f"This brings memory {first.name[:-3]} out of date" in shown
+    saved = carry_out(CoDeps(), answer)
+    assert saved is not None
+    assert saved.replaced is not None
+    assert saved.replaced.name == "001-other.md"
     assert prepare(
-        CoDeps(), "c", "save_memory", {"content": "x", "replaces": "001-other"}
-    ).replaces == ("001-other")
+        CoDeps(), "c", "save_memory", {"content": "x", "replaces": "001-we-use-postgresql-14"}
+    ).replaces == ("1")
 
 
 @pytest.mark.usefixtures("known")
-def test_an_answer_that_names_no_similar_memory_replaces_none() -> None:
-    """Red when a slip of the finger archives the most similar one."""
+def test_an_answer_that_names_no_outdated_memory_replaces_none() -> None:
+    """Red when a slip of the finger archives a memory that was not named."""
     Notebook(NOTES).remember("We use PostgreSQL 15")
-    reviewed, _ = ask(Typist("u", "7", "u9", "3", "k"), proposal("We use PostgreSQL 16"))
+    reviewed, _ = ask(Typist("r", "7", "r9", "k"), proposal("We use PostgreSQL 16"))
     assert verdicts(reviewed) == ["keep"]
     Notebook(NOTES).protect("2")
-    reviewed, _ = ask(Typist("u2", "2", "k"), proposal("We use PostgreSQL 16"))
+    reviewed, _ = ask(Typist("r2", "k"), proposal("We use PostgreSQL 16"))
     assert verdicts(reviewed) == ["keep"]
 
 
 @pytest.mark.usefixtures("known")
-def test_in_a_batch_the_picked_memory_is_named_until_all_is_decided() -> None:
-    Notebook(NOTES).remember("We use PostgreSQL 15")
-    typist = Typist("u1", "1", "y")
+def test_in_a_batch_each_says_what_becomes_of_it_until_all_is_decided() -> None:
+    typist = Typist("r1", "2", "2", "k1", "u1", "y")
     batch = proposal("We use PostgreSQL 16"), proposal("Dana owns billing", call="c2")
     reviewed, shown = ask(typist, *batch)
-    assert "Remember this?  [update 1]" in shown
-    assert [(one.verdict, one.proposal.replaces) for one in reviewed.decisions] == [
-        ("update", "1"),
-        ("yes", ""),
-    ]
+    for state in ("update 1", "replace 1", "keep both"):
+        assert f"1  Remember this?  [{state}]\n" in shown
+    assert shown.count("2  Remember this?  [no]\n") == 1
+    assert verdicts(reviewed) == ["update", "yes"]
 
 
 @pytest.mark.usefixtures("known")
-def test_a_protected_memory_cannot_be_updated_from_here() -> None:
+def test_a_protected_memory_is_updated_but_not_replaced_or_edited_from_here() -> None:
     Notebook(NOTES).protect("1")
-    typist = Typist("u", "k")
-    reviewed, _ = ask(typist, proposal("We use PostgreSQL 16"))
-    assert verdicts(reviewed) == ["keep"]
-    assert "pdate" not in typist.questions[0]
+    typist = Typist("r", "y")
+    reviewed, shown = ask(typist, proposal("We use PostgreSQL 16"))
+    assert verdicts(reviewed) == ["update"]
+    assert "This brings memory 1 (protected) out of date" in shown
+    assert "eplace" not in typist.questions[0]
+
+
+@pytest.mark.usefixtures("known")
+def test_the_old_memory_can_be_edited_in_the_place_of_saving_the_new_text() -> None:
+    """Red when `e` beside an outdated memory only knows the new text, or both are written."""
+    typist = Typist("e", "1", "We use PostgreSQL 16 since May")
+    reviewed, _ = ask(typist, proposal("PostgreSQL is at 16 now"))
+    [answer] = reviewed.decisions
+    assert "Edit this text (Enter), or memory 1 instead of saving it?" in typist.questions[1]
+    assert typist.offered[2] == "We use PostgreSQL 14"
+    assert answer.verdict == "edit"
+    saved = carry_out(CoDeps(), answer)
+    assert saved is not None
+    assert (saved.action, saved.ref) == ("edited", "1")
+    assert [note.body for note in Notebook(NOTES).notes()] == ["We use PostgreSQL 16 since May"]
+    Notebook(NOTES).undo()
+    assert [note.body for note in Notebook(NOTES).notes()] == ["We use PostgreSQL 14"]
+
+
+@pytest.mark.usefixtures("known")
+def test_beside_an_outdated_memory_enter_edits_the_text_and_an_untouched_note_stays() -> None:
+    typist = Typist("e", "", "We use PostgreSQL 17", "", "", "e", "1", "We use PostgreSQL 14", "n")
+    reviewed, shown = ask(typist, proposal("We use PostgreSQL 16"))
+    assert verdicts(reviewed) == ["no"]
+    assert "  │ We use PostgreSQL 17\n" in shown
+
+
+def carried(answer: str, text: str = "We use PostgreSQL 16") -> list[tuple[str, Any, Any, Any]]:
+    """The notes after this answer: text, and what their headers say of others."""
+    reviewed, _ = ask(Typist(answer), proposal(text))
+    carry_out(CoDeps(), reviewed.decisions[0])
+    names = ("updates", "related", "supersedes")
+    return [(n.body, *(n.meta.get(name) for name in names)) for n in Notebook(NOTES).notes()]
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize(
+    ("answer", "links"), [("y", (1, 0, 0)), ("u", (1, 0, 0)), ("r", (0, 0, 1)), ("k", (0, 1, 0))]
+)
+def test_a_decision_is_written_as_a_link_and_never_into_a_sentence(
+    answer: str, links: tuple[int, int, int]
+) -> None:
+    """G20. Red when what the person chose is not what the headers hold, or a text is changed."""
+    [old] = Notebook(NOTES).notes()
+    there = [(old.body, None, None, None)] if answer != "r" else []
+    linked = [[old.uid] if one else None for one in links]
+    assert carried(answer) == [*there, ("We use PostgreSQL 16", *linked)]
+
+
+@pytest.mark.usefixtures("known")
+def test_a_text_put_aside_is_a_draft_that_asks_again_when_it_is_reviewed() -> None:
+    assert carried("l") == [("We use PostgreSQL 14", None, None, None)]
+    assert [one.body for one in waiting(Notebook(NOTES))] == ["We use PostgreSQL 16"]
+
+
+def test_an_update_in_the_other_notebook_is_linked_and_that_one_is_not_written() -> None:
+    own = Notebook(paths.user_knowledge())
+    old = own.remember("User's favourite editor is Neovim").note
+    trust.claim(os.getcwd(), "2026-01-01T00:00:00+00:00")
+    typist = Typist("r", "y")
+    reviewed, shown = ask(typist, proposal("User's favourite editor is Helix"))
+    assert "This brings memory g1 in your other notebook out of date" in shown
+    assert "eplace" not in typist.questions[0]
+    saved = carry_out(CoDeps(), reviewed.decisions[0])
+    assert saved is not None
+    assert saved.note.meta["updates"] == [old.uid]
+    assert Path(old.path).read_bytes() == old.raw
+
+
+@pytest.mark.usefixtures("known")
+def test_what_changed_after_the_card_was_shown_is_asked_about_again() -> None:
+    """Red when a yes is carried out beside another note than the one on the screen."""
+    reviewed, _ = ask(Typist("y"), proposal("We use PostgreSQL 16"))
+    [note] = Notebook(NOTES).notes()
+    Path(note.path).write_bytes(note.raw.replace(b"PostgreSQL 14", b"PostgreSQL 15"))
+    with pytest.raises(MovedOn):
+        carry_out(CoDeps(), reviewed.decisions[0])
+    assert len(Notebook(NOTES).notes()) == 1
+
+
+@pytest.mark.usefixtures("known")
+def test_a_yes_without_a_person_links_nothing_and_the_pair_stays_unconfirmed() -> None:
+    """Red when a rule decides what becomes of a memory."""
+    [decision] = asyncio.run(
+        Approvals(partial(_by_rule, True)).decide(CoDeps(), [proposal("We use PostgreSQL 16")])
+    )
+    assert carry_out(CoDeps(), decision) is not None
+    book = Notebook(NOTES)
+    assert [note.meta.get("updates") for note in book.notes()] == [None, None]
+    book.search.compare_notes()
+    assert [(new.id, old.id) for new, old, _ in book.unconfirmed()] == [(2, 1)]
 
 
 def test_several_are_on_one_screen_and_one_can_be_left_out() -> None:
@@ -337,15 +463,6 @@ def test_several_are_on_one_screen_and_one_can_be_left_out() -> None:
     assert verdicts(reviewed) == ["yes", "no"]
     assert shown.index("one fact") < shown.index("two facts")
     assert "[no]" in shown
-
-
-@pytest.mark.usefixtures("known")
-def test_yes_to_all_keeps_similar_ones_beside() -> None:
-    """Red when a yes to several can replace a memory."""
-    reviewed, _ = ask(
-        Typist("y"), proposal("We use PostgreSQL 16"), proposal("Dana owns billing", call="c2")
-    )
-    assert verdicts(reviewed) == ["keep", "yes"]
 
 
 FORGED = [
@@ -405,7 +522,7 @@ def test_always_is_never_offered_for_forgetting_nor_taken() -> None:
 
 def test_always_says_that_it_is_on_and_how_to_turn_it_off() -> None:
     _, shown = ask(Typist("a"), proposal("one fact"))
-    assert "Co now saves without asking until you leave. /ask makes it ask again." in shown
+    assert "Saving without asking until you leave. /ask turns that off." in shown
 
 
 @pytest.mark.parametrize("width", [40, 60, 100])
@@ -441,24 +558,20 @@ def test_beside_a_similar_note_an_offer_asks_for_no_letter_that_is_refused() -> 
     typist = Typist("n")
     _, shown = ask(typist, offer("We deploy on Thursdays at noon"))
     assert "Keep this as a note?\n" in shown
-    assert "[y]es, keep both" in typist.questions[0]
+    assert "[y]es, [u]pdate 1" in typist.questions[0]
 
 
-@pytest.mark.parametrize(
-    ("replaces", "answer", "verdict"),
-    [("", "y", "keep"), ("", "k", "keep"), ("", "u", "update"), ("1", "y", "update"),
-     ("1", "u", "update"), ("1", "k", "keep")],
-)  # fmt: skip
-def test_every_card_takes_yes_and_the_letters_of_the_other_cards(
-    replaces: str, answer: str, verdict: str
-) -> None:
-    """Red when `y` at a card with u and k, or `u` at a correction, is asked again."""
-    Notebook(NOTES).remember("We deploy on Tuesdays at noon")
-    said = {"content": "We deploy on Thursdays at noon", "replaces": replaces}
+@pytest.mark.parametrize("answer", ["y", "u"])
+def test_a_model_that_names_what_is_corrected_gets_the_same_card(answer: str) -> None:
+    """Red when a memory that a model names is not shown, or gives way without its key."""
+    Notebook(NOTES).remember("Lunch is in the blue room")
+    said = {"content": "We deploy on Thursdays at noon", "replaces": "1"}
     typist = Typist(answer)
-    reviewed, _ = ask(typist, prepare(CoDeps(), "c1", "save_memory", said))
-    assert verdicts(reviewed) == [verdict]
-    assert ("[y]es, replace 1" if replaces else "[y]es, keep both") in typist.questions[0]
+    reviewed, shown = ask(typist, prepare(CoDeps(), "c1", "save_memory", said))
+    assert verdicts(reviewed) == ["update"]
+    assert "Correct memory 1?\n" in shown
+    assert "This brings memory 1 out of date" in shown
+    assert "[y]es, [u]pdate 1" in typist.questions[0]
 
 
 def test_several_proposals_stand_apart_and_yes_says_to_which() -> None:
@@ -468,8 +581,7 @@ def test_several_proposals_stand_apart_and_yes_says_to_which() -> None:
     _, shown = ask(typist, *pair)
     assert "\n\n2  Remember this?\n" in shown
     assert [question.split("  ")[1] for question in typist.questions] == [
-        "[y]es to all, keeping similar ones", "[y]es to the others, keeping similar ones",
-        "[y]es to all",
+        "[y]es to all", "[y]es to the others", "[y]es to all",
     ]  # fmt: skip
 
 
@@ -562,12 +674,6 @@ def test_a_line_longer_than_the_screen_keeps_its_bar() -> None:
     rows = [line for line in shown.splitlines() if "word" in line or "changed." in line]
     assert len(rows) > 2
     assert all(row.startswith("  │ ") and len(row) <= 100 for row in rows)
-
-
-def test_the_letter_says_which_memory_is_replaced(known: None) -> None:  # noqa: ARG001
-    typist = Typist("n")
-    ask(typist, proposal("We use PostgreSQL 16"))
-    assert "[u]pdate memory 1" in typist.questions[0]
 
 
 # Characters that terminals draw in one column, in two or in none, alone or joined.
@@ -680,4 +786,4 @@ def test_what_is_to_be_forgotten_is_not_offered_to_be_edited_or_moved() -> None:
     two = [prepare(CoDeps(), f"c{ref}", "forget_memory", {"ref": ref}) for ref in ("1", "2")]
     typist = Typist("n")
     ask(typist, *two)
-    assert typist.questions == ["  [y]es to all  [n]one  one alone: y2, n2 > "]
+    assert typist.questions == ["  [y]es to all  [n]one  one alone: 2 for yes or no > "]

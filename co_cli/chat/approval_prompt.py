@@ -129,11 +129,10 @@ class Screen:
             return False
         if letter == "e":
             return await self._edit_either(card, number)
-        refs: tuple[str, ...] | None = ()
-        if letter in ("u", "r"):
-            refs = await self._which(proposals[number], letter, named)
-            if refs is None:
-                return False
+        asks = letter in ("u", "r")
+        refs = await self._which(proposals[number], letter, named) if asks else ()
+        if refs is None:
+            return False
         proposals[number] = replace(proposals[number], chosen=refs)
         card.choose(number, letter)
         return True

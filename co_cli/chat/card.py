@@ -83,15 +83,14 @@ class Card:
             every |= later | always | {"g": f"[g] all {scope_text(next_scope(saves), _MOVES)}"}
         else:
             every |= always
-        return every | {"": self._alone(bool(saves))}
+        return every | {"": "one alone: 2 for yes or no", " ": self._alone(bool(saves))}
 
     def _alone(self, saves: bool) -> str:
-        """What can be said to one of several."""
+        """What else can be said to one of several."""
         letters = ["e", "g", "l"] if saves else []
         letters += ["u", "k"] if any(one.outdated for one in self.proposals) else []
         letters += ["r"] if any(replaceable(one) for one in self.proposals) else []
-        more = "".join(f", {letter}2" for letter in letters)
-        return f"one alone: 2 for yes or no{more}"
+        return ", ".join(f"{letter}2" for letter in letters)
 
 
 def choices(proposal: Proposal) -> dict[str, str]:

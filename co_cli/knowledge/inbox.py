@@ -247,24 +247,31 @@ class _Neighbours:
             vectors = built_in().documents(every)
         self._vectors = np.frombuffer(b"".join(vectors), "i1").reshape(-1, DIM).astype("f4")
         self._outdated = self._read(most) if book.how.reads else {}
+        self._accepted: dict[int, Note] = {}  # by the place of their text, after all notes
 
-    def _read(self, most: int) -> dict[int, list[Note]]:
-        """The notes that each text brings out of date, of the pairs whose meaning is closest."""
+    def _read(self, most: int) -> dict[int, list[int]]:
+        """For each text the places of the notes and earlier texts that it brings out of date.
+
+        Only the pairs whose meaning is closest are read.
+        """
         import numpy as np
 
-        notes, texts = self._vectors[: self._first], self._vectors[self._first :]
         sizes = np.linalg.norm(self._vectors, axis=1) + 1e-9
         pairs: list[tuple[float, int, int]] = []
-        for at, vector in enumerate(texts if self._first else ()):
-            near = (notes @ vector) / (sizes[: self._first] * sizes[self._first + at])
+        for at in range(len(self._texts)):
+            place = self._first + at
+            near = (self._vectors[:place] @ self._vectors[place]) / (sizes[:place] * sizes[place])
             best = near.argsort()[::-1][:_CLOSEST]
             pairs += [(float(near[n]), at, int(n)) for n in best if near[n] >= _ALIKE]
-        found: dict[int, list[Note]] = {}
-        for _, at, number in sorted(pairs, reverse=True)[:most]:
-            note = self.notes[number]
-            if not note.consolidated and updated_texts(self._texts[at], [note.body])[0]:
-                found.setdefault(at, []).append(note)
+        found: dict[int, list[int]] = {}
+        for _, at, place in sorted(pairs, reverse=True)[:most]:
+            if updated_texts(self._texts[at], [self._text(place)])[0]:
+                found.setdefault(at, []).append(place)
         return found
+
+    def _text(self, place: int) -> str:
+        own = place < self._first
+        return self.notes[place].body if own else self._texts[place - self._first]
 
     def met(self, at: int, language: str) -> tuple[Note | None, list[Note]]:
         """The note that says the same as a text, if any; else some that it collides with."""
@@ -274,7 +281,10 @@ class _Neighbours:
         elsewhere = [same] if same and same.path in self.others else []
         if same:
             return None if elsewhere else same, elsewhere
-        outdated = self._outdated.get(at, [])
+        places = self._outdated.get(at, [])
+        outdated = [self.notes[n] for n in places if n < self._first]
+        outdated = [note for note in outdated if not note.consolidated]
+        outdated += [self._accepted[n] for n in places if n in self._accepted]
         return None, [*outdated, *(note for note, _ in close if note not in outdated)]
 
     def add(self, at: int, note: Note) -> None:
@@ -282,6 +292,7 @@ class _Neighbours:
         # In the row of a text that was looked at already.
         self._vectors[len(self.notes)] = self._vectors[self._first + at]
         self.notes.append(note)
+        self._accepted[self._first + at] = note
 
     def _near(self, at: int) -> list[Note]:
         from rapidfuzz import fuzz, process  # as in `lifecycle`

@@ -30,7 +30,7 @@ from co_cli.mcp.tools import LIST, READ, RECALL, TOOLS, checked
 from co_cli.offline.rejections import rejections
 from co_cli.prompts.envelope import defang
 from co_cli.tools import articles, memory
-from co_cli.tools.saving import matches
+from co_cli.tools.saving import Verdict, matches
 from co_cli.workspace import Workspace
 
 _MOST_PROJECTS, _MOST_ASKED, MOST_CLIENTS = 8, 100, 64  # that are remembered
@@ -185,7 +185,8 @@ class Memory:
             return Decision(proposal, "no", DECLINED)
         offered = choices(proposal)
         said = (answer.content or {}).get("choice")
-        verdict = next((one for one in offered if one == said), next(iter(offered), "yes"))
+        usual: Verdict = next(iter(offered), "yes")
+        verdict = next((one for one in offered if one == said), usual)
         refs = tuple(met.ref for met in known(proposal))  # of others they were shown nothing
         return Decision(replace(proposal, chosen=refs), verdict)
 

@@ -142,6 +142,8 @@ def save(
     book, shown = _book(deps, shelf, one), choice.shown
     if choice.verdict == "no" or (choice.verdict == "later" and draft):
         return None
+    if draft:  # or somebody else was quicker
+        draft[0].find(draft[1])
     if not (shown and shown.fits(shelf, book, one)):
         is_asked = choice.token or choice.verdict != "yes"
         checked = one._replace(text=check_text(one.text))
