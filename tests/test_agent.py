@@ -22,7 +22,7 @@ from pydantic_ai.messages import (
     ToolCallPart,
     ToolReturnPart,
 )
-from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
+from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
 from pydantic_ai.usage import UsageLimits
 
 from co_cli import paths, trust
@@ -34,11 +34,11 @@ from co_cli.agent.approval import (
     Decision,
     Review,
     Reviewed,
-    Verdict,
 )
 from co_cli.agent.capability import Knowledge, get_agent
 from co_cli.deps import CoDeps
 from co_cli.knowledge import Notebook
+from co_cli.tools.saving import Verdict
 
 NOTES = Path(".co-cli/knowledge")
 Step = list[tuple[str, dict[str, Any]]]
@@ -101,34 +101,6 @@ def bodies(root: Path = NOTES) -> list[str]:
 SAVE: Step = [("save_memory", {"content": "User prefers tabs", "tags": ["preference"]})]
 
 
-@pytest.mark.parametrize(
-    ("name", "details", "offered"),
-    [
-        ("offline", {"offered": True}, True),
-        ("openai", {"offered": True}, False),
-        ("offline", {}, False),
-        ("offline", None, False),
-    ],
-)
-def test_only_the_offline_model_can_say_that_nobody_asked(
-    name: str, details: dict[str, Any] | None, offered: bool
-) -> None:
-    """Red when arguments, or a provider's own marks, decide whether a yes in advance counts."""
-
-    def respond(messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
-        if len(messages) > 1:
-            return ModelResponse([TextPart("done")])
-        content = {"content": "User prefers tabs", "tags": []}
-        marks: dict[str, Any] = {"provider_name": name, "provider_details": details}
-        return ModelResponse([ToolCallPart("save_memory", content, **marks)])
-
-    person = Person("yes")
-    run(FunctionModel(respond), Knowledge(person))
-    [review] = person.reviews
-    assert review.proposals[0].offered is offered
-    assert NOTES.exists() is not offered  # this person is a rule, not a key
-
-
 def test_what_was_picked_of_two_similar_memories_is_what_gives_way() -> None:
     book = Notebook(NOTES)
     book.remember("We use PostgreSQL 14")
@@ -138,13 +110,14 @@ def test_what_was_picked_of_two_similar_memories_is_what_gives_way() -> None:
     async def pick(review: Review) -> Reviewed:
         [one] = review.proposals
         assert len(one.collisions) == 2
-        return Reviewed([Decision(replace(one, replaces="1"), "update")])
+        return Reviewed([Decision(replace(one, chosen=("1",)), "replace")])
 
     model = calling([("save_memory", {"content": "We use PostgreSQL 16"})])
     [told] = run(model, Knowledge(pick))
     assert bodies() == ["We use PostgreSQL 15", "We use PostgreSQL 16"]
     assert "It replaces memory 1" in told["display"]
-    assert "Also similar, and kept: 2" in told["display"]
+    [old, new] = Notebook(NOTES).notes()
+    assert new.meta["updates"] == [old.uid]
 
 
 def test_alone_in_another_agent_every_write_is_refused() -> None:
@@ -196,8 +169,8 @@ def test_the_review_shows_text_tags_scope_place_and_collisions() -> None:
     assert (proposal.text, proposal.tags, proposal.scope, proposal.collides) == (
         "We use PostgreSQL 16", ("decision",), "project", True,
     )  # fmt: skip
-    assert [(twin.ref, twin.text) for twin in proposal.collisions] == [
-        ("1", "We use PostgreSQL 14")
+    assert [(old.ref, old.note.body, old.verdict) for old in proposal.collisions] == [
+        ("1", "We use PostgreSQL 14", "updates")
     ]
     assert proposal.where.endswith(".co-cli/knowledge/memories/002-we-use-postgresql-16.md")
 
@@ -205,8 +178,10 @@ def test_the_review_shows_text_tags_scope_place_and_collisions() -> None:
 @pytest.mark.parametrize(
     ("verdict", "left"),
     [
-        ("update", ["We use PostgreSQL 16"]),
+        ("update", ["We use PostgreSQL 14", "We use PostgreSQL 16"]),
+        ("replace", ["We use PostgreSQL 16"]),
         ("keep", ["We use PostgreSQL 14", "We use PostgreSQL 16"]),
+        ("later", ["We use PostgreSQL 14"]),
     ],
 )
 def test_a_collision_is_settled_as_the_person_says(verdict: Verdict, left: list[str]) -> None:
@@ -221,16 +196,16 @@ def test_a_collision_that_appears_after_the_yes_is_asked_about() -> None:
     """Red when a save is committed on another state than the one the person saw."""
 
     def meanwhile() -> None:
-        Notebook(NOTES).remember("User prefers tabs in Go", [])
+        Notebook(NOTES).remember("We deploy on Tuesdays", [])
         trust.claim(os.getcwd(), "2026-01-01T00:00:00+00:00")
 
     person = Person("yes", "no", meanwhile=meanwhile)
     [result] = run(
-        calling([("save_memory", {"content": "User prefers tabs in Go files"})]), Knowledge(person)
+        calling([("save_memory", {"content": "We deploy on Thursdays now"})]), Knowledge(person)
     )
     assert [review.proposals[0].again for review in person.reviews] == [False, True]
     assert person.reviews[1].proposals[0].collides
-    assert bodies() == ["User prefers tabs in Go"]
+    assert bodies() == ["We deploy on Tuesdays"]
     assert DECLINED.message() in str(result)
 
 
@@ -500,16 +475,19 @@ def test_a_long_list_is_cut_for_a_model() -> None:
 def test_it_works_where_the_answer_is_streamed() -> None:
     """Red when a write ends a streamed run of somebody else's agent in an error."""
 
-    async def saving(messages: list[ModelMessage], _info: AgentInfo) -> AsyncIterator[Any]:
-        if isinstance(part := messages[-1].parts[0], ToolReturnPart):
-            yield str(part.content)
-        else:
-            yield {0: DeltaToolCall(SAVE, '{"content": "Tabs in Go"}', tool_call_id="c1")}
-
     async def stream() -> str:
-        agent = get_agent(FunctionModel(stream_function=saving), prompt="x")
+        agent = get_agent(FunctionModel(stream_function=streaming), prompt="x")
         async with agent.run_stream("I prefer tabs over spaces in Go") as result:
             return [text async for text in result.stream_output(debounce_by=None)][-1]
+
+    async def streaming(
+        messages: list[ModelMessage], _info: AgentInfo
+    ) -> AsyncIterator[str | DeltaToolCalls]:
+        if returned := returns(messages):
+            yield str(returned[0])
+        else:
+            content = '{"content": "User prefers tabs"}'
+            yield {0: DeltaToolCall("save_memory", content, tool_call_id="c1")}
 
     assert NOBODY.text in asyncio.run(stream())
 
@@ -587,12 +565,13 @@ def test_the_agent_can_be_named_to_clai() -> None:
     code = (
         "from pydantic import ImportString, TypeAdapter;"
         "agent = TypeAdapter(ImportString).validate_python('co_cli.agent:agent');"
-        "print(agent.run_sync('I prefer tabs over spaces in Go').output)"
+        "from pydantic_ai.models.test import TestModel;"
+        "print(agent.run_sync('Hello', model=TestModel(call_tools=['save_memory'])).output)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
-    assert "not saved" in done.stdout.lower() or "nothing" in done.stdout.lower()
+    assert NOBODY.text in done.stdout
     assert not NOTES.exists()
 
 

@@ -90,7 +90,7 @@ def test_what_is_accepted_may_be_reworded_retagged_and_take_another_ones_place(
     plan = plan_accept(book, note, actor="cli")
     assert [str(old.id) for old, _ in plan.saved.similar] == ["1"]
     saved = accept(
-        book, note, text="PostgreSQL 16 runs in production", tags=["context"], similar="update",
+        book, note, text="PostgreSQL 16 runs in production", tags=["context"], replaces="1",
         actor="cli",
     )  # fmt: skip
     [memory] = book.notes()

@@ -27,6 +27,7 @@ from co_cli.knowledge import Notebook
 from co_cli.knowledge.copies import find_copies
 from co_cli.knowledge.inbox import Draft, accept, put, waiting
 from co_cli.offline.rejections import rejections
+from co_cli.results import NO_DRAFTS
 
 TEA = Draft("User drinks green tea", ("preference",), "I always drink green tea", "chat 7")
 CAKE = Draft("User bakes cake on Sundays", ("preference",))
@@ -86,13 +87,13 @@ def test_a_screen_tells_all_that_matters_and_yes_writes_just_that() -> None:
     assert [line for line in lines if line not in shown] == []
     assert bodies() == [TEA.text]
     assert book().notes()[0].meta["expires"] == "2030-01-01"
-    assert person.told[-1].startswith("No drafts wait.")
+    assert person.told[-1] == NO_DRAFTS
 
 
 def test_no_rejects_for_good_later_keeps_and_stop_stops() -> None:
     put(book(), [CAKE, TEA, Draft("User owns a boat")], actor="chat")
     Person("n", "l", "q").reviews()
-    assert (len(waiting(book())), rejections(book())("The user bakes a cake on Sundays")) == (
+    assert (len(waiting(book())), rejections(book())("user bakes cake on Sundays!")) == (
         2,
         True,
     )
@@ -105,9 +106,11 @@ def test_no_rejects_for_good_later_keeps_and_stop_stops() -> None:
 def test_a_draft_is_edited_moved_and_takes_another_ones_place() -> None:
     book().remember("PostgreSQL 14 runs in production")
     put(book(), [Draft("PostgreSQL 15 runs in production")], actor="chat")
-    shown = Person("e", "PostgreSQL 16 runs in production", "db", "=", "u").reviews()
-    assert "│ -PostgreSQL 14 runs in production\n" in shown
-    assert "│ +PostgreSQL 16 runs in production\n" in shown
+    person = Person("e", "", "PostgreSQL 16 runs in production", "db", "=", "r")
+    shown = person.reviews()
+    assert "This brings memory 1 out of date" in shown
+    assert "│ PostgreSQL 14 runs in production\n" in shown
+    assert "[x] reject" in person.questions[0]
     assert bodies() == ["PostgreSQL 16 runs in production"]
     put(book(), [TEA], actor="chat")
     Person("g", "y").reviews()
@@ -221,8 +224,23 @@ def test_a_collision_that_came_meanwhile_is_shown_first() -> None:
         return "y"
 
     shown = Person(said, "u").reviews()
-    assert "Similar to memory 1" in shown
-    assert bodies() == ["PostgreSQL 15 runs in production"]
+    assert "This brings memory 1 out of date" in shown
+    [old, new] = book().notes()
+    assert (new.body, new.meta["updates"]) == ("PostgreSQL 15 runs in production", [old.uid])
+
+
+def test_a_draft_whose_memory_is_edited_instead_leaves_the_inbox() -> None:
+    """Red when the draft is saved as well, or is offered again."""
+    book().remember("PostgreSQL 14 runs in production")
+    put(book(), [Draft("Production is on PostgreSQL 16 now")], actor="chat")
+    Person("e", "1", "PostgreSQL 16 runs in production").reviews()
+    assert (bodies(), waiting(book())) == (["PostgreSQL 16 runs in production"], [])
+
+
+def test_one_of_several_drafts_can_stay_in_the_inbox() -> None:
+    put(book(), [CAKE, TEA], actor="chat")
+    Person("a", "l1", "y").reviews()
+    assert (bodies(), [one.body for one in waiting(book())]) == ([TEA.text], [CAKE.text])
 
 
 def test_what_a_memory_says_already_is_shown_with_its_wording() -> None:
@@ -276,7 +294,7 @@ def test_the_words_of_a_review_are_true_at_each_step() -> None:
     shown = person.reviews()
     assert "From   a chat on 16 November, today" in shown
     assert "Ctrl+C stops." in " ".join(shown.split())
-    assert "Stopped; the rest waits." in shown
+    assert "Stopped; the rest stays in the inbox." in shown
     assert not any(word in shown for word in ("Nothing was changed", "c3eh", "means no"))
     person = Person("n")
     person.reviews()
@@ -313,7 +331,7 @@ def test_leaving_a_chat_offers_a_review_of_all_that_waits(answer: str) -> None:
 
 
 def test_the_command_lists_accepts_and_rejects() -> None:
-    assert "No drafts wait." in co("inbox").err
+    assert NO_DRAFTS in co("inbox").err
     put(book(), [CAKE, TEA, FOREIGN], actor="chat")
     put(book("user"), [Draft("User is called Ada", ("context",))], actor="chat")
     rows = json.loads(co("inbox", "--json").out)["drafts"]
@@ -399,13 +417,15 @@ def test_a_collision_with_the_other_notebook_is_shown_and_waits(mine: bool) -> N
     old, ref = ("g1", "") if mine else ("1", "g")
     [row] = json.loads(co("inbox", "--json").out)["drafts"]
     assert row["collides"] == [old]
-    assert f"collides with {old}" in co("inbox").err
+    assert f"conflicts with {old}" in co("inbox").err
     assert co("inbox", "accept", "--all", "--yes").code == 1
-    assert f"Similar to memory {old} in your other notebook (100%):" in Person("l").reviews()
+    told = f"rings memory {old} in your other notebook out of date"
+    assert f"This b{told}" in Person("l").reviews()
     name = f"{ref}i:user-prefers-spaces-over-tabs-in-go-code"
-    assert f"Similar to memory {old} in your other notebook" in co("inbox", "accept", name).out
+    assert f"B{told}" in co("inbox", "accept", name).out
     [saved] = json.loads(co("inbox", "accept", name, "--yes", "--json").out)
-    assert f"memory {old} in your other notebook (100%)" in saved["display"]
+    assert f"B{told}" in saved["display"]
+    assert [note.meta.get("updates") for note in book(here).notes()] == [None]
 
 
 def test_what_was_accepted_is_told_also_when_the_next_one_fails() -> None:

@@ -94,6 +94,11 @@ def saying(
     return answer
 
 
+def recalled(query: str) -> list[Any]:
+    """What recall finds, as programs read it."""
+    return list(json.loads(co("recall", query, "--json").out)["results"])
+
+
 def working_in(*folders: Path) -> Callable[..., Awaitable[ListRootsResult]]:
     async def roots(_: Any) -> ListRootsResult:
         return ListRootsResult(roots=[Root(uri=FileUrl(one.as_uri())) for one in folders])
@@ -489,6 +494,47 @@ def test_without_a_way_to_ask_a_save_is_a_draft(era: str) -> None:
         assert field in kept
 
 
+def test_a_draft_is_answered_with_what_it_would_update_and_what_is_unconfirmed() -> None:
+    """Red when a client that cannot ask hears nothing of the memory that its text brings out of
+    date, or of a pair that the person has not confirmed.
+    """
+    learned("We deploy on Tuesdays", "The standup is at 9:30")
+    learned("User's favourite editor is Neovim", flags=("-g",))
+    assert co("learn", "The standup is at 10:00 now").code == 0
+    Notebook(Path(".co-cli/knowledge")).search.compare_notes()
+
+    async def main() -> None:
+        async with connected() as client:
+            saved = await client.call_tool("save_memory", {"content": "We deploy on Thursdays"})
+            assert saved.structured_content["updates"] == ["1"]
+            assert "out of date: We deploy on Tuesdays" in text_of(saved)
+            assert "Not confirmed by the person: memory 3 may update 2." in text_of(saved)
+            own = {"content": "User's favourite editor is Helix", "scope": "user"}
+            saved = await client.call_tool("save_memory", own)
+            assert saved.structured_content["updates"] == ["g1"]
+
+    run(main)
+
+
+def test_a_client_is_told_what_holds_instead() -> None:
+    learned("We deploy on Tuesdays")
+    assert co("learn", "We deploy on Thursdays", "--update").code == 0
+
+    async def main() -> None:
+        async with connected() as client:
+            found = await client.call_tool("recall_memory", {"query": "when do we deploy?"})
+            rows = found.structured_content["results"]
+            assert [(row["ref"], row.get("updated_by")) for row in rows] == [
+                ("2", None),
+                ("1", "2"),
+            ]
+            assert "earlier; updated by 2" in text_of(found)
+            listed = (await client.call_tool("list_memories", {})).structured_content["memories"]
+            assert [row.get("updated_by") for row in listed] == ["2", None]
+
+    run(main)
+
+
 def test_a_draft_keeps_which_memory_it_is_to_replace() -> None:
     """Red when a correction waits beside what it corrects, or one of nothing is taken."""
     learned("We deploy on Tuesdays", "Tea is at four")
@@ -515,7 +561,7 @@ def test_a_draft_keeps_which_memory_it_is_to_replace() -> None:
     assert "Fixes  memory 1" in co("inbox", "accept", drafts()[0]["ref"]).out
 
     async def yes(review: Review) -> Reviewed:
-        return Reviewed([Decision(one, "update") for one in review.proposals])
+        return Reviewed([Decision(one, "replace") for one in review.proposals])
 
     anyio.run(review, CoDeps(), yes, print, "test")
     texts = ["Tea is at four", save["content"], own["content"]]
@@ -561,8 +607,8 @@ def test_a_person_is_asked_with_the_exact_text_and_only_their_yes_saves_it(era: 
     text, tags = "We deploy on Thursdays", ["decision", "deployment"]
     asked: list[str] = []
 
-    async def main(answer: Answer, similar: str = "keep") -> str:
-        ask = saying(answer, asked, similar=similar)
+    async def main(answer: Answer, choice: str = "keep") -> str:
+        ask = saying(answer, asked, choice=choice)
         async with connected(mode=era, elicitation_callback=ask) as client:
             told = await client.call_tool("save_memory", {"content": text, "tags": tags})
         return str(told.structured_content["action"])
@@ -570,9 +616,14 @@ def test_a_person_is_asked_with_the_exact_text_and_only_their_yes_saves_it(era: 
     assert anyio.run(main, "decline") == anyio.run(main, "cancel") == "declined"
     assert len(listed()) == 1
     for part in (text, "decision, deployment", "in this project", "002-we-deploy",
-                 "tester 1.0", "Similar to memory 1: We deploy on Tuesdays"):  # fmt: skip
+                 "tester 1.0", "Brings memory 1 out of date: We deploy on Tuesdays"):  # fmt: skip
         assert part in asked[0]
-    assert anyio.run(main, "accept", "update") == "updated"
+    for choice, action in (("update", "updated"), ("", "updated"), ("keep", "related")):
+        assert anyio.run(main, "accept", choice) == action
+        linked = [row["ref"] for row in recalled("deploy") if row.get("updated_by")]
+        assert linked == ["1"] * (action == "updated")
+        assert co("knowledge", "undo").code == 0
+    assert anyio.run(main, "accept", "replace") == "updated"
     [row] = listed()
     assert (row["content"], row["tags"], row["source"]) == (text, tags, "mcp")
     assert not row["pinned"]
@@ -589,7 +640,7 @@ def test_a_question_tells_no_client_of_a_sensitive_memory(era: str) -> None:
     asked: list[str] = []
 
     async def main() -> None:
-        ask = saying("accept", asked, similar="update")
+        ask = saying("accept", asked, choice="update")
         async with connected(mode=era, elicitation_callback=ask) as client:
             for colour in ("red", "blue"):
                 said = f"The door code is in the {colour} safe of Marta"
@@ -598,7 +649,7 @@ def test_a_question_tells_no_client_of_a_sensitive_memory(era: str) -> None:
     run(main)
     assert "memory 1" not in "".join(asked)
     assert "blue" not in asked[0]
-    assert [row["content"].split()[6] for row in listed()] == ["blue", "blue"]
+    assert [row["content"].split()[6] for row in listed()] == ["blue", "red", "blue"]
 
 
 @pytest.mark.parametrize("protected", [False, True])
@@ -658,7 +709,8 @@ def test_a_question_tells_what_the_other_notebook_has_in_words() -> None:
 
     run(main)
     lines = [line for one in asked for line in one.split("\n") if "notebook" in line]
-    assert lines == ["Your other notebook has g1: User's favourite editor is Neovim"] * 2
+    told = "memory g1 in your other notebook{}: User's favourite editor is Neovim"
+    assert lines == [f"Brings {told.format(' out of date')}", f"Already noted as {told.format('')}"]
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -670,11 +722,11 @@ def test_what_changed_while_the_person_thought_is_asked_again(era: str) -> None:
     async def main() -> None:
         ask = saying("accept", asked, lambda: command("learn", "We ship on Mondays"))
         async with connected(mode=era, elicitation_callback=ask) as client:
-            await client.call_tool("save_memory", {"content": "We ship on Mondays, always"})
+            await client.call_tool("save_memory", {"content": "We ship on Fridays"})
 
     run(main)
     assert len(asked) == 2
-    assert "Similar to memory 1" in asked[1]
+    assert "Brings memory 1 out of date" in asked[1]
     assert len(listed()) == 2
 
 
@@ -690,7 +742,7 @@ def test_an_answer_about_one_write_does_no_other() -> None:
             said = {"input_responses": yes, "request_state": needs.request_state}
             told = await call("save_memory", {"content": "We test on Mondays"}, **said)
             assert told.is_error
-            assert "another write" in text_of(told)
+            assert "different write" in text_of(told)
 
     run(main)
     assert len(listed()) == 1
@@ -720,8 +772,8 @@ def test_allowed_writes_are_marked_told_of_collisions_and_can_be_undone() -> Non
     async def main() -> None:
         async with connected(Options(allow_writes=True)) as client:
             saved = await client.call_tool("save_memory", {"content": "We deploy on Thursdays"})
-            assert saved.structured_content["action"] == "related"
-            assert [one["ref"] for one in saved.structured_content["collisions"]] == ["1"]
+            assert saved.structured_content["action"] == "created"  # nobody said that it updates 1
+            assert saved.structured_content["updates"] == []
             wrong = {"content": "We ship on Mondays", "replaces": "../x"}
             assert "could replace" in text_of(await client.call_tool("save_memory", wrong))
             same = {"content": "We deploy on Tuesdays", "tags": ["zzz"]}
