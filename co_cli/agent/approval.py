@@ -8,11 +8,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
+from co_cli import logs
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError, RefusedText
 from co_cli.knowledge import Notebook, Saved
 from co_cli.knowledge.article import canonical
-from co_cli.knowledge.format.note import Note
+from co_cli.knowledge.format.note import Note, marks
 from co_cli.knowledge.safety.check import check_text, outside_tags, without_secret
 from co_cli.knowledge.store import disk
 from co_cli.prompts.envelope import defang
@@ -204,7 +205,8 @@ def carry_out(
     with deps.notebooks() as shelf:
         saved = save(deps, shelf, wanted, decision.choice(), actor=actor, draft=draft)
     if saved:
-        deps.entered(saved.note.mark)
+        logs.log_note("saved", saved.note)
+        deps.entered(*marks(saved.note))
     return saved
 
 

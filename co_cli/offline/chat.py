@@ -193,7 +193,7 @@ class OfflineChat:
             SAVE,
             "done",
             done.text,
-            results.saved_json(done.book, done.saved) | {"content": one.text},
+            results.saved_json(done.book, done.saved) | {"content": done.saved.note.body},
         )
 
 
