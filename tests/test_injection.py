@@ -862,7 +862,7 @@ def test_always_does_not_hold_for_what_a_collision_says() -> None:
 
     def look(case: Case) -> Iterator[str]:
         similar: Step = [("save_memory", {"content": f"{case.text} Today!"})]
-        yield from asked_again(from_outside(case, f"{case.text} Now!"), similar, yes=2)
+        yield from asked_again(from_outside(case, f"{case.text} Now!"), similar)
 
     check(of("instruct"), look)
 
