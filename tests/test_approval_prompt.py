@@ -391,7 +391,7 @@ def test_beside_an_outdated_memory_enter_edits_the_text_and_an_untouched_note_st
     assert "  │ We use PostgreSQL 17\n" in shown
 
 
-def carried(answer: str, text: str = "We use PostgreSQL 16") -> list[tuple[Any, ...]]:
+def carried(answer: str, text: str = "We use PostgreSQL 16") -> list[tuple[str, Any, Any, Any]]:
     """The notes after this answer: text, and what their headers say of others."""
     reviewed, _ = ask(Typist(answer), proposal(text))
     carry_out(CoDeps(), reviewed.decisions[0])

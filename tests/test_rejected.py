@@ -56,7 +56,7 @@ def test_a_rejected_fact_is_known_in_other_words_and_no_other_fact_is(
 
 @pytest.mark.parametrize("name", ["open", "held"])
 def test_a_fact_is_known_in_the_words_of_another_day(name: str) -> None:
-    """Of every fourth fact one rewording and one near miss, in turn; `training/README.md` has all."""
+    """Of every fourth fact one rewording and one near miss; `training/README.md` has all."""
     lines = (DATA / f"rewordings_{name}.jsonl").read_text(encoding="utf-8").splitlines()
     facts = [json.loads(line) for line in lines][::4]
     known = [states_same(one["fact"], one["same"][at % 4]) for at, one in enumerate(facts)]

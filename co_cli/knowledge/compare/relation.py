@@ -16,7 +16,7 @@ Verdict = Literal["updates", "restates", "similar"]
 CANDIDATES = 8  # notes that one text is read with
 # The odds, as logarithms, from which a text updates the note it fits best, and any further one.
 # Measured on notebooks and statements left out of training: docs/benchmarks.md.
-_UPDATES, _ALSO = 0.75, 3.0
+_UPDATES, _ALSO = 0.75, 5.0
 _RESTATES = 0.5
 _SAME = 0.55  # the mean probability of both orders from which two sentences state one fact
 
@@ -53,7 +53,7 @@ def match(text: str, notes: Sequence[Note]) -> list[Match]:
     updated = [
         Match(note, "updates", one.updates)
         for place, (note, one) in enumerate(ranked)
-        if updates(one, also=place > 0)
+        if odds(one.updates) > (_ALSO if place else _UPDATES)
     ]
     restated = [
         Match(note, "restates", one.same)
@@ -66,14 +66,9 @@ def match(text: str, notes: Sequence[Note]) -> list[Match]:
 def updated_texts(new: str, olds: Sequence[str]) -> list[bool]:
     """Which old texts a new one brings out of date, each looked at alone."""
     try:
-        return [updates(relation) for relation in read_relations(new, tuple(olds))]
+        return [odds(one.updates) > _UPDATES for one in read_relations(new, tuple(olds))]
     except EmbedderUnavailable:
         return [False] * len(olds)
-
-
-def updates(relation: Relation, *, also: bool = False) -> bool:
-    """Whether a text brings a note out of date, as the likeliest one or as another beside it."""
-    return odds(relation.updates) > (_ALSO if also else _UPDATES)
 
 
 def odds(probability: float) -> float:
