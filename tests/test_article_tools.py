@@ -31,13 +31,14 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from rich.console import Console
 from web import Site, answer, serving
 
-from co_cli.agent.approval import FETCH, Decision, Proposal, Review, Reviewed, Verdict
+from co_cli.agent.approval import FETCH, Decision, Proposal, Review, Reviewed
 from co_cli.agent.capability import Knowledge
 from co_cli.chat.approval_prompt import Screen
 from co_cli.cli.ask import UNNAMED, _by_rule
 from co_cli.deps import CoDeps
 from co_cli.knowledge import Notebook
 from co_cli.tools.articles import MOST_TEXT, is_named
+from co_cli.tools.saving import Verdict
 from co_cli.workspace import Workspace
 
 KNOWLEDGE = Path(".co-cli/knowledge")

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +17,7 @@ from cli import Talking, co, command
 from repos import MINE, THEIRS, Pair, commit, git, write
 
 from co_cli import paths, trust
+from co_cli.agent.approval import Decision, prepare
 from co_cli.deps import CoDeps
 from co_cli.errors import NotFound
 from co_cli.knowledge.store import disk
@@ -155,8 +157,16 @@ def test_a_foreign_note_is_not_told_as_a_collision(pair: Pair) -> None:
     _plant(pair, 7, "We ship the billing service on Mondays at ten")
     said = "We ship the billing service on Mondays at nine"
     saved = asyncio.run(save_memory(_ctx(), said))
-    assert saved["action"] == "related"
     assert (saved["collisions"], "at ten" in saved["display"]) == ([], False)
+    deps = _ctx().deps
+    later = prepare(deps, "c1", "save_memory", {"content": said.replace("nine", "noon")})
+    hidden = [one for one in later.collisions if one.note.id == 7]
+    assert [one.visible for one in hidden] == [False]  # the person sees it
+    decision = Decision(replace(later, chosen=("7",)), "update")
+    ctx: Any = SimpleNamespace(deps=deps, tool_call_metadata=decision.metadata())
+    linked = asyncio.run(save_memory(ctx, **later.arguments()))
+    assert (linked["updates"], "at ten" in linked["display"]) == ([], False)
+    assert (pair.mine / NOTES / "009-we-ship-the-billing-service-on-mondays-at-noon.md").exists()
 
 
 def test_a_model_can_neither_see_nor_forget_a_foreign_note(pair: Pair) -> None:
