@@ -356,7 +356,8 @@ def rows(part: ToolReturnPart[Any], name: str, expected: list[str]) -> list[dict
     assert sorted(row["ref"] for row in answer[name]) == sorted(expected)
     shapes = {
         "results": {
-            *("ref", "kind", "scope", "content", "tags", "created", "score", "weak", "replaced_by")
+            *("ref", "kind", "scope", "content", "tags", "created", "score", "weak", "updated_by"),
+            "maybe_updated_by",
         },
         "memories": {"id", "ref", "path", "created", "tags", "summary"},
     }

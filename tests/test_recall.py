@@ -116,11 +116,11 @@ def test_a_letter_that_is_a_word_finds_a_note_that_shares_nothing_else(tmp_path:
 
 
 @pytest.mark.parametrize("size", [12, 40])
-@pytest.mark.parametrize("fusion", ["blend", "rrf"])
+@pytest.mark.parametrize("reader", [True, False])
 def test_a_word_that_one_note_alone_has_puts_it_first(
-    tmp_path: Path, size: int, fusion: str
+    tmp_path: Path, size: int, reader: bool
 ) -> None:
-    book = Notebook.open(tmp_path, fusion=fusion)
+    book = Notebook.open(tmp_path, reader=reader)
     for number in range(size):
         book.remember(f"The deploy of service {number} is on day {number}")
     book.remember("The xylophone of the office is out of tune")
@@ -525,7 +525,7 @@ def test_what_stands_there_to_the_letter_comes_first(
     book.remember(first, ["ci-fast"] if query == "ci-fast" else [])
     for number in range(3):
         for other in others:
-            book.remember(f"{other} ({number})", similar="keep")
+            book.remember(f"{other} ({number})")
     assert book.recall(query)[0].note.body == first
 
 

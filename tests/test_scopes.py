@@ -168,7 +168,8 @@ def test_a_note_moves_with_its_history_and_each_side_can_be_undone(tmp_path: Pat
     """Red when `_arriving` makes a new uid or date, or writes what is there a second time."""
     project, user = Notebook(tmp_path / "p"), Notebook(tmp_path / "u", scope="user")
     first = project.remember("Deploys run on Tuesdays").note
-    old = project.remember("Deploys run on Tuesday nights", ["decision"]).note
+    text = "Deploys run on Tuesday nights"
+    old = project.remember(text, ["decision"], related=[first], updates=[first]).note
     project.protect(old)
     old = project.find(old)
     user.remember("Mine")
@@ -178,7 +179,7 @@ def test_a_note_moves_with_its_history_and_each_side_can_be_undone(tmp_path: Pat
         saved = move(project, user, project.find(old), "python", actor="cli")
         assert (saved.ref, saved.note.language) == ("g2", "python")
         assert {name: getattr(saved.note, name) for name in fields} == before
-        assert saved.note.meta["related"] == [first.uid]
+        assert saved.note.meta["related"] == saved.note.meta["updates"] == [first.uid]
         assert [note.id for note in project.notes()] == [1]
         assert [note.id for note in user.notes()] == [1, 2]
         project.undo()  # as after a crash between the two: it is in both
@@ -198,11 +199,12 @@ def test_what_only_the_old_notebook_understands_stays_there(tmp_path: Path) -> N
     project, user = Notebook(tmp_path / "p"), Notebook(tmp_path / "u", scope="user")
     handmade = tmp_path / "p/memories/007-x.md"
     handmade.parent.mkdir(parents=True)
-    header = "id: 7\ncreated: 2026-02-09T14:30:00Z\nrelated: ['8', abc]  # seen\nmine: yes"
+    header = "id: 7\ncreated: 2026-02-09T14:30:00Z\nrelated: ['8', abc]  # seen\nupdates: [8, abc]\nmine: yes"
     handmade.write_text(f"---\n{header}\n---\n\nTea\n")
     (tmp_path / "p/memories/plain.md").write_text("Milk\n")
     note = move(project, user, project.find(7), "", actor="cli").note
     assert (note.id, note.meta["related"], note.meta["mine"]) == (1, ["abc"], "yes")
+    assert note.meta["updates"] == ["abc"]
     assert note.meta["uid"].isalpha()
     with pytest.raises(CoError, match="cannot be moved"):
         move(project, user, project.find("m:plain"), "", actor="cli")
