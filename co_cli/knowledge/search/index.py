@@ -301,9 +301,8 @@ class Index:
         for name, page in fresh:
             note, known = page.found, (row, name, page.signature, digest_of(page))
             if isinstance(note, FormatError):
-                files.append(
-                    (*known, number_of(name), "", "", "", 0, str(note), note.line, 0, None, "")
-                )
+                head = number_of(name), "", "", "", 0
+                files.append((*known, *head, str(note), note.line, 0, None, ""))
                 row += 1
                 continue
             told = parts(note)
