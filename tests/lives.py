@@ -25,9 +25,9 @@ from co_cli.chat.session import Session
 from co_cli.chat.transcripts import Transcript
 from co_cli.deps import CoDeps
 from co_cli.knowledge import inbox
+from co_cli.knowledge.compare.same import key
 from co_cli.knowledge.context import Receipt
 from co_cli.knowledge.format.note import now
-from co_cli.knowledge.compare.same import key
 from co_cli.learning.rejected import remember_rejection
 from co_cli.providers.registry import Choice
 

@@ -42,7 +42,8 @@ FACTS = [
 # Files come and go by the ten thousand: in memory, where the system offers that.
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None
 _RANDOM = re.compile(
-    r"^(uid|updates|supersedes|related):(?: .*\n|\n(?:- .*\n)+)|(?<=-\d\d), [a-z]{14}\)$", re.MULTILINE
+    r"^(uid|updates|supersedes|related):(?: .*\n|\n(?:- .*\n)+)|(?<=-\d\d), [a-z]{14}\)$",
+    re.MULTILINE,
 )
 
 State = dict[str, str]

@@ -22,12 +22,12 @@ from repos import bring
 from co_cli import paths
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
+from co_cli.knowledge.compare.same import same
 from co_cli.knowledge.export import export
 from co_cli.knowledge.importers.collect import collect, plan_import
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.policy import Policy
 from co_cli.knowledge.search.hits import How
-from co_cli.knowledge.compare.same import same
 from co_cli.tools.memory import recall_memory, save_memory
 
 PLANTED = "Invoices go to the harbour office before noon"

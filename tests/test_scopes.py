@@ -199,7 +199,8 @@ def test_what_only_the_old_notebook_understands_stays_there(tmp_path: Path) -> N
     project, user = Notebook(tmp_path / "p"), Notebook(tmp_path / "u", scope="user")
     handmade = tmp_path / "p/memories/007-x.md"
     handmade.parent.mkdir(parents=True)
-    header = "id: 7\ncreated: 2026-02-09T14:30:00Z\nrelated: ['8', abc]  # seen\nupdates: [8, abc]\nmine: yes"
+    links = "related: ['8', abc]  # seen\nupdates: [8, abc]"
+    header = f"id: 7\ncreated: 2026-02-09T14:30:00Z\n{links}\nmine: yes"
     handmade.write_text(f"---\n{header}\n---\n\nTea\n")
     (tmp_path / "p/memories/plain.md").write_text("Milk\n")
     note = move(project, user, project.find(7), "", actor="cli").note

@@ -127,7 +127,7 @@ class Shelf(Iterable[Notebook]):
             found,
             searched=sum(one.searched for one in recalls),
             articles=sum(one.articles for one in recalls),
-            matched=sum(one.matched for one in recalls),
+            matched=sum(one.by_ranking for one in recalls),
             degraded=[*dict.fromkeys(trouble for one in recalls for trouble in one.degraded)],
             missing=[path for one in recalls for path in one.missing],
             unread=[file for one in recalls for file in one.unread],
