@@ -68,7 +68,7 @@ def test_every_setting_has_a_variable_a_type_and_a_default() -> None:
         ("CO_CLI_MEMORY_DEDUP_ACTION", "str", "ask"),
         ("CO_CLI_CONTEXT_BUDGET", "int", 32),
         ("CO_CLI_SEARCH_BACKEND", "str", "auto"),
-        ("CO_CLI_SEARCH_FUSION", "str", "blend"),
+        ("CO_CLI_SEARCH_READER", "str", "on"),
         ("CO_CLI_EMBEDDER", "str", "co"),
         ("CO_CLI_MODEL", "str", ""),
         ("CO_CLI_MODEL_BASE_URL", "str", ""),

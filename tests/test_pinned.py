@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 from cli import co
+from pydantic_ai.models.test import TestModel
 from repos import Pair, git
 
 from co_cli import prompts, trust
+from co_cli.agent.capability import get_agent
 from co_cli.chat import mentions
 from co_cli.chat.session import Session
 from co_cli.chat.transcripts import Transcript
@@ -25,6 +27,7 @@ from co_cli.providers.registry import Choice
 
 NOTES = Path(".co-cli/knowledge/memories")
 OFFLINE = Choice("offline", "", "a test")
+MODEL = Choice("compatible", "test", "a test", base_url="http://127.0.0.1:9/v1")
 
 
 def own() -> Path:
@@ -248,7 +251,8 @@ def test_a_conversation_records_what_was_pinned_into_it() -> None:
     """G8. Red when a purge leaves a transcript whose prompt holds the note."""
     uid = pin(1, "Lena owns billing")
     prompt = session()
-    talk = Session(CoDeps(gated=True), OFFLINE, prompt, Transcript(os.getcwd(), now))
+    talk = Session(CoDeps(gated=True), MODEL, prompt, Transcript(os.getcwd(), now))
+    talk.agent = get_agent(TestModel(call_tools=[]), prompt=prompt.text)
 
     async def hello() -> None:
         async for _ in talk.turn("hello"):

@@ -311,7 +311,8 @@ def test_the_card_moves_a_note_from_here_to_everywhere_to_its_language() -> None
     one = prepare(deps, "c1", "save_memory", {"content": "Name tests in sentences", "tags": ["t"]})
     console = Console(file=io.StringIO(), width=100)
     reviewed = asyncio.run(Screen(console, read)(Review([one], (), deps)))
-    offered = [question.partition("[g] ")[2].partition("  ")[0] for question in questions]
+    rests = [question.partition("[g] ")[2] for question in questions]
+    offered = [rest.partition("  ")[0].removesuffix(" > ") for rest in rests]
     assert offered == ["everywhere", "your notes for python", "in this project only"] * 2
     [decision] = reviewed.decisions
     assert decision.proposal.scope == "language:python"

@@ -227,6 +227,7 @@ def test_saving_writes_a_file_and_says_where(run: Run) -> None:
         "ref": "1",
         "action": "created",
         "collisions": [],
+        "updates": [],
         "decayed": [],
     }
     text = path.read_text()
