@@ -41,8 +41,8 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notebook]:
         yield book
 
 
-def readings(book: Notebook, query: str, **options: bool) -> list[float | None]:
-    return [hit.features.get("reader") for hit in book.recall(query, **options)]
+def readings(book: Notebook, query: str, *, fast: bool = False) -> list[float | None]:
+    return [hit.features.get("reader") for hit in book.recall(query, fast=fast)]
 
 
 def test_the_reader_orders_what_the_ranking_found(book: Notebook) -> None:

@@ -34,8 +34,8 @@ def listed() -> list[tuple[str, str]]:
     return [(row["newer"]["ref"], row["older"]["ref"]) for row in rows]
 
 
-def reviewed(key: str, **env: str) -> str:
-    with Terminal("knowledge", "review", **env) as terminal:
+def reviewed(key: str, editor: str = "false") -> str:
+    with Terminal("knowledge", "review", EDITOR=editor) as terminal:
         terminal.expect(KEYS)
         terminal.type(f"{key}\n")
         assert terminal.end().code == 0
@@ -128,7 +128,7 @@ def test_later_changes_nothing(book: Notebook, key: str) -> None:
 
 
 def test_the_older_note_may_be_edited(book: Notebook) -> None:
-    shown = reviewed("e", EDITOR="sed -i s/Tuesdays/Thursdays/")
+    shown = reviewed("e", editor="sed -i s/Tuesdays/Thursdays/")
     assert shown.endswith("✓ Edited memory 1.\n")
     assert book.find(1).body == "We deploy on Thursdays"
 
