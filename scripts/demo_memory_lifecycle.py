@@ -45,9 +45,12 @@ def saving(book: Notebook) -> None:
     (twin, score), *_ = other.similar
     print(f"    {score:.0f}% like memory {twin.id}: {twin.summary}")
     check("with nobody to ask, both are kept", numbers(book) == [1, 2])
-    check("the new one says so", other.note.meta["related"] == [twin.uid])
-    newer = book.remember("We use PostgreSQL 17", ["decision"], similar="update")
-    check("told to update, it replaces the closest", newer.action == "updated")
+    book.link(other.note, updates=[twin])
+    hits = book.recall("postgresql")
+    check("an update comes first, the old note after it", [h.note.id for h in hits] == [2, 1])
+    check("and is shown as earlier", hits[1].updated_by is not None)
+    newer = book.remember("We use PostgreSQL 17", ["decision"], replaces="2")
+    check("a replacement updates what the replaced one did", newer.note.meta["updates"] != [])
     check("which is archived, not lost", [note.id for _, note in book.archived()] == [2])
 
 

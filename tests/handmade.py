@@ -115,11 +115,11 @@ def answers(book: Notebook, queries: Sequence[str]) -> dict[str, list[tuple[Any,
                 hit.note.id,
                 hit.note.created,
                 hit.note.raw,
-                newer and newer.name,
-                *hit._replace(replaced_by=None)[1:],
+                hit.updated_by and hit.updated_by.name,
+                hit.maybe_updated_by and hit.maybe_updated_by.name,
+                *hit._replace(updated_by=None, maybe_updated_by=None)[1:],
             )
             for hit in book.recall(query, 50)
-            for newer in [hit.replaced_by]
         ]
         for query in queries
     }

@@ -42,7 +42,8 @@ FACTS = [
 # Files come and go by the ten thousand: in memory, where the system offers that.
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None
 _RANDOM = re.compile(
-    r"^(uid|supersedes|related):(?: .*\n|\n(?:- .*\n)+)|(?<=-\d\d), [a-z]{14}\)$", re.MULTILINE
+    r"^(uid|updates|supersedes|related):(?: .*\n|\n(?:- .*\n)+)|(?<=-\d\d), [a-z]{14}\)$",
+    re.MULTILINE,
 )
 
 State = dict[str, str]
@@ -156,9 +157,17 @@ OPERATIONS = {
         ),
         Operation(
             "update",
-            lambda book: book.remember("PostgreSQL 16 runs in production", similar="update"),
+            lambda book: book.remember("PostgreSQL 16 runs in production", replaces="4"),
             saves="PostgreSQL 16 runs in production",
         ),
+        Operation(
+            "save with a link",
+            lambda book: book.remember(
+                "PostgreSQL 16 runs in production", updates=[book.find(4)], related=[book.find(3)]
+            ),
+            saves="PostgreSQL 16 runs in production",
+        ),
+        Operation("link", lambda book: book.link(5, updates=[book.find(4)])),
         Operation(
             "save that decays (summarize)",
             lambda book: book.remember(_NEW),
@@ -189,7 +198,7 @@ OPERATIONS = {
         Operation(
             "accept",
             lambda book: inbox.accept(
-                book, book.find("i:postgresql-16-runs-in-production"), similar="update", actor="x"
+                book, book.find("i:postgresql-16-runs-in-production"), replaces="4", actor="x"
             ),
             _with_drafts,
             saves="PostgreSQL 16 runs in production",

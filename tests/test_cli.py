@@ -264,20 +264,41 @@ def test_saying_again_what_is_protected_changes_nothing() -> None:
 
 @pytest.mark.parametrize("flags", [(), ("--keep",)])
 def test_a_similar_text_is_kept_beside_the_old_one(flags: tuple[str, ...]) -> None:
-    """G8. Red when similarity alone replaces a memory."""
+    """G8. Red when similarity alone replaces a memory, or the answer waits for the reader."""
     ok("learn", "We deploy on Tuesdays")
-    assert ok("learn", "We deploy on Thursdays", *flags) == (
+    assert co("learn", "We deploy on Thursdays", *flags) == (
+        0,
         "✓ Saved memory 2: 002-we-deploy-on-thursdays.md\n"
         f"Location: {here('002-we-deploy-on-thursdays.md')}\n"
         "Similar to memory 1 (93%): We deploy on Tuesdays\n"
-        "Both are kept. To replace the old one: co knowledge merge 2 1 --keep-first\n"
+        "Both are kept. To replace the old one: co knowledge merge 2 1 --keep-first\n",
+        ""
+        if flags
+        else "It seems to update memory 1: We deploy on Tuesdays\n"
+        "To settle that: co knowledge review\n",
     )
     assert names() == ["001-we-deploy-on-tuesdays.md", "002-we-deploy-on-thursdays.md"]
+    assert loads("knowledge", "review")["count"] == (0 if flags else 1)
 
 
-def test_a_similar_text_replaces_the_old_one_when_asked_to() -> None:
+def test_a_new_text_is_linked_as_an_update_when_asked_to() -> None:
     ok("learn", "We deploy on Tuesdays")
     assert ok("learn", "--update", "We deploy on Thursdays") == (
+        "✓ Saved memory 2: 002-we-deploy-on-thursdays.md\n"
+        f"Location: {here('002-we-deploy-on-thursdays.md')}\n"
+        "It updates memory 1, which recall now shows as earlier.\n"
+    )
+    assert ageless(ok("recall", "deploy")) == (
+        f"2  {TODAY}  (exact text)\n    We deploy on Thursdays\n"
+        f"1  {TODAY}  earlier; updated by 2  (exact text)\n    We deploy on Tuesdays\n"
+    )
+    shown = [(row["ref"], row["updated_by"]) for row in loads("recall", "deploy")["results"]]
+    assert shown == [("2", None), ("1", "2")]
+
+
+def test_a_new_text_replaces_the_old_one_when_asked_to() -> None:
+    ok("learn", "We deploy on Tuesdays")
+    assert ok("learn", "--replace", "We deploy on Thursdays") == (
         "✓ Saved memory 2: 002-we-deploy-on-thursdays.md\n"
         f"Location: {here('002-we-deploy-on-thursdays.md')}\n"
         "It replaces memory 1, which is archived (co knowledge restore 1).\n"
@@ -285,6 +306,21 @@ def test_a_similar_text_replaces_the_old_one_when_asked_to() -> None:
     assert names() == ["002-we-deploy-on-thursdays.md"]
     ok("knowledge", "restore", "1")
     assert names() == ["001-we-deploy-on-tuesdays.md", "002-we-deploy-on-thursdays.md"]
+
+
+def test_what_is_in_the_other_notebook_is_linked_and_never_replaced() -> None:
+    """G8. Red when the number of a note in the other notebook archives one of this notebook."""
+    ok("learn", "The office cat is grey")
+    ok("learn", "-g", "We deploy on Tuesdays")
+    assert refused("learn", "--replace", "We deploy on Thursdays") == (
+        "co: memory g1 is in another notebook and cannot be replaced\n"
+        "    Link the two instead: --update\n"
+    )
+    assert names() == ["001-the-office-cat-is-grey.md"]
+    linked = "It updates memory g1, which recall now shows as earlier.\n"
+    assert ok("learn", "--update", "We deploy on Thursdays").endswith(linked)
+    rows = loads("recall", "deploy")["results"]
+    assert [(row["ref"], row["updated_by"]) for row in rows] == [("2", None), ("g1", "2")]
 
 
 def test_what_a_save_did_is_told_to_a_program() -> None:
@@ -295,10 +331,13 @@ def test_what_a_save_did_is_told_to_a_program() -> None:
         "path": here("002-we-deploy-on-thursdays.md"),
         "memory_id": 2,
         "ref": "2",
-        "action": "related",
+        "action": "created",
         "collisions": [{"id": 1, "ref": "1", "similarity": 93, "content": "We deploy on Tuesdays"}],
+        "updates": [],
         "decayed": [],
     }
+    linked = loads("learn", "We deploy on Fridays now", "--update")
+    assert (linked["action"], sorted(linked["updates"])) == ("updated", ["1", "2"])
 
 
 FIVE = ["Apples are red", "Bears eat honey", "Cars need fuel", "Doors open", "Eels swim well"]
@@ -370,56 +409,75 @@ def test_a_notebook_over_its_limit_says_so_once(monkeypatch: pytest.MonkeyPatch)
     assert len(names()) == 7
 
 
-def test_of_two_memories_with_one_number_the_file_tells_which_gives_way() -> None:
-    """G8. Red when a person is asked to choose between 1 and 1."""
+KEYS = "[u] link as an update, [r]eplace 1, [e]dit 1 instead, [k]eep both as unrelated, do [n]ot"
+
+
+def asked(text: str, *keys: str, question: str = "do [n]ot save", **env: str) -> str:
+    """What a terminal shows a person who learns this and answers with these keys."""
+    with Terminal("learn", text, **env) as terminal:
+        for times, key in enumerate(keys, 1):
+            terminal.expect(question, times)
+            terminal.type(f"{key}\n")
+        assert terminal.end().code == 0
+    return terminal.shown
+
+
+def test_of_two_memories_with_one_number_the_right_one_gives_way() -> None:
+    """G8. Red when a note is replaced by its number, which another has as well."""
     ok("learn", "We deploy on Tuesdays")
     [first] = MEMORIES.iterdir()
-    twin = re.sub("(?m)^uid: .*", "uid: twin", first.read_text().replace("Tue", "Wedne"))
-    first.with_name("001-other.md").write_text(twin)
-    with Terminal("learn", "We deploy on Thursdays") as terminal:
-        terminal.expect("[c]ancel")
-        terminal.type("u\n")
-        terminal.expect("Which one, ")
-        terminal.type("001-other\n")
-        assert terminal.end().code == 0
-    assert "similar to memory 001-we-deploy-on-tuesdays (" in terminal.shown
-    assert names() == ["001-we-deploy-on-tuesdays.md", "002-we-deploy-on-thursdays.md"]
+    twin = first.read_text().replace("We deploy on Tuesdays", "The office cat is grey")
+    first.with_name("001-other.md").write_text(re.sub("(?m)^uid: .*", "uid: twin", twin))
+    asked("We deploy on Thursdays", "r")
+    assert names() == ["001-other.md", "002-we-deploy-on-thursdays.md"]
 
 
-def test_a_person_is_asked_about_a_similar_memory() -> None:
+@pytest.mark.parametrize(
+    ("key", "field", "left"),
+    [("u", "updates", 2), ("", "updates", 2), ("k", "related", 2), ("r", "supersedes", 1),
+     ("n", "", 1)],
+)  # fmt: skip
+def test_a_person_is_asked_what_becomes_of_a_memory_that_is_out_of_date(
+    key: str, field: str, left: int
+) -> None:
+    """Red when a key does what another is for, or Enter does anything but link."""
     ok("learn", "We deploy on Tuesdays")
-    with Terminal("learn", "We deploy on Thursdays") as terminal:
-        shown = terminal.expect("[c]ancel")
-        terminal.type("c\n")
-        assert terminal.end().code == 0
-    assert "This is similar to memory 1 (93%):" in shown
-    red, green, plain = "\x1b[31m", "\x1b[32m", "\x1b[0m"
-    assert f"{red}  │ -We deploy on Tuesdays{plain}\n" in shown
-    assert f"{green}  │ +We deploy on Thursdays{plain}\n" in shown
-    assert terminal.shown.endswith("Nothing was saved.\n")
+    uid = Notebook(KNOWLEDGE).find(1).uid
+    shown = asked("We moved the deploy to Thursdays", key)
+    assert f"This seems to bring memory 1 out of date ({TODAY}" in shown
+    assert "│ We deploy on Tuesdays" in shown
+    assert KEYS in shown
+    assert shown.endswith("Nothing was saved.\n") == (key == "n")
+    assert len(names()) == left
+    links = {"updates", "related", "supersedes"}
+    found = {name: n.meta[name] for n in Notebook(KNOWLEDGE).notes() for name in links & {*n.meta}}
+    assert found == ({field: [uid]} if field else {})
+    assert loads("knowledge", "review")["count"] == 0
+
+
+def test_a_person_may_edit_the_memory_that_is_out_of_date_instead() -> None:
+    ok("learn", "We deploy on Tuesdays")
+    shown = asked("We deploy on Thursdays", "x", "e", EDITOR="sed -i s/Tuesdays/Thursdays/")
+    assert "'x' is not one of the answers." in shown
+    assert shown.endswith("✓ Edited memory 1.\nNothing was saved.\n")
     assert names() == ["001-we-deploy-on-tuesdays.md"]
-    with Terminal("learn", "We deploy on Thursdays") as terminal:
-        terminal.expect("[c]ancel")
-        terminal.type("uk\n")
-        terminal.expect(
-            "'uk' is not one of the answers.\n[u]pdate (replace 1), [k]eep both, or [c]ancel"
-        )
-        terminal.type("u\n")
-        assert terminal.end().code == 0
-    assert names() == ["002-we-deploy-on-thursdays.md"]
-    with Terminal("learn", "We deploy on Tuesdays") as terminal:
-        terminal.expect("[c]ancel")
-        terminal.type("k\n")
-        assert terminal.end().code == 0
-    assert names() == ["002-we-deploy-on-thursdays.md", "003-we-deploy-on-tuesdays.md"]
-    with Terminal("learn", "We deploy on Wednesdays") as terminal:
-        terminal.expect(" or ")
-        terminal.expect("[c]ancel")
-        terminal.type("u\n")
-        terminal.expect("Which one, ")
-        terminal.type("2\n")
-        assert terminal.end().code == 0
-    assert names() == ["003-we-deploy-on-tuesdays.md", "004-we-deploy-on-wednesdays.md"]
+    assert loads("knowledge", "show", "1")["content"] == "We deploy on Thursdays"
+
+
+@pytest.mark.parametrize(("key", "left"), [("", 1), ("y", 2)])
+def test_a_person_is_asked_about_what_is_noted_in_other_words(key: str, left: int) -> None:
+    ok("learn", "We deploy on Tuesdays")
+    question = "Save it all the same? [y/N]"
+    shown = asked("Deploys happen every Tuesday", key, question=question)
+    assert f"Already noted as memory 1 ({TODAY}" in shown
+    assert shown.endswith("Nothing was saved.\n") == (left == 1)
+    assert len(names()) == left
+
+
+def test_what_bears_on_nothing_is_saved_without_a_question() -> None:
+    ok("learn", "We deploy on Tuesdays")
+    asked("The rent is paid by bank transfer")
+    assert len(names()) == 2
 
 
 # Recall
@@ -485,7 +543,8 @@ def test_recall_tells_a_program_everything() -> None:
                 "why": "words: deploy; meaning",
                 "weak": False,
                 "passage": "We deploy on Tuesdays",
-                "replaced_by": None,
+                "updated_by": None,
+                "maybe_updated_by": None,
                 "trusted": True,
             }
         ],

@@ -429,7 +429,7 @@ def test_g8_undo_brings_back_the_very_bytes(book: Notebook) -> None:
     verbs: dict[str, Callable[[], object]] = {
         "forget": lambda: book.forget(2),
         "consolidate": lambda: book.remember("user prefers tea!", ["new"]),
-        "update": lambda: book.remember("Alice owns booking", similar="update"),
+        "update": lambda: book.remember("Alice owns booking", replaces="3"),
         "merge": lambda: book.merge([1, 2, 3]),
         "protect": lambda: book.protect(3),
         "decay": lambda: decay(small),
@@ -471,7 +471,7 @@ def test_g8_protected_notes_stay(book: Notebook) -> None:
         lambda: book.forget(1),
         lambda: book.merge([1, 2]),
         lambda: book.merge([2, 1]),
-        lambda: book.remember("User prefers tea?", similar="update"),
+        lambda: book.remember("User prefers tea?", replaces="1"),
     ]
     for verb in verbs:
         with pytest.raises(Protected):

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from co_cli.errors import CoError, FormatError, MovedOn, NotFound, RefusedText
+from co_cli.knowledge.compare.same import same
 from co_cli.knowledge.export import export
 from co_cli.knowledge.format.note import Note, moment_of
 from co_cli.knowledge.importers import jsonl, markdown
@@ -25,7 +26,6 @@ from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.plan import ImportItem, ImportPlan
 from co_cli.knowledge.safety import check
-from co_cli.knowledge.compare.same import same
 
 AT = "2026-03-01T12:00:00+00:00"
 CHANGED = "2026-02-20T08:00:00+00:00"  # what `put` makes every file's time

@@ -19,7 +19,7 @@ from operations import MEMORY, temps
 from co_cli.errors import CoError, FormatError, MovedOn, NotFound, Protected
 from co_cli.knowledge.format.note import parse
 from co_cli.knowledge.notebook import Notebook
-from co_cli.knowledge.policy import Policy, Similar
+from co_cli.knowledge.policy import Links, Policy
 
 TEXTS = [
     "User prefers tea",
@@ -30,6 +30,7 @@ TEXTS = [
     "Invoices are numbered per calendar year",
 ]
 TAGS = ["alpha", "beta", "context"]
+_ACTIONS = {"": "created", "updates": "updated", "replaces": "updated", "related": "related"}
 CLOCKS = [
     datetime(2026, 2, 9, 12, 0, tzinfo=UTC),
     datetime(2026, 2, 9, 12, 0, 1, tzinfo=timezone(timedelta(hours=14))),
@@ -106,19 +107,24 @@ class Machine(RuleBasedStateMachine):
         text=st.sampled_from(TEXTS),
         ending=st.sampled_from(["", "!"]),
         tags=st.lists(st.sampled_from(TAGS), max_size=2, unique=True),
-        similar=st.sampled_from(["keep", "update"]),
+        decides=st.sampled_from(["", "updates", "related", "replaces"]),
         protected=st.booleans(),
+        data=st.data(),
     )
     def remember(
-        self, text: str, ending: str, tags: list[str], similar: Similar, protected: bool
-    ) -> None:
+        self, text: str, ending: str, tags: list[str], decides: str, protected: bool,
+        data: st.DataObject,
+    ) -> None:  # fmt: skip
         text += ending
+        other = data.draw(st.sampled_from(sorted(self.said))) if decides and self.said else ""
+        links = self._links(decides, other) if other else {}
         fields: dict[str, Any] = {"decay_protected": True} if protected else {}
         before = _read(self.root)
         try:
-            saved = self.book.remember(text, tags, similar=similar, fields=fields)
+            saved = self.book.remember(text, tags, fields=fields, **links)
         except Protected:
-            assert similar == "update"
+            assert decides == "replaces"
+            assert self.said[other][2]
             return
         same = [name for name, said in self.said.items() if _key(said[0]) == _key(text)]
         if saved.action == "consolidated":
@@ -134,13 +140,30 @@ class Machine(RuleBasedStateMachine):
             return
         assert same == []
         self._created(saved.note.id)
-        if saved.action == "updated":
-            assert saved.replaced is not None
-            self._archive(saved.replaced.name, before)
+        assert saved.action == _ACTIONS[decides if other else ""]
+        if saved.replaced is not None:
+            assert saved.replaced.name == other
+            self._archive(other, before)
         self.said[saved.note.name] = text, tuple(tags), protected
         self._noted(saved.change, before)
         if saved.decayed:
             self._decayed(before, [note.name for note in saved.decayed], saved.change + 1)
+
+    def _links(self, decides: str, name: str) -> Links:
+        """What a person decides about one note, for `remember`."""
+        note = self.book.find(name)
+        if decides == "replaces":
+            return {"replaces": name}
+        return {"updates": [note]} if decides == "updates" else {"related": [note]}
+
+    @precondition(lambda self: len(self.said) > 1)
+    @rule(data=st.data(), decides=st.sampled_from(["updates", "related"]))
+    def link(self, data: st.DataObject, decides: str) -> None:
+        name, other = data.draw(st.permutations(sorted(self.said)))[:2]
+        before = _read(self.root)
+        saved = self.book.link(name, **self._links(decides, other))
+        if saved.change:  # else it said so before
+            self._noted(saved.change, before)
 
     @precondition(lambda self: bool(self.said))
     @rule(data=st.data())
@@ -340,9 +363,10 @@ class Machine(RuleBasedStateMachine):
 
     def _any_verb(self, data: st.DataObject) -> Verb:
         text = data.draw(st.sampled_from(TEXTS))
+        name = data.draw(st.sampled_from([*sorted(self.said), "9999"]))
         verbs: list[Verb] = [
             lambda book: book.remember(text + "!", ["new"]),
-            lambda book: book.remember(text, similar="update"),
+            lambda book: book.remember(text, replaces=name),
             lambda book: book.undo(),
             lambda book: book.commit(book.plan_decay()),  # type: ignore[arg-type]
         ]

@@ -86,21 +86,29 @@ def test_saying_it_twice_keeps_one_note_with_all_tags_and_the_new_wording(book: 
     assert note.meta["updated"] == "2026-02-09T14:30:00+00:00"
 
 
-def test_a_similar_text_is_kept_beside_the_old_one_and_linked(book: Notebook) -> None:
-    old = book.remember("The project uses PostgreSQL 14").note
+def test_a_similar_text_is_kept_beside_the_old_one_and_links_nothing(book: Notebook) -> None:
+    """G8. Red when a program decides what the one is to the other."""
+    book.remember("The project uses PostgreSQL 14")
     saved = book.remember("The project uses PostgreSQL 16")
-    assert saved.action == "related"
+    assert saved.action == "created"
     assert [(note.id, round(score)) for note, score in saved.similar] == [(1, 97)]
-    assert saved.note.meta["related"] == [old.meta["uid"]]
+    assert not {"related", "updates", "supersedes"} & saved.note.meta.keys()
     assert texts(book) == {
         1: "The project uses PostgreSQL 14",
         2: "The project uses PostgreSQL 16",
     }
 
 
-def test_an_update_archives_the_old_note_and_says_what_it_supersedes(book: Notebook) -> None:
+def test_what_a_person_kept_as_unrelated_is_linked_as_that(book: Notebook) -> None:
     old = book.remember("The project uses PostgreSQL 14").note
-    saved = book.remember("The project uses PostgreSQL 16", similar="update")
+    saved = book.remember("The project uses PostgreSQL 16", related=[old])
+    assert (saved.action, saved.note.meta["related"]) == ("related", [old.meta["uid"]])
+    assert list(texts(book)) == [1, 2]
+
+
+def test_a_replacement_archives_the_old_note_and_says_what_it_supersedes(book: Notebook) -> None:
+    old = book.remember("The project uses PostgreSQL 14").note
+    saved = book.remember("The project uses PostgreSQL 16", replaces="1")
     assert (saved.action, saved.note.meta["supersedes"]) == ("updated", [old.meta["uid"]])
     assert texts(book) == {2: "The project uses PostgreSQL 16"}
     assert [note.raw for _, note in book.archived()] == [old.raw]
@@ -110,16 +118,16 @@ def test_an_update_archives_the_old_note_and_says_what_it_supersedes(book: Noteb
 
 def test_a_similar_note_collides_however_old_it_is(book: Notebook, clock: Clock) -> None:
     """Red when only the notes of the last days are compared."""
-    old = book.remember("The project uses PostgreSQL 14").note
+    book.remember("The project uses PostgreSQL 14")
     clock.now += timedelta(days=400)
     saved = book.remember("The project uses PostgreSQL 16")
-    assert (saved.action, saved.note.meta["related"]) == ("related", [old.meta["uid"]])
+    assert [note.id for note, _ in saved.similar] == [1]
 
 
 def test_the_threshold_decides_what_is_similar(tmp_path: Path) -> None:
     book = Notebook(tmp_path, policy=Policy(threshold=98))
     book.remember("The project uses PostgreSQL 14")
-    assert book.remember("The project uses PostgreSQL 16").action == "created"
+    assert book.remember("The project uses PostgreSQL 16").similar == []
 
 
 def test_saying_a_protected_text_again_changes_nothing_in_it(book: Notebook) -> None:
@@ -135,7 +143,7 @@ def test_a_protected_note_is_refused_by_forget_update_and_merge(book: Notebook) 
     with pytest.raises(Protected, match="memory 1 is protected"):
         book.forget(1)
     with pytest.raises(Protected):
-        book.remember("The project uses PostgreSQL 16", similar="update")
+        book.remember("The project uses PostgreSQL 16", replaces="1")
     book.remember("Something else entirely")
     for order in ([1, 2], [2, 1]):
         with pytest.raises(Protected):
@@ -187,7 +195,7 @@ def test_a_note_that_replaces_another_crosses_no_limit(tmp_path: Path) -> None:
     book = Notebook(tmp_path, policy=Policy(max_count=2))
     book.remember("We deploy on Tuesdays")
     book.remember("The office cat is called Ada")
-    saved = book.remember("We deploy on Thursdays", similar="update")
+    saved = book.remember("We deploy on Thursdays", replaces="1")
     assert (saved.action, saved.over, saved.decayed) == ("updated", 0, [])
 
 

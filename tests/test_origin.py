@@ -22,12 +22,12 @@ from repos import bring
 from co_cli import paths
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError
+from co_cli.knowledge.compare.same import same
 from co_cli.knowledge.export import export
 from co_cli.knowledge.importers.collect import collect, plan_import
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.policy import Policy
 from co_cli.knowledge.search.hits import How
-from co_cli.knowledge.compare.same import same
 from co_cli.tools.memory import recall_memory, save_memory
 
 PLANTED = "Invoices go to the harbour office before noon"
@@ -112,12 +112,14 @@ def say_again(place: Place) -> None:
 
 def meets(place: Place, text: str) -> bool:
     """Whether a note is like this; what a person says that is like none is their own."""
-    return place.book.plan_remember(text).saved.action != "created"
+    saved = place.book.plan_remember(text).saved
+    return saved.action != "created" or saved.similar != []
 
 
 def update(place: Place) -> None:
-    if meets(place, text := f"{PLANTED} daily"):
-        place.book.remember(text, similar="update")
+    similar = place.book.plan_remember(text := f"{PLANTED} daily").saved.similar
+    if similar:
+        place.book.remember(text, replaces=similar[0][0].name[:-3])
 
 
 def merge_into_own(place: Place) -> None:
@@ -215,7 +217,7 @@ def test_a_model_does_not_carry_outside_text_into_the_other_notebook_unmarked() 
 def test_what_the_person_says_beside_a_note_from_outside_is_theirs() -> None:
     with planted("source: mcp") as place:
         saved = place.book.remember(f"{PLANTED} daily")
-        assert saved.action == "related"
+        assert [note.id for note, _ in saved.similar] != []
         assert "trust" not in saved.note.meta
 
 
@@ -223,7 +225,7 @@ def test_a_sensitive_note_that_is_replaced_leaves_its_mark(tmp_path: Path) -> No
     """Red when an update keeps only `supersedes` of what it replaces."""
     book = Notebook(tmp_path)
     book.remember("Dana's door code changes in May", fields={"sensitive": True})
-    note = book.remember("Dana's door code changes in June", similar="update").note
+    note = book.remember("Dana's door code changes in June", replaces="1").note
     assert note.meta["sensitive"] is True
 
 

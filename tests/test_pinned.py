@@ -25,6 +25,7 @@ from co_cli.providers.registry import Choice
 
 NOTES = Path(".co-cli/knowledge/memories")
 OFFLINE = Choice("offline", "", "a test")
+MODEL = Choice("compatible", "test", "a test", base_url="http://127.0.0.1:9/v1")
 
 
 def own() -> Path:

@@ -246,10 +246,12 @@ def test_a_similar_text_leaves_the_file_alone_and_names_it(book: Notebook) -> No
     path = drop("db", "We use PostgreSQL 14")
     before = looks(path)
     saved = book.remember("We use PostgreSQL 16")
-    assert (saved.action, saved.note.meta["related"]) == ("related", ["m:db"])
+    assert [note.handle for note, _ in saved.similar] == ["m:db"]
+    linked = book.link(saved.note, related=[book.find("m:db")])
+    assert linked.note.meta["related"] == ["m:db"]
     assert looks(path) == before
-    replacing = book.remember("We use PostgreSQL 17", similar="update")
-    assert replacing.action == "updated"
+    replacing = book.remember("We use PostgreSQL 17", replaces="m:db")
+    assert (replacing.action, replacing.note.meta["supersedes"]) == ("updated", ["m:db"])
 
 
 def test_merging_takes_plain_files_in(book: Notebook) -> None:

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -160,9 +160,9 @@ def test_a_shared_uid_is_no_link(large: bool, monkeypatch: pytest.MonkeyPatch) -
     book = Notebook(KNOWLEDGE)
     note = book.remember("The project uses PostgreSQL 14").note
     hand_copy(note, 7, "The build uses Gradle 7 on every machine", "007-build.md")
-    saved = book.remember("The build uses Gradle 8 on every machine", similar="update")
+    saved = book.remember("The build uses Gradle 8 on every machine", replaces="7")
     assert (saved.action, saved.note.meta["supersedes"]) == ("updated", ["7"])
-    saved = book.remember("The project uses PostgreSQL 16", similar="update")
+    saved = book.remember("The project uses PostgreSQL 16", replaces="1")
     assert (saved.action, saved.note.meta["supersedes"]) == ("updated", [note.uid])
     assert len(book.notes()) == 2
 
@@ -175,17 +175,19 @@ def test_a_save_looks_as_often_however_many_notes_are_like_it(
     monkeypatch.setattr("co_cli.knowledge.notebook._FEW", 0 if large else 200)
     book = Notebook(KNOWLEDGE)
 
-    def looks(text: str) -> tuple[int, int]:
+    def looks(text: str, related: Sequence[Note] = ()) -> tuple[int, int]:
         with Shim(book.root) as shim:
-            saved = book.remember(text)
+            saved = book.remember(text, related=related)
         calls = Counter(call.name for call in shim.calls)
         return len(saved.note.meta.get("related", ())), calls["scandir"] + calls["listdir"]
 
-    for part in ("north", "south", "east", "west"):
-        book.remember(f"The {part} gate of the main building is painted green")
+    gates = [
+        book.remember(f"The {part} gate of the main building is painted green").note
+        for part in ("north", "south", "east", "west")
+    ]
     book.remember("Zebras graze quietly beyond Timbuktu")
     none, alone = looks("Pianos are tuned twice a year")
-    many, among = looks("The fourth gate of the main building is painted green")
+    many, among = looks("The fourth gate of the main building is painted green", gates)
     assert (none, many) == (0, 4)
     assert among <= alone + 2 * large  # the index is asked once, for all of them
 
@@ -322,7 +324,7 @@ def merged(book: Notebook) -> None:
 
 def replaced(book: Notebook) -> None:
     book.remember("The zebra lives in stable 14")
-    book.remember("The zebra lives in stable 16", similar="update")
+    book.remember("The zebra lives in stable 16", replaces="1")
     book.remember("Lions roar at night")
     book.merge([2, 3])
 

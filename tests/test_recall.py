@@ -116,11 +116,11 @@ def test_a_letter_that_is_a_word_finds_a_note_that_shares_nothing_else(tmp_path:
 
 
 @pytest.mark.parametrize("size", [12, 40])
-@pytest.mark.parametrize("fusion", ["blend", "rrf"])
+@pytest.mark.parametrize("reader", [True, False])
 def test_a_word_that_one_note_alone_has_puts_it_first(
-    tmp_path: Path, size: int, fusion: str
+    tmp_path: Path, size: int, reader: bool
 ) -> None:
-    book = Notebook.open(tmp_path, fusion=fusion)
+    book = Notebook.open(tmp_path, reader=reader)
     for number in range(size):
         book.remember(f"The deploy of service {number} is on day {number}")
     book.remember("The xylophone of the office is out of tune")
@@ -210,7 +210,8 @@ def test_a_filter_is_not_a_ranking(tmp_path: Path) -> None:
     book.remember("Cats eat", ["food"])
     found = book.recall("cats", filters=Filters(tags=("food",)))
     assert [hit.note.body for hit in found] == ["Cats eat"]
-    assert book.recall("parliament budget", filters=Filters(tags=("food",))) == []
+    found = book.recall("parliament budget", filters=Filters(tags=("food",)))
+    assert [(hit.note.body, hit.weak) for hit in found] == [("Cats eat", True)]
 
 
 def test_threads_with_notebooks_of_their_own_agree(tmp_path: Path) -> None:
@@ -232,7 +233,6 @@ def test_threads_with_notebooks_of_their_own_agree(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("query", "first"),
     [
-        ("what did we decide", "2026-02-20"),
         ("what did we decide yesterday", "2026-02-08"),
         ("what did we decide this week", "2026-02-09"),
         ("what did we decide last week", "2026-02-08"),
@@ -244,8 +244,8 @@ def test_threads_with_notebooks_of_their_own_agree(tmp_path: Path) -> None:
     ],
 )
 def test_a_day_can_be_told_as_people_tell_it(tmp_path: Path, query: str, first: str) -> None:
-    """Today is Monday, the ninth of February 2026; and the newest note is what comes first where
-    no day is told."""
+    """Today is Monday, the ninth of February 2026. Red when the reader, which is not told when a
+    note was written, has the last word about a question with a date in it."""
     (tmp_path / "memories").mkdir()
     days = ["2026-02-09", "2026-02-08", "2026-01-12", "2025-11-10", "2025-08-20", "2024-06-01"]
     days.append("2026-02-20")  # from a computer whose clock is ahead
@@ -353,9 +353,8 @@ def test_a_note_that_holds_a_question_is_ranked_like_any_other(tmp_path: Path) -
     book.remember("Which city hosts the billing servers? Frankfurt.")
     book.remember("The platform team hosts the billing wiki")
     for query in ("where are the billing servers", "what city are the billing servers hosted in"):
-        hits = book.recall(query)
-        assert [hit.note.id for hit in hits] == [1, 2]
-        assert "answers" not in hits[1].why
+        assert book.recall(query)[0].note.id == 1
+        assert [hit.note.id for hit in book.recall(query, fast=True)] == [1, 2]
 
 
 GUESSED = [
@@ -374,7 +373,8 @@ def test_a_word_that_was_guessed_is_never_a_sure_match(
     book = Notebook(tmp_path)
     book.remember(note)
     for query in queries:
-        assert [(hit.note.body.strip(), hit.weak) for hit in book.recall(query)] == [(note, True)]
+        found = book.recall(query, fast=True)
+        assert [(hit.note.body.strip(), hit.weak) for hit in found] == [(note, True)]
 
 
 def test_a_question_that_nobody_answered_has_no_answer(tmp_path: Path) -> None:
@@ -525,7 +525,7 @@ def test_what_stands_there_to_the_letter_comes_first(
     book.remember(first, ["ci-fast"] if query == "ci-fast" else [])
     for number in range(3):
         for other in others:
-            book.remember(f"{other} ({number})", similar="keep")
+            book.remember(f"{other} ({number})")
     assert book.recall(query)[0].note.body == first
 
 
@@ -540,16 +540,16 @@ def test_without_an_index_the_best_match_is_first_too(tmp_path: Path) -> None:
 def test_a_recall_is_its_hits_and_says_how_it_searched(tmp_path: Path) -> None:
     """Red when a count or a state is left behind somewhere instead of being returned."""
     book = Notebook.open(tmp_path)
-    for number in range(3):
+    for number in range(10):
         book.remember(f"Cats number {number} sleep")
     found = book.recall("cats", limit=2)
     first, second = found
     assert (len(found), found[0], found[-1], list(found[:1])) == (2, first, second, [first])
     assert (found == [first, second], found != [], bool(found)) == (True, True, True)
-    assert (found.searched, found.matched, found.degraded) == (3, 3, ())
+    assert (found.searched, found.matched, found.degraded) == (10, 10, ())
     nothing = book.recall("parliament budget")
     assert (bool(nothing), nothing == [], nothing.searched, nothing.matched) == (
-        False, True, 3, 0,
+        False, True, 10, 0,
     )  # fmt: skip
 
 

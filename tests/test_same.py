@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from co_cli.knowledge.lifecycle import similarity
 from co_cli.knowledge.compare.same import key, longest_word, repeats, same
+from co_cli.knowledge.lifecycle import similarity
 
 PAIRS = [
     json.loads(line)

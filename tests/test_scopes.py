@@ -168,7 +168,8 @@ def test_a_note_moves_with_its_history_and_each_side_can_be_undone(tmp_path: Pat
     """Red when `_arriving` makes a new uid or date, or writes what is there a second time."""
     project, user = Notebook(tmp_path / "p"), Notebook(tmp_path / "u", scope="user")
     first = project.remember("Deploys run on Tuesdays").note
-    old = project.remember("Deploys run on Tuesday nights", ["decision"]).note
+    text = "Deploys run on Tuesday nights"
+    old = project.remember(text, ["decision"], related=[first], updates=[first]).note
     project.protect(old)
     old = project.find(old)
     user.remember("Mine")
@@ -178,7 +179,7 @@ def test_a_note_moves_with_its_history_and_each_side_can_be_undone(tmp_path: Pat
         saved = move(project, user, project.find(old), "python", actor="cli")
         assert (saved.ref, saved.note.language) == ("g2", "python")
         assert {name: getattr(saved.note, name) for name in fields} == before
-        assert saved.note.meta["related"] == [first.uid]
+        assert saved.note.meta["related"] == saved.note.meta["updates"] == [first.uid]
         assert [note.id for note in project.notes()] == [1]
         assert [note.id for note in user.notes()] == [1, 2]
         project.undo()  # as after a crash between the two: it is in both
@@ -198,11 +199,13 @@ def test_what_only_the_old_notebook_understands_stays_there(tmp_path: Path) -> N
     project, user = Notebook(tmp_path / "p"), Notebook(tmp_path / "u", scope="user")
     handmade = tmp_path / "p/memories/007-x.md"
     handmade.parent.mkdir(parents=True)
-    header = "id: 7\ncreated: 2026-02-09T14:30:00Z\nrelated: ['8', abc]  # seen\nmine: yes"
+    links = "related: ['8', abc]  # seen\nupdates: [8, abc]"
+    header = f"id: 7\ncreated: 2026-02-09T14:30:00Z\n{links}\nmine: yes"
     handmade.write_text(f"---\n{header}\n---\n\nTea\n")
     (tmp_path / "p/memories/plain.md").write_text("Milk\n")
     note = move(project, user, project.find(7), "", actor="cli").note
     assert (note.id, note.meta["related"], note.meta["mine"]) == (1, ["abc"], "yes")
+    assert note.meta["updates"] == ["abc"]
     assert note.meta["uid"].isalpha()
     with pytest.raises(CoError, match="cannot be moved"):
         move(project, user, project.find("m:plain"), "", actor="cli")
@@ -308,7 +311,8 @@ def test_the_card_moves_a_note_from_here_to_everywhere_to_its_language() -> None
     one = prepare(deps, "c1", "save_memory", {"content": "Name tests in sentences", "tags": ["t"]})
     console = Console(file=io.StringIO(), width=100)
     reviewed = asyncio.run(Screen(console, read)(Review([one], (), deps)))
-    offered = [question.partition("[g] ")[2].partition(" >")[0] for question in questions]
+    rests = [question.partition("[g] ")[2] for question in questions]
+    offered = [rest.partition("  ")[0].removesuffix(" > ") for rest in rests]
     assert offered == ["everywhere", "your notes for python", "in this project only"] * 2
     [decision] = reviewed.decisions
     assert decision.proposal.scope == "language:python"

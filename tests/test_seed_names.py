@@ -227,6 +227,7 @@ def test_saving_writes_a_file_and_says_where(run: Run) -> None:
         "ref": "1",
         "action": "created",
         "collisions": [],
+        "updates": [],
         "decayed": [],
     }
     text = path.read_text()
@@ -240,7 +241,7 @@ def test_saving_the_same_consolidates_and_a_collision_is_named(run: Run) -> None
     again = save(run, "user prefers pytest.", ["testing"])
     assert (again["action"], again["memory_id"]) == ("consolidated", 1)
     other = save(run, "User prefers pytests", [])
-    assert other["action"] == "related"
+    assert other["action"] == "created"
     assert [(c["id"], c["similarity"]) for c in other["collisions"]] == [(1, 95)]
     assert "co knowledge merge 2 1 --keep-first" in other["display"]
 
@@ -367,22 +368,22 @@ def test_the_documents_rule_is_a_setting() -> None:
     assert [e.content for e in _load_all_memories(MEMORIES)] == [
         "User prefers pytest over unittest"
     ]
-    assert save(Run(CoDeps()), "User prefers pytest over unittests")["action"] == "related"
+    assert save(Run(CoDeps()), "User prefers pytest over unittests")["action"] == "created"
 
 
 def test_the_documents_rule_looks_at_recent_memories_and_leaves_what_is_set_apart() -> None:
     """Red when an old memory, or one set apart, or any from a text from outside, is reworded."""
     run = Run(CoDeps(memory_dedup_action="consolidate"))
     write_memory(1, "User prefers pytest over unittest")
-    assert save(run, "User prefers pytest over unittests")["action"] == "related"
+    assert save(run, "User prefers pytest over unittests")["action"] == "created"
     book = run.deps.shelf().project
     for flag in ("protect", "pin", "sensitive"):
         book.mark(2, flag)
-        assert book.plan_remember("User prefers pytest over unit tests").saved.action == "related"
+        assert book.plan_remember("User prefers pytest over unit tests").saved.action == "created"
         book.mark(2, flag, on=False)
     outside = {"trust": "external", "source": "mcp"}
     plan = book.plan_remember("User prefers pytest over unit tests", fields=outside)
-    assert plan.saved.action == "related"
+    assert plan.saved.action == "created"
     assert book.plan_remember("User prefers pytest over unit tests").saved.action == "consolidated"
 
 

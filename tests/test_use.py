@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from cli import co
-from test_first_hour import Person
+from test_offline import begin, say
 
 from co_cli.knowledge import Note, Notebook, Policy, use
 from co_cli.knowledge.format.note import parse, timestamp
@@ -137,11 +137,10 @@ def test_a_recall_counts_and_a_list_shows_it() -> None:
 
 
 def test_an_answer_in_a_conversation_counts_and_only_what_it_found() -> None:
-    person = Person()
-    person.says("we deploy on Tuesdays")
-    person.says("Lena owns billing")
+    chat = begin()
+    say(chat, "we deploy on Tuesdays", "Lena owns billing")
     assert use.last_used().when == {}
-    person.says("when do we deploy?")
+    say(chat, "when do we deploy?")
     deploy, lena = Notebook(".co-cli/knowledge").notes()
     told = use.last_used()
     assert deploy.uid in told.when

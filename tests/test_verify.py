@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from cli import Result, co
-from test_first_hour import Person
+from test_offline import begin, say, shown
 
 from co_cli.deps import CoDeps
 from co_cli.knowledge import Notebook, Policy
@@ -185,22 +185,19 @@ def test_every_surface_says_that_a_note_is_stale_or_expired() -> None:
     Path("pyproject.toml").write_text("nothing here")
     note(1, "We support Python 3.11", 'check: "pyproject.toml: requires-python"\n')
     note(2, "The summer sale is on", 'expires: "2026-03-01"\n')
-    anna = Person()
+    chat = begin()
     for ask, tell in (
         ("which Python do we support?", STALE),
         ("is the summer sale on?", "expired"),
     ):
         assert tell in said(co("recall", ask))
         assert tell in json.loads(co("recall", ask, "--json").out)["results"][0]["outdated"]
-        assert f"({tell})" in anna.says(ask)
+        assert tell in shown(say(chat, ask))
         found = asyncio.run(recall_memory(Context(), ask))
         assert tell in found["display"]
     for ref, tell in (("1", STALE), ("2", "expired")):
         assert tell in said(co("knowledge", "show", ref))
         assert tell in said(co("knowledge", "list"))
-    everything = anna.says("list everything")
-    assert STALE in everything
-    assert "[2] (expired)" in everything
     Path("pyproject.toml").write_text("requires-python")
     assert "stale" not in said(co("recall", "python"))
     assert sorted(os.listdir(MEMORIES)) == ["001-note.md", "002-note.md"]

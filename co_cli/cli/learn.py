@@ -231,8 +231,23 @@ def _decide(book: Notebook, bears: _Matches, choice: Choice | None) -> Links | N
     if answer == "u":
         return {"updates": outdated}
     if answer == "r" and outdated:
-        return {"replaces": book.ref(outdated[0]), "updates": outdated[1:]}
+        old = _replaceable(book, outdated)
+        return {"replaces": old.name[:-3], "updates": [one for one in outdated if one is not old]}
     return {"related": outdated}
+
+
+def _replaceable(book: Notebook, outdated: list[Note]) -> Note:
+    """The first of these notes that is in this notebook; one in another is never archived."""
+    for old in outdated:
+        if _is_here(book, old):
+            return old
+    ref = update_ref(book, outdated[0])
+    hint = "Link the two instead: --update"
+    raise CoError(f"memory {ref} is in another notebook and cannot be replaced", hint=hint)
+
+
+def _is_here(book: Notebook, note: Note) -> bool:
+    return os.path.dirname(note.path) == book.memories
 
 
 def _show_match(home: Notebook, one: Match) -> None:
@@ -247,7 +262,7 @@ def _show_match(home: Notebook, one: Match) -> None:
 def _ask_outdated(book: Notebook, bears: _Matches) -> str:
     """Which of u, r, e, k, n a person chooses; only a note of this notebook can be replaced."""
     old = next(one.note for _, one in bears if one.verdict == "updates")
-    here = os.path.dirname(old.path) == book.memories and not old.protected
+    here = _is_here(book, old) and not old.protected
     ref = update_ref(book, old)
     keys = {"u": "[u] link as an update", "r": f"[r]eplace {ref}", "e": f"[e]dit {ref} instead",
             "k": "[k]eep both as unrelated", "n": "do [n]ot save"}  # fmt: skip

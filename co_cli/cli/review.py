@@ -50,7 +50,8 @@ def _settle(pairs: list[tuple[Notebook, Note, Note]]) -> None:
         quote(new.body)
         say(f"seems to bring memory {book.ref(old)} out of date ({span(old)}):")
         quote(old.body)
-        keys = {key: text for key, text in _KEYS.items() if key != "r" or not old.protected}
+        kept = old.protected or new.protected
+        keys = {key: text for key, text in _KEYS.items() if key != "r" or not kept}
         answer = ask(", ".join(keys.values()), (*keys, "")) or "l"
         if answer == "u":
             book.link(new, updates=[old])
@@ -59,7 +60,7 @@ def _settle(pairs: list[tuple[Notebook, Note, Note]]) -> None:
             book.link(new, related=[old])
             say(f"✓ Both hold. Undo: {undo_hint(book)}")
         elif answer == "r":
-            book.forget(old)
+            book.merge([new, old], keep_first=True)  # which takes over what it updates
             gone.add(old.path)
             say(f"✓ Archived memory {book.ref(old)}. Undo: {undo_hint(book)}")
         elif answer == "e":

@@ -16,7 +16,9 @@ from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.search.hits import Filters
 from co_cli.knowledge.store import disk
 
-_OTHER_FIELDS = ("source", "auto_category", "check", "verified", "supersedes", "related")
+_OTHER_FIELDS = (
+    "source", "auto_category", "check", "verified", "updates", "supersedes", "related",
+)  # fmt: skip
 
 
 def export(book: Notebook, *, sensitive: bool = False) -> Iterator[dict[str, Any]]:

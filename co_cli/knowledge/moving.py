@@ -89,7 +89,7 @@ def _arriving(planner: Planner, note: Note, language: str, op: str) -> Plan:
                 return Plan(None, Saved("unchanged", there, planner.book.ref(there)))
             return planner.plan(op, "edited", planner.edit(there, fields))
     number, links = planner.next_id(), {}
-    for name in ("related", "supersedes"):
+    for name in ("updates", "related", "supersedes"):
         if isinstance(known := note.meta.get(name), list):  # a number is another note's there
             links[name] = [one for one in known if not str(one).isdecimal()] or None
     raw = rewrite(note.raw, {"id": number, "uid": uid or new_uid(), **fields, **links})

@@ -19,7 +19,6 @@ from co_cli.knowledge.format.note import Note, now, timestamp
 from co_cli.knowledge.pages import MEMORIES, Look, Pages, Ref
 from co_cli.knowledge.policy import RECENT, Links, Origins, Policy, Scope
 from co_cli.knowledge.search.hits import Around, Filters, Hit, How, Recall, Synced
-from co_cli.knowledge.search.updates import current_first
 from co_cli.knowledge.store import Entry, Store, mark_call
 from co_cli.knowledge.store.files import FolderStore
 
@@ -173,16 +172,14 @@ class Notebook:
         reader out.
         """
         from co_cli.knowledge.search.answering import READ, answer
+        from co_cli.knowledge.search.updates import current_first, is_visible
 
         read = self.how.reads and not fast
         found = self.candidates(query, max(limit, READ if read else 1), filters)
         found = answer(query, found, lambda hit: hit, lambda _, hit: hit, read=read, strict=strict)
         links = {uid: [(self, name) for name in names] for uid, names in found.updates.items()}
-        shown = current_first(
-            [(self, hit) for hit in found],
-            links,
-            lambda _, note: filters.sensitive or self.tells(note),
-        )
+        hits = [(self, hit) for hit in found]
+        shown = current_first(hits, links, partial(is_visible, filters))
         return found.having([hit for _, hit in shown][: max(limit, 0)])
 
     def candidates(self, query: str, limit: int, filters: Filters = _EVERY) -> Recall[Hit]:
@@ -374,9 +371,12 @@ class Notebook:
         text, tags = check_text(text), clean_tags(tags)
         return self.do("cli", lambda planner: planner.consolidate(self.find(ref), text, tags, {}))
 
-    def link(self, ref: Ref, *, actor: str = "cli", **links: Unpack[Links]) -> Saved:
+    def link(
+        self, ref: Ref, *, actor: str = "cli", updates: Sequence[Note] = (),
+        related: Sequence[Note] = (),
+    ) -> Saved:  # fmt: skip
         """Note in a memory's header what it updates, or what it has nothing to do with."""
-        return self.do(actor, lambda planner: planner.link(ref, **links))
+        return self.do(actor, lambda planner: planner.link(ref, updates=updates, related=related))
 
     def forget(self, ref: Ref, *, actor: str = "cli", seen: str = "") -> Saved:
         """Archive a note, unless it is protected, or not the one with the digest `seen`."""

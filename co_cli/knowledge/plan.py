@@ -121,6 +121,13 @@ def protected(note: Note, ref: str) -> Protected:
     return Protected(f"{note.kind} {ref} is protected", hint=hint)
 
 
+def _decided(
+    updates: Sequence[Note] = (), related: Sequence[Note] = (), replaces: str = ""
+) -> tuple[list[Note], list[Note], str]:
+    """What a person decided about other notes; any other keyword is an error."""
+    return [*updates], [*related], replaces
+
+
 def new_uid(data: bytes = b"") -> str:
     """A name for links, random or by these bytes; letters, so that none is taken for a number."""
     chosen = bytes.fromhex(str(disk.digest(data)))[:14] if data else os.urandom(14)
@@ -235,8 +242,7 @@ class Planner:
         self, around: Around, text: str, tags: list[str], fields: _Fields, **links: Unpack[Links]
     ) -> Plan:
         """What saving a checked text does: same, similar or distinct, and whether notes decay."""
-        replaces, outdated = links.get("replaces", ""), [*links.get("updates", ())]
-        related = links.get("related", ())
+        outdated, related, replaces = _decided(**links)
         book, policy = self.book, self.book.policy
         near = around.of(str(fields.get("language") or ""))
         same, close = lifecycle.judge(text, near, policy.threshold)
@@ -286,15 +292,15 @@ class Planner:
         others = [pair for pair in close if pair[0] != named]
         return [(named, lifecycle.similarity(named.body, text)), *others]
 
-    def link(self, ref: Ref, **links: Unpack[Links]) -> Plan:
+    def link(self, ref: Ref, *, updates: Sequence[Note] = (), related: Sequence[Note] = ()) -> Plan:
         """Note in a memory's header what it brings out of date, or what is unrelated to it."""
         note = self.book.find(ref, self.look)
         changes: dict[str, Any] = {}
-        for name in ("updates", "related"):
-            new = self.links(links.get(name, ()))  # type: ignore[arg-type]
+        for name, notes in (("updates", updates), ("related", related)):
+            new = self.links(notes)
             if set(new) - set(known := linked_uids(note, name)):
                 changes[name] = lifecycle.union(known, new)
-        saved = Saved("linked", note, self.book.ref(note), updates=[*links.get("updates", ())])
+        saved = Saved("linked", note, self.book.ref(note), updates=[*updates])
         if not changes:
             return Plan(None, saved)
         saved.note = self.edit(note, changes)

@@ -93,7 +93,8 @@ def _moved(planner: Planner, note: Note, *, copied: bool) -> Note:
 
 def _naming(note: Note, shared: set[str]) -> list[Problem]:
     """The shared numbers that a note's text or links name."""
-    links = [str(one) for name in ("related", "supersedes") for one in note.meta.get(name) or ()]
+    fields = ("updates", "related", "supersedes")
+    links = [str(one) for name in fields for one in note.meta.get(name) or ()]
     named = dict.fromkeys([*_NAMED.findall(note.body), *links])
     said = "it names memory {}, a number that several had; see which is meant"
     return [Problem(note.path, said.format(number)) for number in named if number in shared]

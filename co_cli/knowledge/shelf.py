@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.notebook import Notebook
-from co_cli.knowledge.search.answering import READ, answer
 from co_cli.knowledge.search.hits import Filters, Hit, Recall
-from co_cli.knowledge.search.updates import Links, current_first, linked_files, newest_update
 
 if TYPE_CHECKING:  # few have added a folder
     from co_cli.knowledge.compare.relation import Match
     from co_cli.knowledge.folder import FolderBook
+    from co_cli.knowledge.search.updates import Links
 
 _EVERY = Filters()
 _FURTHEST = 1000  # answers that are looked through for some that may be told
@@ -88,6 +87,9 @@ class Shelf(Iterable[Notebook]):
         what notebooks know well. With `own`, nothing that came from elsewhere and that nobody here
         agreed to is shown, or takes another's place. `fast` leaves the reader out.
         """
+        from co_cli.knowledge.search.answering import READ, answer
+        from co_cli.knowledge.search.updates import current_first, is_visible
+
         found: list[tuple[Notebook, Hit]] = []
         recalls: list[Recall[Hit]] = []
         read = self.project.how.reads and not fast
@@ -113,8 +115,9 @@ class Shelf(Iterable[Notebook]):
             strict=True,
         )  # fmt: skip
         best = self._best(list(answered), max(limit, 0))
-        visible = partial(_is_visible, filters, own)
-        return answered.having(current_first(best, links, visible)[: max(limit, 0)])
+        visible, counts = partial(is_visible, filters), _is_own if own else None
+        current = current_first(best, links, visible, counts)
+        return answered.having(current[: max(limit, 0)])
 
     def _joined(
         self, found: Iterable[tuple[Notebook, Hit]], recalls: Sequence[Recall[Hit]]
@@ -124,7 +127,7 @@ class Shelf(Iterable[Notebook]):
             found,
             searched=sum(one.searched for one in recalls),
             articles=sum(one.articles for one in recalls),
-            matched=sum(one.matched for one in recalls),
+            matched=sum(one.by_ranking for one in recalls),
             degraded=[*dict.fromkeys(trouble for one in recalls for trouble in one.degraded)],
             missing=[path for one in recalls for path in one.missing],
             unread=[file for one in recalls for file in one.unread],
@@ -142,10 +145,14 @@ class Shelf(Iterable[Notebook]):
 
     def updated_by(self, note: Note) -> tuple[Notebook, Note] | None:
         """The note that holds instead of this one, where a link says so."""
+        from co_cli.knowledge.search.updates import newest_update
+
         return newest_update(note, self.links()) if note.kind == "memory" else None
 
-    def links(self) -> Links:
+    def links(self) -> Links[Notebook]:
         """For each uid that a note brings out of date, which files of which notebook do."""
+        from co_cli.knowledge.search.updates import linked_files
+
         found: dict[str, list[tuple[Notebook, str]]] = {}
         for book in self:
             for uid, names in linked_files(book.notes()).items():
@@ -166,10 +173,9 @@ class Shelf(Iterable[Notebook]):
         return kept[:limit]
 
 
-def _is_visible(filters: Filters, own: bool, book: Notebook, note: Note) -> bool:
-    """Whether who asks may see a note that updates another."""
-    is_own = not own or bool(book.own([note]))
-    return is_own and book.tells(note) and (filters.sensitive or not note.sensitive)
+def _is_own(book: Notebook, note: Note) -> bool:
+    """Whether the person wrote or agreed to a note; what a pull brought updates nothing before."""
+    return bool(book.own([note]))
 
 
 def _own(
@@ -180,6 +186,11 @@ def _own(
     while True:
         told = {note.path for note in book.own([hit.note for hit in hits])}
         kept = [hit for hit in hits if hit.note.path in told]
+        doubts = book.own([note for hit in kept if (note := hit.maybe_updated_by)])
+        kept = [
+            hit if hit.maybe_updated_by in doubts else hit._replace(maybe_updated_by=None)
+            for hit in kept
+        ]
         if len(kept) >= limit or len(hits) < asked or asked >= _FURTHEST:
             return kept[: max(limit, 0)]
         asked *= 8

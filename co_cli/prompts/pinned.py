@@ -43,7 +43,7 @@ def load(context: Receipt, deps: CoDeps, room: int) -> Receipt:
         for note in found:
             ref, old = book.ref(note), freshness(book, note).mark
             text = f"[{ref}] {note.body}" + (f"\n({old})" if old else "")
-            update = newest_update(note, links)
+            update = newest_update(note, links, lambda home, one: bool(home.own([one])))
             if update is not None:
                 text = f"[{update_ref(book, update[1])}] {update[1].body}\n(earlier, {text})"
             grown = context.adding(TITLE, "\n\n".join([*texts, text]))

@@ -18,7 +18,8 @@ MAX_ID: Final = 999_999_999
 
 # Always text, whatever they look like; only an empty value, `~` and `null` mean nothing.
 _TEXT_KEYS = frozenset(
-    "tags created updated fetched expires verified uid supersedes related language check".split()
+    "tags created updated fetched expires verified uid updates supersedes related language "
+    "check".split()
 )
 _WORDS = {
     spelled: value

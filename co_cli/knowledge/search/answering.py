@@ -18,6 +18,8 @@ _RANKED = 0.8
 # The reader's log odds from which an answer is sure, and from which it is shown as weak. Chosen on
 # first-week notebooks left out of training: of the sure answers .93 are right there.
 _SURE, _WEAK = -0.5, -4.2
+# What the reader cannot know of a hit: that it alone has a name that was asked for, or its date.
+_NAMED, _DATED = "only", ("month", "day")
 _MIDDLE = 4.0  # the sum of both that is shown as a score of one half
 
 _T = TypeVar("_T")
@@ -29,12 +31,13 @@ def answer(
 ) -> Recall[_T]:  # fmt: skip
     """What answers, best first; with `strict`, nothing where the question is about nothing there.
 
-    With `read`, the reader decides; text that holds the question as it stands needs no reading.
+    With `read`, the reader decides; text that holds the question as it stands needs no reading,
+    and neither does a single word, which asks nothing.
     """
     degraded, items = list(found.degraded), list(found)
     exact = bool(items) and hit_of(items[0]).exact
     scores: Sequence[float] = ()
-    if read and items and not exact:
+    if read and items and not exact and len(query.split()) > 1:
         try:
             scores = _scores(query, [hit_of(item) for item in items[:READ]])
         except EmbedderUnavailable as error:
@@ -67,20 +70,24 @@ def _ordered(
     put: Callable[[_T, Hit], _T],
 ) -> list[tuple[_T, float]]:  # fmt: skip
     """The items that were read by both scores, then the others as weak ones."""
-    read: list[tuple[float, _T, float]] = []
+    read: list[tuple[bool, float, _T, float]] = []
     for item, score in zip(items, scores, strict=False):
         hit = hit_of(item)
         total = score + _RANKED * hit.rank
+        named = _NAMED in hit.features
+        dated = any(hit.features.get(name, 0.0) > 0 for name in _DATED)
         hit = hit._replace(
-            weak=score < _SURE, score=round(0.999 / (1 + exp(min(50.0, _MIDDLE - total))), 3),
+            weak=score < _SURE and (hit.weak or not named),
+            score=round(0.999 / (1 + exp(min(50.0, _MIDDLE - total))), 3),
             features={**hit.features, "reader": round(score, 3)},
-        )  # fmt: skip
-        read.append((total, put(item, hit), score))
-    read.sort(key=lambda one: -one[0])
-    least = hit_of(read[-1][1]).score
+        )
+        shown = max(score, _WEAK) if named or dated else score
+        read.append((not named, -total, put(item, hit), shown))
+    read.sort(key=lambda one: one[:2])
+    least = hit_of(read[-1][2]).score
     rest = [
         put(item, hit_of(item)._replace(weak=True, score=min(least, hit_of(item).score)))
         for item in items[len(scores) :]
     ]
     unread = [(item, _WEAK if hit_of(item).plausible else _WEAK - 1) for item in rest]
-    return [(item, score) for _, item, score in read] + unread
+    return [(item, score) for *_, item, score in read] + unread

@@ -131,6 +131,7 @@ class Recall(list[_Item]):
         super().__init__(hits)
         self.searched = searched  # memories that were looked through
         self.articles = articles  # and articles beside
+        self.by_ranking = matched  # by the ranking; candidates are no matches yet
         self.matched = max(matched, len(self))  # notes that match, told or not
         self.degraded = tuple(degraded)  # empty when search was at its best
         self.missing = tuple(missing)  # files that vanished together, and do not answer
@@ -142,7 +143,7 @@ class Recall(list[_Item]):
     ) -> Recall[_Item]:
         """The same recall with other items."""
         return Recall(
-            items, searched=self.searched, articles=self.articles, matched=self.matched,
+            items, searched=self.searched, articles=self.articles, matched=self.by_ranking,
             degraded=self.degraded if degraded is None else degraded, missing=self.missing,
             unread=self.unread, updates=self.updates,
         )  # fmt: skip

@@ -192,8 +192,10 @@ class Lookup:
         All of them, or those of one old file.
         """
         linked = """EXISTS(SELECT 1 FROM link WHERE
-            (link.file=new.id AND link.uid IN (old.uid, old.number))
-            OR (link.file=old.id AND link.uid IN (new.uid, new.number)))"""
+            (link.file=new.id AND link.uid IN (old.uid, old.number)) OR
+            (link.file=old.id AND link.uid IN (new.uid, new.number)) OR
+            (link.file=new.id AND link.uid || '.md' = 'm:' || old.name) OR
+            (link.file=old.id AND link.uid || '.md' = 'm:' || new.name))"""
         query = f"""SELECT new.name, old.name, score FROM relation
             JOIN file new ON new.id=relation.new JOIN file old ON old.id=relation.old
             WHERE verdict='updates' AND (?1 IS NULL OR old=?1) AND NOT {linked}

@@ -26,7 +26,6 @@ from co_cli.knowledge.search.places import parts
 from co_cli.knowledge.search.query import Query
 from co_cli.knowledge.search.ranking import Candidate, Ranking
 from co_cli.knowledge.search.scan import scan
-from co_cli.knowledge.search.updates import linked_files
 from co_cli.knowledge.search.vectors import Reader, Vectors
 from co_cli.knowledge.store import disk
 
@@ -244,11 +243,14 @@ class Search:
             hits = self._hits(ranking, found, limit, filters)[0]
             plausible = {one.row.name for one in answers}
             hits = [hit._replace(plausible=_name(hit.note) in plausible) for hit in hits]
-            return self._with_doubts(index, hits), len(answers), *counts, index.lookup.updates()
+            hits = self._with_doubts(index, hits, filters)
+            return hits, len(answers), *counts, index.lookup.updates()
 
         found, state = self._use(act)
         hits, matched, articles, hidden, updates = found or ([], 0, 0, 0, {})
         if found is None or (not hits and len(query.strip()) < 3):  # shorter than the index looks
+            from co_cli.knowledge.search.updates import linked_files
+
             notes = self.pages.look().notes
             every = [*notes, *self.pages.articles()[0]]
             articles, updates = len(every) - len(notes), linked_files(notes)
@@ -262,17 +264,14 @@ class Search:
             updates=updates,
         )  # fmt: skip
 
-    def _with_doubts(self, index: Index, hits: list[Hit]) -> list[Hit]:
+    def _with_doubts(self, index: Index, hits: list[Hit], filters: Filters) -> list[Hit]:
         """The hits, each with the note that seems to update it, where nobody has confirmed that."""
-        doubts = dict[str, str]()
+        doubts, met = dict[str, Note](), {_name(hit.note) for hit in hits}
+        is_shown = Filters(languages=filters.languages, sensitive=filters.sensitive).fit
         for new, old, _ in index.lookup.unconfirmed():
-            doubts.setdefault(old, new)
-        return [
-            hit._replace(maybe_updated_by=self.files.note(doubts[name]))
-            if (name := _name(hit.note)) in doubts
-            else hit
-            for hit in hits
-        ]
+            if old in met and old not in doubts and (note := self.files.note(new)):
+                doubts |= {old: note} if is_shown(note) else {}
+        return [hit._replace(maybe_updated_by=doubts.get(_name(hit.note))) for hit in hits]
 
     def _hits(
         self, ranking: Ranking, found: list[Candidate], limit: int, filters: Filters

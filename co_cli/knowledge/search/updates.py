@@ -5,31 +5,51 @@ Reads the notes that links name; knows no index.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from co_cli.knowledge.format.note import Note, last_change, linked_uids
-from co_cli.knowledge.search.hits import Hit
+from co_cli.knowledge.search.hits import Filters, Hit
 
 if TYPE_CHECKING:
-    from co_cli.knowledge.notebook import Notebook
+    from co_cli.knowledge.search.recall import Search
 
+
+class Book(Protocol):
+    """What is asked of the notebook that a note is in."""
+
+    memories: str
+
+    @property
+    def search(self) -> Search: ...
+    def tells(self, note: Note) -> bool: ...
+
+
+_Book = TypeVar("_Book", bound=Book)
 _LONGEST_CHAIN = 20  # updates of updates
-Found = tuple["Notebook", Hit]
-Links = Mapping[str, Sequence[tuple["Notebook", str]]]  # a note's uid, and the files that update it
+Found = tuple[_Book, Hit]
+Links = Mapping[str, Sequence[tuple[_Book, str]]]  # a note's uid, and the files that update it
+Test = Callable[[_Book, Note], bool]
 
 
 def current_first(
-    found: Sequence[Found], links: Links, visible: Callable[[Notebook, Note], bool]
-) -> list[Found]:
-    """The hits, each that is out of date right after what updates it, or nowhere without it."""
+    found: Sequence[Found[_Book]], links: Links[_Book], visible: Test[_Book],
+    counts: Test[_Book] | None = None,
+) -> list[Found[_Book]]:  # fmt: skip
+    """The hits, each that is out of date right after what updates it, or nowhere without it.
+
+    Who asks sees only what is `visible`. What does not `count` brings nothing out of date.
+    """
     if not links:
         return list(found)
-    placed: list[Found] = []
-    newest = {hit.note.path: newest_update(hit.note, links) for _, hit in found}
+    placed: list[Found[_Book]] = []
+    newest = {hit.note.path: newest_update(hit.note, links, counts) for _, hit in found}
     there = {hit.note.path: (book, hit) for book, hit in found}
     for book, hit in found:
         current = newest[hit.note.path]
+        if any(one.note.path == hit.note.path for _, one in placed):
+            continue  # two that update each other
         if current is None:
             _add(placed, (book, hit))
         elif visible(*current):
@@ -43,14 +63,23 @@ def current_first(
     return placed
 
 
-def newest_update(note: Note, links: Links) -> tuple[Notebook, Note] | None:
+def is_visible(filters: Filters, book: Book, note: Note) -> bool:
+    """Whether who asks may see a note that updates another."""
+    return book.tells(note) and (filters.sensitive or not note.sensitive)
+
+
+def newest_update(
+    note: Note, links: Links[_Book], counts: Test[_Book] | None = None
+) -> tuple[_Book, Note] | None:
     """The note that holds instead of this one, where a link says so: the newest, or its update."""
     current, seen = None, {note.path}
     for _ in range(_LONGEST_CHAIN):
         read = [
             (book, update)
-            for book, name in links.get(note.uid, ())
-            if (update := book.search.files.note(name)) and update.path not in seen
+            for book, name in _leading_to(note, links)
+            if (update := book.search.files.note(name))
+            and update.path not in seen
+            and (counts is None or counts(book, update))
         ]
         if not read:
             break
@@ -58,6 +87,16 @@ def newest_update(note: Note, links: Links) -> tuple[Notebook, Note] | None:
         note = current[1]
         seen.add(note.path)
     return current
+
+
+def _leading_to(note: Note, links: Links[_Book]) -> Iterable[tuple[_Book, str]]:
+    """The files that say that they update a note; a number means a note of the same notebook."""
+    folder = os.path.dirname(note.path)
+    if note.meta.get("uid"):
+        yield from links.get(note.uid, ())
+    for book, name in links.get(note.handle, ()):
+        if book.memories == folder:
+            yield book, name
 
 
 def linked_files(notes: Iterable[Note]) -> dict[str, list[str]]:
@@ -69,7 +108,7 @@ def linked_files(notes: Iterable[Note]) -> dict[str, list[str]]:
     return found
 
 
-def _add(placed: list[Found], one: Found) -> None:
+def _add(placed: list[Found[_Book]], one: Found[_Book]) -> None:
     if all(hit.note.path != one[1].note.path for _, hit in placed):
         placed.append(one)
 
