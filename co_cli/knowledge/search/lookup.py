@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from co_cli.knowledge.meaning.languages import ACROSS, SAME, InOtherLanguage
+from co_cli.knowledge.meaning.languages import BOTH, InOtherLanguage
 from co_cli.knowledge.search.hits import Filters
 from co_cli.knowledge.search.places import Place
 from co_cli.knowledge.search.vectors import OTHER
@@ -23,9 +23,8 @@ _ROW = "id, name, sign, number, created, expires, tags, passages"
 _NEAREST = 120  # places among the nearest
 _MORE = 8  # times as many passages of a note are looked at as it has places
 _VECTOR = "coalesce(v, kept(bits.hash, closely))"
-# A vector of zeros is near nothing. What is in another language than English counts for less.
 _COSINE = f"""coalesce(1 - vec_distance_cosine(vec_int8({_VECTOR}), vec_int8(?)), 0.0)
-              * CASE closely WHEN {OTHER} THEN ? ELSE ? END"""
+              * CASE closely WHEN {OTHER} THEN ? ELSE 1 END"""  # zeros are near nothing
 _BM25 = "bm25(1.0, 2.0, 1.0, 0.5)"  # body, title, tags, date
 _ASKED = 200  # letters, and threes of them, of a question that are looked for
 _TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2", "tokenchars", "_./#+:@-'")
@@ -339,9 +338,8 @@ class Lookup:
         """How near these passages are in meaning."""
         query = f"""SELECT id, {_COSINE} FROM bits LEFT JOIN vector USING (id)
                     WHERE id IN (SELECT value FROM json_each(?))"""
-        other = isinstance(vector, InOtherLanguage)
-        factors = (SAME, ACROSS) if other else (ACROSS, 1.0)
-        return list(self._get(query, vector, *factors, json.dumps(list(rows))))
+        factor = BOTH if isinstance(vector, InOtherLanguage) else 1.0
+        return list(self._get(query, vector, factor, json.dumps(list(rows))))
 
     def vectors(self) -> dict[str, bytes]:
         """The vector of each file's first passage, as far as it has a meaning."""
