@@ -16,12 +16,11 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pack_reader import write
+from pack import write_arrays
 from texts import glosses
 
 from co_cli.knowledge.meaning.encoders import Meaning
@@ -84,15 +83,18 @@ def pages(folder: Path) -> Iterator[str]:
 # The matrix
 
 
-def cached(cache: Path, name: str, texts: Sequence[str], make: Callable[[], Array]) -> Array:
-    """Vectors of these texts, made once."""
-    key = sha256("\n".join([name, *texts]).encode()).hexdigest()[:16]
-    path = cache / f"{key}.npy"
-    if not path.exists():
-        cache.mkdir(parents=True, exist_ok=True)
-        np.save(path, make())
-    found: Array = np.load(path)
-    return found
+def cached(path: Path, texts: Sequence[str], make: Callable[[Sequence[str]], Array]) -> Array:
+    """Vectors of these texts; each is made once and kept in a file."""
+    known = dict[str, Array]()
+    if path.exists():
+        with np.load(path) as file:
+            known = dict(zip(file["texts"].tolist(), file["vectors"], strict=True))
+    missing = [text for text in texts if text not in known]
+    if missing:
+        known |= dict(zip(missing, make(missing), strict=True))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.savez(path, texts=np.array([*known]), vectors=np.array([*known.values()], "f4"))
+    return np.array([known[text] for text in texts])
 
 
 def careful(meaning: Meaning, texts: Sequence[str]) -> Array:
@@ -233,8 +235,9 @@ def main() -> None:
     meaning, encoder = Meaning(str(folder)), USE(threads=1)
     own, others = sentences(wordnet)
     english = [*own, *others]
-    source = cached(cache, "use", english, lambda: encoder.encode(english))
-    target = cached(cache, meaning.name, english, lambda: careful(meaning, english))
+    source = cached(cache / "use.npz", english, lambda texts: encoder.encode([*texts]))
+    name = f"{meaning.encoders.replace('/', '-')}.npz"
+    target = cached(cache / name, english, lambda texts: careful(meaning, texts))
     matrix = in_bytes(ridge(source, target))
     whole = matrix["matrix"].astype("f4") * matrix["matrix.scale"][:, None]
     near = (unit(source @ whole.T) * target).sum(1).mean()
@@ -246,7 +249,7 @@ def main() -> None:
         if path.name != "C" and len(lines) > 200:
             sources[path.name] = lines
     against = np.round(likelihoods(meaning, sources) * STEPS).clip(-127, 127).astype("i1")
-    write(folder, "languages.bin", {"pieces": against, **matrix})
+    write_arrays(folder, "languages.bin", {"pieces": against, **matrix})
     figures(meaning, lambda texts: unit(encoder.encode(list(texts)) @ whole.T), (1.0, 0.8))
 
 
