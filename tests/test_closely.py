@@ -197,7 +197,7 @@ def test_once_paid_a_sync_equals_a_rebuild(
             with disk.locked(str(root / "knowledge.db-seal")):
                 index = book.search._index
                 assert index is not None
-                query = """SELECT name, coalesce(v, kept(bits.hash)), closely FROM file
+                query = """SELECT name, coalesce(v, kept(bits.hash, closely)), closely FROM file
                            JOIN bits USING (id) LEFT JOIN vector USING (id)"""
                 return sorted(tuple(row) for row in index.lookup.db.execute(query))
 

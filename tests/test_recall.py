@@ -14,6 +14,7 @@ from cli import in_time
 from handmade import put_article
 
 from co_cli.errors import EmbedderUnavailable
+from co_cli.knowledge.meaning.encoders import Meaning
 from co_cli.knowledge.notebook import Notebook
 from co_cli.knowledge.search import words
 from co_cli.knowledge.search.hits import Filters
@@ -462,7 +463,7 @@ def test_a_hit_says_where_in_its_passage_the_words_stand(tmp_path: Path) -> None
 
 def test_in_other_languages_letters_by_threes_stand_for_meaning(tmp_path: Path) -> None:
     """Red when what is shorter than three letters counts as well: forms of a word are apart."""
-    book = Notebook.open(tmp_path)
+    book = Notebook.open(tmp_path, embedder=Meaning)
     book.remember("Der Schlüsselbund hängt neben der Haustür")
     book.remember("Die Mülltonne wird montags geleert")
     book.remember("Der Zähler steht im Keller links")

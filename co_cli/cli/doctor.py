@@ -7,6 +7,7 @@ from co_cli.cli.options import as_json, open_here
 from co_cli.cli.output import notice, notice_plain, say, say_line, to_json
 from co_cli.knowledge import Notebook, doctor
 from co_cli.knowledge.meaning.encoders import broken_weights
+from co_cli.knowledge.meaning.languages import EXTRA, package_folder, why_unusable
 from co_cli.knowledge.pages import Problem
 from co_cli.knowledge.renumber import renumber
 from co_cli.knowledge.safety.escape import escape
@@ -31,6 +32,8 @@ def doctor_command(fix: bool, as_json: bool) -> None:
     problems += [problem for book in books.folders for problem in book.checked()[1]]
     problems += broken_files(workspace, prompts.session_prompt("", None, workspace=workspace))
     problems += [Problem(path, f"{why}; reinstall Co") for path, why in broken_weights()]
+    if (folder := package_folder()) and (why := why_unusable(folder)):
+        problems.append(Problem(EXTRA, why))
     searches = [book.search for book in (*books, *books.folders) if book.store.exists()]
     indexes = [(search.index_path, search.compare()) for search in searches]
     notes = [(book, note) for book in books for note in (*book.look().notes, *book.articles())]

@@ -12,8 +12,10 @@ from co_cli.cli.folders import folder_json
 from co_cli.cli.options import as_json, open_here
 from co_cli.cli.output import notice, say, say_line, table, to_json, warn
 from co_cli.cli.trust import brought_text, trust_json
+from co_cli.config import OWN_EMBEDDER
 from co_cli.errors import SettingsError
 from co_cli.knowledge import doctor, inbox
+from co_cli.knowledge.meaning.languages import EXTRA, PACKAGE, package_folder
 from co_cli.knowledge.notebook import Notebook
 from co_cli.providers import models
 from co_cli.providers.registry import WINDOW
@@ -57,8 +59,8 @@ def status_command(tools: bool, as_json: bool) -> None:
         say_line(f"          {brought_text(len(new))} (co trust)")
     for book in books:
         _say_book(book)
-    for folder in added:
-        say_line(f"Folder    {_folder_line(folder)}")
+    for line in _beside(workspace, added):
+        say_line(line)
     warn(folders.trouble())
     problems = sum(book["problems"] for book in books) + len(beside)
     problems += sum(len(folder["problems"]) for folder in added)
@@ -90,7 +92,15 @@ def _session_json(workspace: Workspace, prompt: prompts.SystemPrompt) -> dict[st
         "context": prompt.receipt.as_json(),
         "instructions": [file._asdict() for file in prompt.files],
         "languages": sorted(workspace.languages),
+        "extras": _extras(workspace),
     }
+
+
+def _extras(workspace: Workspace) -> list[str]:
+    """The optional parts that recall uses here."""
+    own, by_meaning = workspace.own, ("auto", "hybrid")
+    active = own.embedder.strip() in OWN_EMBEDDER and own.search_backend in by_meaning
+    return [EXTRA] if active and package_folder() else []
 
 
 def _tell_tools(as_json: bool) -> None:
@@ -136,6 +146,12 @@ def _book_line(book: dict[str, Any]) -> str:
         extras.append("over the limit: co knowledge decay, or raise memory_max_count")
     more = f" ({', '.join(extras)})" if extras else ""
     return f"{count} of {book['limit']} in {book['path']}{more}"
+
+
+def _beside(workspace: Workspace, added: list[dict[str, Any]]) -> list[str]:
+    """Lines for what is used beside the notebooks: the extra for languages, added folders."""
+    others = [f"Languages English, and others with {PACKAGE}"] if _extras(workspace) else []
+    return others + [f"Folder    {_folder_line(folder)}" for folder in added]
 
 
 def _folder_line(folder: dict[str, Any]) -> str:

@@ -19,6 +19,7 @@ from operator import mul
 from typing import Any, Protocol
 
 from co_cli.errors import EmbedderUnavailable
+from co_cli.knowledge.meaning.languages import InOtherLanguage, Languages, package_folder
 from co_cli.knowledge.meaning.wordpiece import WordPiece
 
 WEIGHTS = os.path.join(os.path.dirname(__file__), "weights")
@@ -52,19 +53,23 @@ class Embedder(Protocol):
 class Meaning:
     """Texts to vectors of signed bytes, all zeros where a text has no meaning that can be told.
 
-    The weights come with Co; each file is mapped when it is needed.
+    The weights come with Co; each file is mapped when it is needed. They read English; `languages`
+    reads the rest, where that extra is installed.
     """
 
     dim = DIM
 
-    def __init__(self, folder: str = WEIGHTS) -> None:
+    def __init__(self, folder: str = WEIGHTS, *, languages: str = "") -> None:
         self._folder = folder
         try:
             with open(os.path.join(folder, "weights.json"), encoding="utf-8") as file:
                 self.files: dict[str, Any] = json.load(file)
         except (OSError, ValueError) as error:
             raise self._unusable(error) from error
-        self.name = f"co/{self.files['careful.bin']['sha256'][:12]}"
+        self.encoders = self.name = f"co/{self.files['careful.bin']['sha256'][:12]}"
+        self.languages = Languages(self, languages) if languages else None
+        if self.languages:
+            self.name += f"+{self.languages.name}"
 
     def _unusable(self, error: Exception) -> EmbedderUnavailable:
         why = getattr(error, "strerror", None) or str(error)
@@ -100,7 +105,12 @@ class Meaning:
 
     def tokens(self, text: str) -> list[int]:
         """The pieces of a text; none when too few of its words are known to mean something."""
-        return self.pieces.known(text, LONGEST)
+        found = self.pieces.known(text, LONGEST)
+        return [] if found and self.languages and self.languages.claims(found) else found
+
+    def is_other(self, text: str) -> bool:
+        """Whether a text is in a language that only the extra can read."""
+        return bool(self.languages) and self.pieces.spells(text, LONGEST) and not self.tokens(text)
 
     def knows(self, word: str) -> bool:
         """Whether a word is a piece of its own or two long ones; names and coinages are crumbs."""
@@ -147,10 +157,11 @@ class Meaning:
         return _rounded(sums - _ZERO * np.array([[float(len(tokens))] for tokens in texts]))
 
     def closely(self, text: str) -> bytes:
-        """By the careful encoder."""
+        """By the careful encoder; text in another language by the extra."""
         tokens, ends = self.tokens(text), self.pieces
         if not tokens:
-            return bytes(DIM)
+            other = self.languages if self.is_other(text) else None
+            return InOtherLanguage(_rounded(other.read(text))[0]) if other else bytes(DIM)
         [mean] = self._layers.read([ends.first, *tokens, ends.last])
         return _rounded(mean[None].astype("f8"))[0]
 
@@ -209,8 +220,8 @@ def broken_weights(folder: str = WEIGHTS) -> list[tuple[str, str]]:
 
 @lru_cache(1)
 def built_in() -> Meaning:
-    """Co's own embedder; a process loads the weights once."""
-    return Meaning()
+    """Co's own embedder, with the extra `languages` if there is one; loaded once a process."""
+    return Meaning(languages=package_folder())
 
 
 class Layers:

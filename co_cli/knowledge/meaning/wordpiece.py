@@ -50,6 +50,10 @@ class WordPiece:
             return list(chain.from_iterable(pieces))[:most]
         return []
 
+    def spells(self, text: str, most: int) -> bool:
+        """Whether there are words of letters among a text's first ones, in whatever language."""
+        return any(word.isalpha() for word in islice(words(text), most))
+
     def cut(self, text: str, most: int) -> list[int]:
         """A text's first pieces, whatever language it is in."""
         return [piece for word in islice(words(text), most) for piece in self.word(word)][:most]

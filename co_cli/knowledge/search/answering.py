@@ -4,6 +4,7 @@ Knows no index and no file: it is given hits in the order of the ranking and giv
 """
 
 from collections.abc import Callable, Sequence
+from itertools import compress
 from math import exp
 from typing import TypeVar
 
@@ -20,6 +21,9 @@ _RANKED = 0.8
 _SURE, _WEAK = -0.5, -4.2
 # What the reader cannot know of a hit: that it alone has a name that was asked for, or its date.
 _NAMED, _DATED = "only", ("month", "day")
+# What is in another language is not read: the log odds that an English note has at its rank, and a
+# little more, because it shares no words with the question.
+_SLOPE, _START = 0.83, -3.5
 _MIDDLE = 4.0  # the sum of both that is shown as a score of one half
 
 _T = TypeVar("_T")
@@ -36,7 +40,7 @@ def answer(
     """
     degraded, items = list(found.degraded), list(found)
     exact = bool(items) and hit_of(items[0]).exact
-    scores: Sequence[float] = ()
+    scores: Sequence[float | None] = ()
     if read and items and not exact and len(query.split()) > 1:
         try:
             scores = _scores(query, [hit_of(item) for item in items[:READ]])
@@ -56,38 +60,55 @@ def answer(
     return found.having(shown, degraded)
 
 
-def _scores(query: str, hits: Sequence[Hit]) -> Sequence[float]:
-    """The reader's log odds that each hit answers; nothing for a question that is not English."""
-    if not built_in().tokens(query):
+def _scores(query: str, hits: Sequence[Hit]) -> Sequence[float | None]:
+    """The reader's log odds that each hit answers; nothing for a question that is not English.
+
+    None for a hit that only the extra `languages` can read.
+    """
+    weights = built_in()
+    if not weights.tokens(query):
         return ()
+    english = [not weights.is_other(hit.reading) for hit in hits]
+    if not any(english):
+        return [None] * len(hits)
     from co_cli.knowledge.meaning.reader import reader  # numpy is for who reads
 
-    return reader().answers(query, [hit.reading for hit in hits])
+    scores = iter(reader().answers(query, [hit.reading for hit in compress(hits, english)]))
+    return [next(scores) if is_read else None for is_read in english]
 
 
 def _ordered(
-    items: Sequence[_T], scores: Sequence[float], hit_of: Callable[[_T], Hit],
+    items: Sequence[_T], scores: Sequence[float | None], hit_of: Callable[[_T], Hit],
     put: Callable[[_T, Hit], _T],
 ) -> list[tuple[_T, float]]:  # fmt: skip
     """The items that were read by both scores, then the others as weak ones."""
     read: list[tuple[bool, float, _T, float]] = []
     for item, score in zip(items, scores, strict=False):
         hit = hit_of(item)
-        total = score + _RANKED * hit.rank
+        odds = _START + _SLOPE * hit.rank if score is None else score
+        total = odds + _RANKED * hit.rank
         named = _NAMED in hit.features
         dated = any(hit.features.get(name, 0.0) > 0 for name in _DATED)
+        sure = score is not None and (score >= _SURE or (named and not hit.weak))
+        features = {} if score is None else {"reader": round(score, 3)}
+        shown = _unread(hit) if score is None else score
         hit = hit._replace(
-            weak=score < _SURE and (hit.weak or not named),
+            weak=not sure, features={**hit.features, **features},
             score=round(0.999 / (1 + exp(min(50.0, _MIDDLE - total))), 3),
-            features={**hit.features, "reader": round(score, 3)},
+        )  # fmt: skip
+        read.append(
+            (not named, -total, put(item, hit), max(shown, _WEAK) if named or dated else shown)
         )
-        shown = max(score, _WEAK) if named or dated else score
-        read.append((not named, -total, put(item, hit), shown))
     read.sort(key=lambda one: one[:2])
     least = hit_of(read[-1][2]).score
     rest = [
         put(item, hit_of(item)._replace(weak=True, score=min(least, hit_of(item).score)))
         for item in items[len(scores) :]
     ]
-    unread = [(item, _WEAK if hit_of(item).plausible else _WEAK - 1) for item in rest]
+    unread = [(item, _unread(hit_of(item))) for item in rest]
     return [(item, score) for *_, item, score in read] + unread
+
+
+def _unread(hit: Hit) -> float:
+    """What stands for the reader's score: enough to be shown as weak, if the ranking would."""
+    return _WEAK if hit.plausible else _WEAK - 1

@@ -134,7 +134,7 @@ class Index:
         db.pragma("temp_store", "memory")
         if self.reader.embedder:
             _load(db, vec_path())
-            db.create_scalar_function("kept", self.reader.vector, 1)  # type: ignore[arg-type]
+            db.create_scalar_function("kept", self.reader.vector, 2)  # type: ignore[arg-type]
         return db
 
     @contextmanager
@@ -331,8 +331,8 @@ class Index:
         if found is None and readings:
             files = [(*file[:-3], 1, *file[-2:]) for file in files]  # owed until it answers again
         put("INSERT INTO file VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,0)", files)
-        vectors = ((at, key, *found[key]) for at, key, _ in readings) if found else ()
-        self._put_vectors([row for row in vectors if any(row[2])])
+        there = found or {}
+        self._put_vectors([(at, key, *there[key]) for at, key, _ in readings if key in there])
 
     def _put_terms(self, terms: list[tuple[int, str, str, str, str]], vocabulary: set[str]) -> None:
         """Write the words of passages, and those that no note had before."""
@@ -343,11 +343,11 @@ class Index:
         put("INSERT OR IGNORE INTO word VALUES(?)", [(word,) for word in sorted(new)])
         vocabulary |= words_here
 
-    def take_closely(self, vectors: Mapping[bytes, bytes]) -> None:
+    def take_closely(self, vectors: Mapping[bytes, tuple[bytes, int]]) -> None:
         """Put the vectors of passages that were read closely in the place of the quick ones."""
         with self._written():
             waiting = self.lookup.db.execute("SELECT id, hash FROM bits WHERE NOT closely")
-            rows = [(at, key, vectors[key], True) for at, key in waiting if key in vectors]
+            rows = [(at, key, *vectors[key]) for at, key in waiting if key in vectors]
             self._put_vectors(rows)
             self.lookup.db.execute("PRAGMA incremental_vacuum").fetchall()
 
@@ -359,13 +359,13 @@ class Index:
             self.lookup.db.executemany(query, relations)
             self.lookup.db.execute("UPDATE file SET compared=1 WHERE name=?", (name,))
 
-    def _put_vectors(self, rows: list[tuple[int, bytes, bytes, bool]]) -> None:
-        """Write vectors: the passage, the hash of its reading, the vector, whether read closely.
+    def _put_vectors(self, rows: list[tuple[int, bytes, bytes, int]]) -> None:
+        """Write vectors: the passage, the hash of its reading, the vector, how it was read.
 
         One that is kept beside the index is not written into it.
         """
         put = self.lookup.db.executemany
-        kept = {at for at, key, _, closely in rows if closely and self.reader.vector(key)}
+        kept = {at for at, key, _, how in rows if how and self.reader.vector(key, how)}
         put("DELETE FROM vector WHERE id=?", [(at,) for at in kept])
         there = [(at, vector) for at, _, vector, _ in rows if at not in kept]
         put("INSERT OR REPLACE INTO vector VALUES(?,?)", there)

@@ -12,15 +12,19 @@ from typing import Any, NamedTuple
 
 import apsw
 
+from co_cli.knowledge.meaning.languages import BOTH, InOtherLanguage
 from co_cli.knowledge.search.hits import Filters
 from co_cli.knowledge.search.places import Place
+from co_cli.knowledge.search.vectors import OTHER
 from co_cli.knowledge.search.words import is_dense
 
 _NEEDLE = 16  # of a longer text, triples side by side tell enough
 _ROW = "id, name, sign, number, created, expires, tags, passages"
 _NEAREST = 120  # places among the nearest
 _MORE = 8  # times as many passages of a note are looked at as it has places
-_COSINE = "1 - vec_distance_cosine(vec_int8(coalesce(v, kept(hash))), vec_int8(?))"
+_VECTOR = "coalesce(v, kept(bits.hash, closely))"
+_COSINE = f"""coalesce(1 - vec_distance_cosine(vec_int8({_VECTOR}), vec_int8(?)), 0.0)
+              * CASE closely WHEN {OTHER} THEN ? ELSE 1 END"""  # zeros are near nothing
 _BM25 = "bm25(1.0, 2.0, 1.0, 0.5)"  # body, title, tags, date
 _ASKED = 200  # letters, and threes of them, of a question that are looked for
 _TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2", "tokenchars", "_./#+:@-'")
@@ -336,13 +340,14 @@ class Lookup:
         """How near these passages are in meaning."""
         query = f"""SELECT id, {_COSINE} FROM bits LEFT JOIN vector USING (id)
                     WHERE id IN (SELECT value FROM json_each(?))"""
-        return list(self._get(query, vector, json.dumps(list(rows))))
+        factor = BOTH if isinstance(vector, InOtherLanguage) else 1.0
+        return list(self._get(query, vector, factor, json.dumps(list(rows))))
 
     def vectors(self) -> dict[str, bytes]:
         """The vector of each file's first passage, as far as it has a meaning."""
-        query = """SELECT name, coalesce(v, kept(bits.hash)) FROM file JOIN bits USING (id)
-                   LEFT JOIN vector USING (id)"""
-        return {name: vector for name, vector in self._get(query) if vector}
+        query = f"""SELECT name, {_VECTOR} FROM file JOIN bits USING (id)
+                    LEFT JOIN vector USING (id)"""
+        return {name: vector for name, vector in self._get(query) if vector and any(vector)}
 
     def skimmed(self, limit: int) -> list[tuple[bytes, str]]:
         """Passages that wait to be read closely, newest first: the text's hash, the file."""
@@ -358,7 +363,7 @@ class Lookup:
 
     def read_passages(self) -> tuple[int, int]:
         """How many passages with a meaning were read closely, and how many there are."""
-        read, total = self._get("SELECT total(closely), count(*) FROM bits").get
+        read, total = self._get("SELECT total(closely > 0), count(*) FROM bits").get
         return int(read), total
 
     def dated(self, like: str) -> list[int]:

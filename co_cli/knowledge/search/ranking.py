@@ -11,6 +11,7 @@ from itertools import islice
 from operator import itemgetter
 from typing import TypeVar
 
+from co_cli.knowledge.meaning.languages import InOtherLanguage
 from co_cli.knowledge.search import words
 from co_cli.knowledge.search.files import Parts
 from co_cli.knowledge.search.hits import Filters
@@ -39,6 +40,7 @@ _LOW, _HIGH, _BASE, _SLOPE = 0.35, 0.5, -0.17, 0.1  # the floor by the logarithm
 _MISS, _FAINT = -0.15, -0.25  # the best must reach this, any other that; below 0 a hit is weak
 _BLIND = -0.36  # both, where nothing but letters can tell
 _LOST = 0.2  # what a hit needs more to be sure when all that was asked for stands nowhere
+_OTHER = 0.07  # and when it is asked in a language that nothing reads closer than by vectors
 _TOP = 5
 
 _COVERED = 0.4  # what the words that stand there count beside the meaning: is this a miss?
@@ -140,9 +142,11 @@ class Ranking:
         terms = self.terms
         sizes = terms.size - self.lookup.passages_of_articles(), terms.size
         floors = [min(_HIGH, max(_LOW, _BASE + _SLOPE * math.log(size or 1))) for size in sizes]
+        needed = _LOST * terms.lost / (terms.whole or 1.0)
+        needed += _OTHER * isinstance(self.vector, InOtherLanguage)
         for one in found:
             one.sure = one.strength - floors[one.row.article]
-            one.weak = one.guessed or one.sure < _LOST * terms.lost / (terms.whole or 1.0)
+            one.weak = one.guessed or one.sure < needed
         miss, faint = (_MISS, _FAINT) if any(self.vector) else (_BLIND, _BLIND)
         if max((one.sure for one in found[:_TOP]), default=-1.0) < miss:
             return []

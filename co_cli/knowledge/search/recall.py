@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from co_cli import paths
 from co_cli.errors import CoError, EmbedderUnavailable
 from co_cli.knowledge.format.note import Note
-from co_cli.knowledge.meaning.encoders import Embedder, Meaning, built_in
+from co_cli.knowledge.meaning.encoders import Embedder, built_in
 from co_cli.knowledge.pages import MEMORIES, Pages
 from co_cli.knowledge.search import words
 from co_cli.knowledge.search.excerpts import excerpts
@@ -26,7 +25,7 @@ from co_cli.knowledge.search.places import parts
 from co_cli.knowledge.search.query import Query
 from co_cli.knowledge.search.ranking import Candidate, Ranking
 from co_cli.knowledge.search.scan import scan
-from co_cli.knowledge.search.vectors import Reader, Vectors
+from co_cli.knowledge.search.vectors import Reader, forget_others
 from co_cli.knowledge.store import disk
 
 if TYPE_CHECKING:
@@ -143,10 +142,12 @@ class Search:
         return self.files.signatures_of(changed)
 
     def _degraded(self, index: Index, trouble: Exception | None) -> list[Degraded]:
-        lacking = self._reader.trouble or self._lacking
-        self._reader.trouble = ""
+        lacking, others = self._reader.trouble or self._lacking, self._reader.unread_languages
+        self._reader.trouble = self._reader.unread_languages = ""
         if lacking:
             return [Degraded("no meaning", f"searched by words alone: {lacking}")]
+        if others:
+            return [Degraded("no meaning", f"other languages searched by words alone: {others}")]
         if index is self._spare and trouble:
             reason = f"the index cannot be saved in {self.root} ({_why(trouble)})"
             return [Degraded("not kept", reason)]
@@ -209,11 +210,7 @@ class Search:
         """Forget the close readings of what is no longer a note's text; for a purge, of all."""
         notes = self.files.notes(self.files.signatures())
         keys = {key for note in notes for key in _readings(note)}
-        try:
-            Vectors(self._vectors, built_in().name, Meaning.dim).keep(keys)
-        except EmbedderUnavailable:
-            with suppress(FileNotFoundError):
-                os.unlink(self._vectors)
+        forget_others(self._vectors, keys)
 
     def closely(self) -> tuple[int, int]:
         """How many notes with a meaning were read closely, and how many there are."""

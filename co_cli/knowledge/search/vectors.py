@@ -13,11 +13,13 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from co_cli.errors import EmbedderUnavailable
-from co_cli.knowledge.meaning.encoders import Embedder, Meaning
-from co_cli.knowledge.search.passages import KEY
+from co_cli.knowledge.meaning.encoders import Embedder, Meaning, built_in
+from co_cli.knowledge.search.passages import KEY, digest
 from co_cli.knowledge.store import disk
 
 _HEAD = 64
+SKIMMED, CLOSELY, OTHER = 0, 1, 2  # how a passage was read; OTHER: by the extra `languages`
+_AT_ONCE = 20_000  # characters in other languages that one sync reads; the rest waits
 
 
 class Vectors:
@@ -95,12 +97,15 @@ class Reader:
     def __init__(self, embedder: Embedder | None, path: str) -> None:
         self.embedder = embedder
         self.trouble = ""
+        self.unread_languages = ""  # why text in other languages could not be read
         self._own = own = embedder if isinstance(embedder, Meaning) else None
-        self.kept = Vectors(path, own.name, own.dim) if own else None  # these outlive the index
+        self.kept = Vectors(path, own.encoders, own.dim) if own else None  # these outlive the index
 
-    def vector(self, key: bytes) -> bytes | None:
+    def vector(self, key: bytes, how: int = CLOSELY) -> bytes | None:
         """The vector that is kept of a passage, if there is one."""
-        return self.kept.get(key) if self.kept else None
+        if self.kept is None or self._own is None:
+            return None
+        return self.kept.get(other_key(self._own, key) if how == OTHER else key)
 
     def query(self, text: str, *, quick: bool = False) -> bytes:
         """A question as a vector; nothing when no embedder answers."""
@@ -109,34 +114,87 @@ class Reader:
         try:
             return self.embedder.query(text) if self.embedder else b""
         except EmbedderUnavailable as error:
-            self.trouble = str(error)
+            if self._own and self._own.is_other(text):
+                self.unread_languages = str(error)
+            else:
+                self.trouble = str(error)
             return b""
 
     def passages(
         self, texts: Mapping[bytes, str], known: Mapping[bytes, bytes]
-    ) -> dict[bytes, tuple[bytes, bool]] | None:
-        """Vectors for these readings, and whether each was made closely; None without an answer.
+    ) -> dict[bytes, tuple[bytes, int]] | None:
+        """Vectors for these readings, and how each was made; None without an answer.
 
-        `known` are vectors of a provider, which is not asked twice; it has one way to read.
+        `known` are vectors of a provider, which is not asked twice; it has one way to read. What
+        has no meaning is left out; what waits for the extra `languages` has a vector of zeros.
         """
         if self.embedder is None or self.trouble:  # once a sync is enough
             return None
         known = self.kept.find(texts) if self.kept else known
         wanted = {key: text for key, text in texts.items() if key not in known}
         try:
-            made = self.embedder.documents(list(wanted.values()))
+            made = dict(zip(wanted, self.embedder.documents([*wanted.values()]), strict=True))
         except EmbedderUnavailable as error:
             self.trouble = str(error)
             return None
-        found = {key: (known[key], True) for key in texts.keys() & known.keys()}
-        new = {key: (v, not self.kept) for key, v in zip(wanted, made, strict=True)}
-        return found | new
+        found = {key: (known[key], CLOSELY) for key in texts.keys() & known.keys()}
+        how = SKIMMED if self.kept else CLOSELY
+        found |= {key: (vector, how) for key, vector in made.items() if any(vector)}
+        rest = {key: text for key, text in wanted.items() if key not in found}
+        return found | self._others({k: text for k, text in rest.items() if self._is_other(text)})
 
-    def closely(self, texts: Mapping[bytes, str]) -> dict[bytes, bytes]:
+    def _is_other(self, text: str) -> bool:
+        return bool(self._own and self._own.is_other(text))
+
+    def _others(self, texts: Mapping[bytes, str]) -> dict[bytes, tuple[bytes, int]]:
+        """Vectors of text in other languages: those that are kept, and some that are made now."""
+        if not texts or self._own is None or self.kept is None:
+            return {}
+        keys = {other_key(self._own, key): key for key in texts}
+        found = {keys[other]: (v, OTHER) for other, v in self.kept.find(keys).items()}
+        some, left = dict[bytes, str](), _AT_ONCE
+        for key, text in texts.items():
+            if key not in found and (left := left - len(text)) > 0:
+                some[key] = text
+        waiting = {key: (bytes(self._own.dim), SKIMMED) for key in texts}
+        return waiting | found | self.closely(some)
+
+    def closely(self, texts: Mapping[bytes, str]) -> dict[bytes, tuple[bytes, int]]:
         """Read these closely, and keep the vectors; nothing where there is one way to read."""
         if self._own is None or self.kept is None:
             return {}
-        found = {key: self._own.closely(text) for key, text in texts.items()}
+        found = dict[bytes, tuple[bytes, int]]()
+        kept = dict[bytes, bytes]()
+        for key, text in texts.items():
+            other = self._own.is_other(text)
+            if other and self.unread_languages:  # once is enough
+                continue
+            try:
+                vector = self._own.closely(text)
+            except EmbedderUnavailable as error:
+                if not other:
+                    raise
+                self.unread_languages = str(error)
+                continue
+            found[key] = vector, OTHER if other else CLOSELY
+            kept[other_key(self._own, key) if other else key] = vector
         with suppress(OSError):  # a folder that takes no file
-            self.kept.add(found)
+            self.kept.add(kept)
         return found
+
+
+def other_key(weights: Meaning, key: bytes) -> bytes:
+    """By what the vector is known that the extra made of a passage, with the matrix of today."""
+    return digest(key + weights.files["languages.bin"]["sha256"].encode())
+
+
+def forget_others(path: str, keys: Iterable[bytes]) -> None:
+    """Forget all vectors that are kept but those of these passages."""
+    try:
+        weights, there = built_in(), set(keys)
+    except EmbedderUnavailable:
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+        return
+    there.update([other_key(weights, key) for key in there])
+    Vectors(path, weights.encoders, weights.dim).keep(there)
