@@ -237,7 +237,7 @@ function emptyText() {
   return "No notes yet. Write the first one.";
 }
 
-// With `fast`, while somebody types, in the order of the ranking alone.
+// With `fast`, while somebody types, in the order of the ranking alone; the final order follows.
 export async function load(more = false, again = false, fast = "") {
   const query = $("query").value.trim();
   asking?.abort();
@@ -245,6 +245,7 @@ export async function load(more = false, again = false, fast = "") {
   try {
     if (query) draw(await get("search", { q: query, fast, ...asked() }, asking.signal));
     else draw(await get("list", { ...asked(), from: more ? rows.length : "", many: again ? rows.length : "" }, asking.signal), more);
+    $("list").setAttribute("aria-busy", String(Boolean(query && fast)));
   } catch (error) {
     if (error.name !== "AbortError") $("count").textContent = error.message;
   }
