@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, Dialog, Page, expect, sync_playwright
 
 from co_cli import trust
 from co_cli.knowledge import Notebook
+from co_cli.knowledge.format.note import linked_uids
 from co_cli.knowledge.inbox import Draft, put
 from co_cli.workspace import Workspace
 
@@ -247,15 +248,108 @@ def test_a_save_over_a_file_that_changed_shows_both_and_asks(page: Page) -> None
     assert "Mimi" in file(2).read_text()
 
 
-def test_a_similar_text_and_the_inbox_ask_first(page: Page, book: Notebook) -> None:
+def ask(page: Page, text: str) -> None:
+    """Write a note that brings another out of date, as far as the question."""
     page.keyboard.press("n")
-    page.fill("#text", "We deploy on Thursdays")
-    page.click("text=Save")
+    expect(page.locator("h1")).to_contain_text(["Notes", "Write a note"])
+    page.fill("#text", text)
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".both .main")).to_be_focused()
+
+
+def test_an_update_is_linked_by_one_key_and_the_older_note_is_shown_as_earlier(page: Page) -> None:
+    """Red when the default is another, or recall shows what is out of date alone."""
+    ask(page, "We deploy on Thursdays")
+    expect(page.locator(".both strong")).to_have_text("This seems to bring 1 out of date.")
     expect(page.locator(".pair pre")).to_have_text(
         ["We deploy on Tuesdays", "We deploy on Thursdays"]
     )
-    page.click("text=Replace 1")
-    expect(page.locator("#pane .note .prose")).to_have_text("We deploy on Thursdays")
+    expect(page.locator(".both .main")).to_have_text("u Link as an update")
+    page.keyboard.press("u")
+    expect(page.locator("#toast")).to_contain_text("Saved memory 4. It updates 1.")
+    expect(page.locator("#pane .updates")).to_have_text("updates 1 We deploy on Tuesdays")
+    page.click("#pane .updates a")
+    expect(page.locator("#pane .updates")).to_have_text("updated by 4 We deploy on Thursdays")
+    page.fill("#query", "tuesdays")
+    expect(page.locator("#list .ref")).to_have_text(["4", "1"])
+    expect(page.locator("li.earlier .badge")).to_have_text("earlier")
+    page.locator("#query").press("Escape")
+    page.keyboard.press("u")
+    expect(page.locator("#toast")).to_contain_text("Undid")
+    expect(page.locator("a.row .badge")).to_have_count(0)
+
+
+def test_the_other_answers_have_a_key_each(page: Page, book: Notebook) -> None:
+    """Red when a letter does something else than on the other surfaces, or text is lost."""
+    ask(page, "We deploy on Thursdays")
+    page.keyboard.press("Escape")
+    expect(page.locator("#text")).to_be_focused()
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".both .main")).to_be_focused()
+    page.keyboard.press("n")
+    expect(page.locator("#toast")).to_contain_text("Discarded.")
+    assert len(book.notes()) == 3
+    ask(page, "The cat is called Mimi now")
+    page.keyboard.press("e")
+    expect(page.locator(".beside blockquote")).to_have_text("The cat is called Mimi now")
+    expect(page.locator("#text")).to_have_value("The cat is called Minka")
+    page.fill("#text", "The cat is called Mimi")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#pane .note .prose")).to_have_text("The cat is called Mimi")
+    expect(page.locator("#write")).to_have_text("Write")  # the new text is in that note
+    ask(page, "We deploy on Thursdays")
+    page.keyboard.press("k")
+    expect(page.locator("#pane section li")).to_have_text("related to 1 We deploy on Tuesdays")
+    ask(page, "Invoices go out on the tenth")
+    page.keyboard.press("r")
+    expect(page.locator("#pane section li")).to_have_count(0)
+    expect(page.locator("#toast")).to_contain_text("It replaces 3, which is archived.")
+    ask(page, "The name of the cat is Mimi")
+    expect(page.locator(".both strong")).to_have_text("Already noted as 2.")
+    page.keyboard.press("Enter")
+    expect(page.locator("#toast")).to_contain_text("Discarded.")
+    assert [note.id for note in book.notes()] == [1, 2, 4, 5]
+
+
+def test_of_several_outdated_notes_one_is_left_out(page: Page, book: Notebook) -> None:
+    fields = (("replaces", book.find("2").uid),)  # beside the one that the reader finds
+    put(book, [Draft("We deploy on Thursdays", fields=fields)], actor="agent")
+    page.keyboard.press("i")
+    page.click(".card >> text=Accept")
+    boxes = page.locator(".both input")
+    expect(boxes).to_have_count(2)
+    boxes.first.uncheck()
+    expect(page.locator("[data-letter=r]")).to_have_text("r Replace 1")
+    boxes.first.press("u")
+    expect(page.locator("#toast")).to_contain_text("It updates 1.")
+
+
+def test_updates_that_nobody_confirmed_are_decided_by_one_key_each(
+    page: Page, book: Notebook
+) -> None:
+    """Red when the page finds none by itself, or a key decides on another pair."""
+    for text in ("We deploy on Thursdays", "The cat is called Mimi", "Invoices go out on the 10th"):
+        book.remember(text)
+    expect(page.locator("#pairs")).to_have_text("3")
+    page.click("nav >> text=Updates")
+    cards = page.locator(".card")
+    expect(cards.first.locator(".main")).to_be_focused()
+    first, second, third = (str(one.get_attribute("data-item")).split() for one in cards.all())
+    for key in "ukx":  # as fast as one can press, without a look
+        page.keyboard.press(key)
+    expect(page.locator("#pane .empty")).to_contain_text("No updates to confirm")
+    expect(page.locator("#pairs")).to_be_hidden()
+    assert linked_uids(book.find(first[0]), "updates") == [book.find(first[1]).uid]
+    assert linked_uids(book.find(second[0]), "related") == [book.find(second[1]).uid]
+    assert third[1] not in {str(note.id) for note in book.notes()}
+    for left in (1, 2, 3):
+        page.locator("#pane").focus()
+        page.keyboard.press("u")
+        expect(cards).to_have_count(left)
+    assert len(book.unconfirmed()) == 3
+
+
+def test_the_inbox_asks_first(page: Page, book: Notebook) -> None:
     texts = ("Tea at four", "Cake at five", "Soup at noon")
     put(book, [Draft(text, (), f"so: {text}") for text in texts], actor="agent")
     expect(page.locator("#drafts")).to_have_text("3")  # without a reload
@@ -375,7 +469,8 @@ def test_unsaved_text_outlives_its_note_the_server_and_another_tab(
         page.click("text=Continue")
         expect(page.locator("#text")).to_have_value("Tea at four, rather at five")
         page.keyboard.press("Control+Enter")
-        page.click("text=Keep both")
+        expect(page.locator(".both [data-letter=u]")).to_be_focused()
+        page.keyboard.press("k")
         expect(page.locator("#pane .note .prose")).to_contain_text("rather at five")
 
 
@@ -579,7 +674,7 @@ def test_a_long_note_is_shown_from_where_it_answers(page: Page, book: Notebook) 
     expect(page.locator("#list mark")).to_be_in_viewport()
     expect(page.locator("#list .passage")).to_contain_text("…")
     page.select_option("#by-tag", "decision")
-    expect(page.locator("#list .empty")).to_be_visible()
+    expect(page.locator("#list mark")).to_have_count(0)
     page.click("text=Show all")
     expect(page.locator("#list mark")).to_have_text("zebra crossing")
 
@@ -613,7 +708,17 @@ def test_it_fits_a_phone_in_the_dark_and_a_screen_reader(page: Page) -> None:
     page.emulate_media(color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
     page.set_viewport_size({"width": 360, "height": 740})
-    for view in ("", "note/1", "new", "inbox", "changes", "archive", "pictures", "health"):
+    for view in (
+        "",
+        "note/1",
+        "new",
+        "inbox",
+        "updates",
+        "changes",
+        "archive",
+        "pictures",
+        "health",
+    ):
         page.evaluate("view => { location.hash = '#/' + view }", view)
         expect(page.locator("body")).to_have_attribute(
             "data-view", view.partition("/")[0] or "notes"

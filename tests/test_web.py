@@ -19,6 +19,7 @@ import pytest
 from cli import COMMAND, PATIENCE, co
 from page import Answer, Client, serving
 
+from co_cli import trust
 from co_cli.connections import MOST
 from co_cli.extras import install_hint
 from co_cli.knowledge import Notebook
@@ -33,8 +34,10 @@ EVIL = "http://evil.example"
 
 
 def learn(*texts: str) -> None:
+    workspace = Workspace()
+    trust.claim(workspace.project, "2026-11-01T00:00:00+00:00")
     for text in texts:
-        assert co("learn", text, "--tag", "decision").code == 0
+        workspace.shelf.project.remember(text, ["decision"])
 
 
 @pytest.fixture
@@ -300,7 +303,8 @@ def test_a_filter_narrows_all_that_answers_and_not_the_best_alone(page: Client) 
 
 
 def test_a_note_has_its_links_history_and_diff(page: Client) -> None:
-    co("learn", "We deploy on Wednesdays")
+    notes = book()
+    notes.remember("We deploy on Wednesdays", related=[notes.find("1")])
     co("knowledge", "tag", "1", "weekly")
     told = seen(page, "1")
     assert told["html"] == "<p>We deploy on Tuesdays</p>\n"
@@ -351,7 +355,7 @@ def test_what_is_sensitive_is_nowhere_on_the_page(page: Client) -> None:
     assert [view for view, text in zip(views, texts, strict=True) if "zebra" in text.lower()] == []
     assert page.ask("GET", "/api/note?ref=3", page.reading).status == 404
     assert page.post("restore", ref="4").status == 400
-    clash = page.post("save", text=f"{secret} today", scope="project", tags="")
+    clash = page.post("save", text="The alarm's nickname is Tiger now", scope="project", tags="")
     assert clash.status == 409
     assert "Zebrafish" not in clash.body.decode()
     with serving(sensitive=True) as other:
@@ -371,17 +375,19 @@ def test_no_write_answers_with_what_is_sensitive(page: Client) -> None:
     hidden = page.ask("GET", "/api/note?ref=i:zebrafish-sleeps", page.reading)
     assert (hidden.status, b"Zebrafish sleeps" in hidden.body) == (404, False)
 
-    def twice(name: str, said: dict[str, str]) -> list[Answer]:
+    def twice(name: str, choice: str, said: dict[str, str]) -> list[Answer]:
         first = page.post(name, **said)
         assert first.status == 409
-        return [first, page.post(name, **said, agreed=first.json["now"]["agreed"])]
+        agreed = first.json["now"]["agreed"]
+        return [first, page.post(name, **said, agreed=agreed, choice=choice)]
 
     own = {"text": "The alarm is called Tiger", "tags": "", "scope": "project"}
-    answers = twice("save", own)
-    answers += twice("save", own | {"text": "The alarm is called Bear", "similar": "update"})
+    answers = twice("save", "update", own)
+    answers += twice("save", "replace", own | {"text": "The alarm is called Bear"})
     met = {"ref": draft["ref"], "seen": draft["seen"], "tags": ""}
-    answers += twice("accept", met | {"text": "The alarm is called Lion"})
+    answers += twice("accept", "keep", met | {"text": "The alarm is called Lion"})
     assert [one.status for one in answers] == [409, 200] * 3
+    answers.append(page.ask("GET", "/api/updates", page.reading))
     path = next(Path(".co-cli/knowledge/memories").glob("003*"))
     path.write_text(path.read_text() + "more\n")
     path.with_name("003-zebrafish-too.md").write_bytes(path.read_bytes())
@@ -493,18 +499,192 @@ def test_an_edit_over_a_file_that_changed_shows_both_and_overwrites_nothing(page
     assert "We never deploy" in path.read_text()
 
 
-def test_a_similar_text_is_saved_after_the_person_saw_the_other(page: Client) -> None:
-    said = {"text": "We deploy on Thursdays", "tags": "", "scope": "project"}
-    answer = page.post("save", **said)
-    assert answer.status == 409
+THURSDAY = {"text": "We deploy on Thursdays", "tags": "", "scope": "project"}
+
+
+def answered(page: Client, name: str, choice: str, **said: str) -> Any:
+    """What comes of a write once its question has this answer."""
+    question = page.post(name, **said)
+    assert question.status == 409, question.body
+    return page.do(name, **said, agreed=question.json["now"]["agreed"], choice=choice)
+
+
+def test_a_text_that_updates_a_note_is_saved_after_the_person_saw_it(page: Client) -> None:
+    """Red when the page saves without asking, or another note than the person saw is linked."""
+    answer = page.post("save", **THURSDAY)
+    assert (answer.status, answer.json["now"]["verdict"]) == (409, "updates")
+    assert answer.json["error"] == "this brings 1 out of date. Nothing is saved yet."
     now = answer.json["now"]
-    assert now["similar"] == [{"ref": "1", "text": "We deploy on Tuesdays"}]
-    co("learn", "We deploy on Saturdays")  # which the person has not seen
-    again = page.post("save", **said, agreed=now["agreed"], similar="update")
+    assert [(one["ref"], one["text"]) for one in now["matches"]] == [("1", "We deploy on Tuesdays")]
+    co("knowledge", "tag", "1", "weekly")  # which the person has not seen
+    again = page.post("save", **THURSDAY, agreed=now["agreed"], choice="update")
     assert again.status == 409
     agreed = again.json["now"]["agreed"]
-    done = page.do("save", **said, agreed=agreed, similar="update")
-    assert done["action"] == "updated"
+    assert page.post("save", **THURSDAY, agreed=agreed).status == 400
+    assert page.post("save", **THURSDAY, agreed=agreed, choice="other").status == 400
+    done = page.do("save", **THURSDAY, agreed=agreed, choice="update")
+    assert done["display"] == "Saved memory 3. It updates 1."
+    assert [(one["ref"], one["how"]) for one in seen(page, "3")["links"]] == [("1", "updates")]
+    assert [(one["ref"], one["how"]) for one in seen(page, "1")["links"]] == [("3", "updated by")]
+    assert page.get("list?state=stale")["rows"][0]["updated_by"] == "3"
+    page.do("undo", scope="project", n=str(done["change"]))
+    assert seen(page, "1")["links"] == []
+
+
+def test_the_older_note_is_replaced_or_both_are_kept(page: Client) -> None:
+    done = answered(page, "save", "replace", **THURSDAY)
+    assert done["display"] == "Saved memory 3. It replaces 1, which is archived."
+    wednesday = THURSDAY | {"text": "We deploy on Wednesdays"}
+    assert answered(page, "save", "keep", **wednesday)["action"] == "related"
+    assert [(one["ref"], one["how"]) for one in seen(page, "4")["links"]] == [("3", "related to")]
+    co("knowledge", "protect", "3")
+    co("forget", "4", "--yes")
+    question = page.post("save", **wednesday)
+    assert [one["replaceable"] for one in question.json["now"]["matches"]] == [False]
+    agreed = question.json["now"]["agreed"]
+    assert page.post("save", **wednesday, agreed=agreed, choice="replace").status == 400
+
+
+def test_of_several_notes_the_person_says_which_are_out_of_date(page: Client) -> None:
+    """Red when a note is linked that the person took out."""
+    fields = (("replaces", book().find("2").uid),)
+    put(book(), [Draft(THURSDAY["text"], fields=fields)], actor="agent")
+    (draft,) = page.get("inbox")["rows"]
+    said = THURSDAY | {"ref": draft["ref"], "seen": draft["seen"]}
+    question = page.post("accept", **said).json["now"]
+    assert [one["ref"] for one in question["matches"]] == ["2", "1"]
+    answer = {"agreed": question["agreed"], "choice": "update", "refs": "1"}
+    assert page.do("accept", **said, **answer)["display"] == "Saved memory 3. It updates 1."
+    links = {(one["ref"], one["how"]) for one in seen(page, "3")["links"]}
+    assert links == {("1", "updates"), ("2", "related to")}
+
+
+def test_a_text_that_restates_a_note_is_noted_already(page: Client) -> None:
+    said = {"text": "The cat's name is Minka", "tags": "", "scope": "project"}
+    answer = page.post("save", **said)
+    assert (answer.status, answer.json["now"]["verdict"]) == (409, "restates")
+    assert answer.json["error"] == "already noted as 2. Nothing is saved yet."
+    agreed = answer.json["now"]["agreed"]
+    assert page.post("save", **said, agreed=agreed, choice="update").status == 400
+    assert page.do("save", **said, agreed=agreed, choice="keep")["action"] == "related"
+    same = page.do("save", **said | {"text": "The cat is called Minka."})
+    assert same["display"] == "Already noted as 2, now in your words."
+    other = page.post("save", **said | {"text": "The cat is called Minka.", "scope": "user"})
+    assert other.json["error"] == "already noted as 2. Nothing is saved yet."
+
+
+def test_a_note_of_the_other_notebook_is_linked_and_never_written(page: Client) -> None:
+    """Red when a save here may replace a note there."""
+    before = files()
+    question = page.post("save", **THURSDAY | {"scope": "user"})
+    assert [one["replaceable"] for one in question.json["now"]["matches"]] == [False]
+    done = answered(page, "save", "update", **THURSDAY | {"scope": "user"})
+    assert done["display"] == "Saved memory g1. It updates 1."
+    assert files() == before
+    assert [(one["ref"], one["how"]) for one in seen(page, "1")["links"]] == [("g1", "updated by")]
+    rows = page.get("search?q=deploy")["rows"]
+    assert [(row["ref"], row["earlier"]) for row in rows] == [("g1", False), ("1", True)]
+
+
+def test_an_edit_asks_about_other_notes_and_never_about_itself(page: Client) -> None:
+    """Red when an edit is compared with what it edits, or asks again about what it links to."""
+    learn("Releases are announced by mail")
+    said = {"ref": "3", "seen": seen(page, "3")["seen"], "tags": ""}
+    assert page.post("edit", **said, text="Releases are announced by chat").status == 200
+    said = {"ref": "3", "seen": seen(page, "3")["seen"], "tags": "plan"}
+    done = answered(page, "edit", "update", **said, text="Deployments are on Fridays now")
+    assert done["display"] == "Edited memory 3. It updates 1."
+    told = seen(page, "3")
+    assert (told["tags"], [one["how"] for one in told["links"]]) == (["plan"], ["updates"])
+    said |= {"seen": told["seen"], "text": "Deployments are on Mondays now"}
+    page.do("edit", **said)
+    said |= {"seen": seen(page, "3")["seen"], "text": "The cat is called Mimi now"}
+    done = answered(page, "edit", "replace", **said)
+    assert done["display"] == "Edited memory 3. It replaces 2, which is archived."
+    page.do("undo", scope="project", n=str(done["change"]))
+    assert seen(page, "2")["content"] == "The cat is called Minka"
+
+
+def test_a_draft_that_corrects_a_note_is_linked_or_replaces_it(page: Client) -> None:
+    """Red when accepting archives a note that the person was not asked about."""
+    fields = (("replaces", book().find("2").uid),)
+    for text in ("Its name is Mimi", "Its name is Momo"):
+        put(book(), [Draft(text, fields=fields)], actor="agent")
+    mimi, momo = page.get("inbox")["rows"]
+    said = {"ref": mimi["ref"], "seen": mimi["seen"], "text": "Its name is Mimi", "tags": ""}
+    assert answered(page, "accept", "update", **said)["display"] == "Saved memory 3. It updates 2."
+    said = {"ref": momo["ref"], "seen": momo["seen"], "text": "Its name is Momo", "tags": ""}
+    assert answered(page, "accept", "replace", **said)["action"] == "updated"
+    assert "2" not in {row["ref"] for row in page.get("list")["rows"]}
+
+
+def test_an_outdated_note_is_shown_under_its_update_whatever_is_filtered(page: Client) -> None:
+    """Red when a filter leaves the older note alone."""
+    notes = book()
+    notes.remember("We deploy on Thursdays", ["plan"], updates=[notes.find("1")])
+    for asked in ("search?q=deploy", "search?q=tuesdays", "search?q=deploy&category=decision",
+                  "search?q=deploy&fast=yes"):  # fmt: skip
+        rows = page.get(asked)["rows"]
+        shown = [(row["ref"], row["earlier"], row["updated_by"]) for row in rows[:2]]
+        assert shown == [("3", False, None), ("1", True, "3")], asked
+    co("knowledge", "sensitive", "3")
+    assert "1" not in [row["ref"] for row in page.get("search?q=tuesdays")["rows"]]
+
+
+# What nobody has confirmed
+
+
+def pairs(page: Client, many: int) -> list[dict[str, Any]]:
+    """The pairs to review, once there are so many: the page finds them while nobody asks."""
+    link, version = http.client.HTTPConnection(page.host, timeout=PATIENCE), ""
+    rows: list[dict[str, Any]]
+    while len(rows := page.get("updates")["rows"]) != many:
+        link.request("GET", f"/api/version?known={version}", headers=page.reading)
+        version = json.loads(link.getresponse().read())["version"]
+    link.close()
+    return rows
+
+
+def test_pairs_that_nobody_confirmed_are_linked_kept_or_forgotten() -> None:
+    """Red when the page compares nothing by itself, or a decision cannot be taken back."""
+    learn("We deploy on Tuesdays", "The cat is called Minka", "Prices are stored in cents")
+    learn("We deploy on Thursdays", "The cat is called Mimi", "Prices are stored in euros")
+    with serving() as page:
+        rows = pairs(page.enter(), 3)
+        assert page.get("start")["pairs"] == 3
+        found = {row["newer"]["ref"]: row for row in rows}
+        assert {ref: row["older"]["text"] for ref, row in found.items()} == {
+            "4": "We deploy on Tuesdays",
+            "5": "The cat is called Minka",
+            "6": "Prices are stored in cents",
+        }
+        assert [(one["ref"], one["how"]) for one in seen(page, "4")["links"]] == [
+            ("1", "maybe updates")
+        ]
+        (old,) = [r for r in page.get("search?q=tuesdays")["rows"] if r["ref"] == "1"]
+        assert (old["maybe_updated_by"], old["earlier"]) == ("4", False)
+
+        def chosen(ref: str, choice: str) -> dict[str, str]:
+            row = found[ref]
+            refs = {"newer": ref, "older": row["older"]["ref"]}
+            return refs | {"agreed": row["agreed"], "choice": choice}
+
+        assert page.post("link", **chosen("4", "update") | {"agreed": ""}).status == 400
+        done = page.do("link", **chosen("4", "update"))
+        assert done["display"] == "4 now updates 1."
+        assert page.do("link", **chosen("5", "keep"))["display"] == (
+            "5 and 2 are kept as unrelated."
+        )
+        page.do("forget", ref="3", seen=found["6"]["older"]["seen"])
+        assert pairs(page, 0) == []
+        assert [(r["ref"], r["earlier"]) for r in page.get("search?q=tuesdays")["rows"][:2]] == [
+            ("4", False), ("1", True)
+        ]  # fmt: skip
+        page.do("undo", scope="project", n=str(done["change"]))
+        assert [row["newer"]["ref"] for row in pairs(page, 1)] == ["4"]
+        path = next(Path(".co-cli/knowledge/memories").glob("001*"))
+        path.write_text(path.read_text().replace("Tuesdays", "Mondays"))
+        assert page.post("link", **chosen("4", "update")).status == 400
 
 
 def test_a_secret_and_an_empty_text_are_refused_in_words(page: Client) -> None:
@@ -543,8 +723,8 @@ def test_a_draft_says_what_accepting_it_would_meet(page: Client) -> None:
     thursday, cake = told["We deploy on Thursdays"], told["Cake at five"]
     assert (thursday["scope"], thursday["told"]["Said"]) == ("project", "so")
     found = [page.get(f"meets?ref={one['ref']}") for one in (thursday, cake)]
-    near = {"ref": "1", "text": "We deploy on Tuesdays"}
-    assert found == [{"same": "", "similar": some, "refused": ""} for some in ([near], [])]
+    shown = [(one["verdict"], [match["text"] for match in one["matches"]]) for one in found]
+    assert shown == [("updates", ["We deploy on Tuesdays"]), ("", [])]
     path = next(Path(".co-cli/knowledge/inbox").glob("cake*"))
     path.write_text(path.read_text().replace("Cake at five", "we deploy on  Tuesdays."))
     assert page.get(f"meets?ref={cake['ref']}")["same"] == "1"
@@ -627,7 +807,8 @@ def test_a_file_that_is_edited_by_hand_is_told_to_an_open_page(page: Client) -> 
 
 
 def test_the_pictures_tell_of_time_meaning_and_use(page: Client) -> None:
-    learn("We deploy on Thursdays", "The dog is called Rex")
+    book().remember("We deploy on Thursdays", updates=[book().find("1")])
+    learn("The dog is called Rex")
     co("forget", "4", "--yes")
     co("recall", "minka")
     told = page.get("pictures")

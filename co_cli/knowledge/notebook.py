@@ -205,11 +205,14 @@ class Notebook:
 
     # Comparing
 
-    def compare(self, text: str) -> list[Match]:
-        """The notes that a new text updates, or else restates, and those in similar words."""
+    def compare(self, text: str, *, editing: Note | None = None) -> list[Match]:
+        """The notes that a new text updates, or else restates, and those in similar words.
+
+        `editing` is the note that the text is for, if it is no new one.
+        """
         from co_cli.knowledge.compare.candidates import compare
 
-        return [one for _, one in compare([self], text)]
+        return [one for _, one in compare([self], text, editing)]
 
     def neighbours(self, text: str, most: int) -> list[tuple[Note, float]]:
         """The memories nearest to a text that may be shown here, each with its rank."""

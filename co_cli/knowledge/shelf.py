@@ -133,11 +133,11 @@ class Shelf(Iterable[Notebook]):
             unread=[file for one in recalls for file in one.unread],
         )
 
-    def compare(self, text: str) -> list[tuple[Notebook, Match]]:
+    def compare(self, text: str, *, editing: Note | None = None) -> list[tuple[Notebook, Match]]:
         """The notes of all notebooks that a new text updates, or restates, or is similar to."""
         from co_cli.knowledge.compare.candidates import compare  # for who saves
 
-        return compare(self, text)
+        return compare(self, text, editing)
 
     def outdated_by(self, text: str) -> list[tuple[Notebook, Note]]:
         """The notes that a new text brings out of date, in any notebook that is visible here."""

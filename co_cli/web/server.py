@@ -28,16 +28,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from co_cli.connections import SECONDS, Connection
 from co_cli.errors import CoError, NotFound
 from co_cli.knowledge.safety.escape import escape
-from co_cli.web import pictures, views
+from co_cli.web import pictures, updates, views
 from co_cli.web.actions import ACTIONS
+from co_cli.web.background import Background
 from co_cli.web.state import Asked, Changed, Row, State
 
 ADDRESS = "127.0.0.1"
 LARGEST = 1024 * 1024  # bytes that a request may hold
 _KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _STATIC = {"/": "index.html"} | {f"/{name}": name for name in (
-    "style.css", "app.js", "server.js", "unsaved.js", "note.js", "inbox.js", "draw.js",
-    "icon.svg")}  # fmt: skip
+    "style.css", "app.js", "server.js", "unsaved.js", "note.js", "inbox.js", "updates.js",
+    "draw.js", "icon.svg")}  # fmt: skip
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self'; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; "
@@ -50,7 +51,7 @@ HEADERS = {
 _READS: Mapping[str, Callable[[State, Asked], Row]] = {
     "start": views.start, "list": views.listed, "search": views.search, "note": views.note,
     "diff": views.diff, "inbox": views.inbox, "archive": views.archive, "changes": views.changes,
-    "meets": views.meets,
+    "meets": views.meets, "updates": updates.review,
     "pictures": pictures.pictures, "health": pictures.health, "eval": pictures.evaluation,
 }  # fmt: skip
 _HOLD = 20.0  # seconds that a page waits for news in one request
@@ -112,6 +113,9 @@ class Page:
         port = self._socket.getsockname()[1]
         self._worker, secret = ThreadPoolExecutor(1, "notebooks"), secrets.token_urlsafe(32)
         self._state = self._worker.submit(State, project, sensitive=sensitive).result()
+        self._background = Background(
+            self._state.shelf, lambda: self._worker.submit(self._state.take_index)
+        )
         self.address = f"http://{ADDRESS}:{port}/#token={secret}"  # what follows # is not sent
         routes = [
             *(Route(path, self._static, methods=["GET"]) for path in _STATIC),
@@ -129,9 +133,11 @@ class Page:
     def run(self) -> None:
         """Answer until stopped."""
         self._worker.submit(self._read)  # by the time that somebody asks
+        self._background.start()
         try:
             self.server.run(sockets=[self._socket])
         finally:
+            self._background.close()
             self._worker.submit(self._state.close)
             self._worker.shutdown()
             self._socket.close()
@@ -154,6 +160,7 @@ class Page:
             asked = await _said(request) if writes else Asked(request.query_params)
             if (act := (ACTIONS if writes else _READS).get(name)) is None:
                 raise NotFound("unknown request")
+            self._background.wait_again()
             slow = name in _SLOW and asyncio.to_thread(self._aside, act, asked)
             return JSONResponse(_shown(await (slow or self._on_worker(act, asked))))
         except Changed as error:
@@ -181,7 +188,9 @@ class Page:
         """Do something with the notes as they are, in the one thread that they belong to."""
 
         def work() -> Any:
-            self._state.fresh()
+            before = self._state.version
+            if self._state.fresh() != before:
+                self._background.wake()
             return act(self._state, *more)
 
         return await asyncio.get_running_loop().run_in_executor(self._worker, work)

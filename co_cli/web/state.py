@@ -11,8 +11,8 @@ from typing import Any
 
 from co_cli.errors import CoError, MovedOn, NotFound
 from co_cli.knowledge import Note, Notebook
+from co_cli.knowledge.format.note import linked_uids
 from co_cli.knowledge.inbox import vouched, waiting
-from co_cli.knowledge.lifecycle import linked
 from co_cli.knowledge.pages import ARTICLES, INBOX, MEMORIES, Problem
 from co_cli.knowledge.search.watch import Watcher
 from co_cli.knowledge.store import Entry, disk
@@ -22,6 +22,7 @@ from co_cli.workspace import Workspace
 
 Row = dict[str, Any]
 HIDDEN = "(marked sensitive)"
+LINKS = ("related", "supersedes", "updates")  # fields of a header that name other notes
 
 
 class Asked(dict[str, str]):
@@ -40,8 +41,8 @@ class Asked(dict[str, str]):
 class Changed(MovedOn):
     """Something is not as the person saw it; `now` is what it is."""
 
-    def __init__(self, message: str, now: Row) -> None:
-        super().__init__(message, hint="Nothing was overwritten.")
+    def __init__(self, message: str, now: Row, hint: str = "Nothing was overwritten.") -> None:
+        super().__init__(message, hint=hint)
         self.now = now
 
 
@@ -49,6 +50,7 @@ class Seen:
     """Every note and draft that may be shown, newest first, as the files were at one moment."""
 
     def __init__(self, state: State) -> None:
+        self.shelf, self.is_indexed = state.shelf, state.is_indexed
         self.books = [*state.shelf]
         notes = [(book, n) for book in self.books for n in (*book.notes(), *book.articles())]
         notes = [pair for pair in notes if not state.hides(pair[1])]
@@ -82,14 +84,31 @@ class Seen:
 
     @cached_property
     def links(self) -> list[tuple[str, str, str]]:
-        """Which note names which in its header, and as what."""
-        named = {(b.label, key): at for at, (b, n) in self.by.items() for key in (n.uid, str(n.id))}
+        """Which note names which in its header, and as what; a number is one of its notebook."""
+        named = {("", n.uid): at for at, (_, n) in self.by.items() if n.meta.get("uid")}
+        named |= {
+            (b.label, key): at for at, (b, n) in self.by.items() for key in (n.uid, str(n.id))
+        }
         return [
-            (label, named[book.label, str(uid)], kind)
+            (label, other, kind)
             for label, (book, note) in self.by.items()
-            for kind in ("related", "supersedes")
-            for uid in linked([note], kind)
-            if named.get((book.label, str(uid)), label) != label
+            for kind in LINKS
+            for uid in linked_uids(note, kind)
+            if (other := named.get((book.label, uid)) or named.get(("", uid), label)) != label
+        ]
+
+    @cached_property
+    def updates(self) -> dict[str, str]:
+        """The newest note that updates each that is out of date, by what the page calls them."""
+        return {old: new for new, old, kind in reversed(self.links) if kind == "updates"}
+
+    @cached_property
+    def unconfirmed(self) -> list[tuple[Notebook, Note, Note]]:
+        """Pairs of which the first note seems to update the second, and nobody has said so."""
+        return [
+            pair
+            for pair in (self.shelf.unconfirmed() if self.is_indexed else ())
+            if {pair[1].path, pair[2].path} <= self.label.keys()
         ]
 
 
@@ -99,6 +118,7 @@ class State:
     def __init__(self, project: str | None = None, *, sensitive: bool = False) -> None:
         self.workspace = Workspace(project, watch=True)
         self.shelf, self.sensitive, self.version = self.workspace.shelf, sensitive, 0
+        self.is_indexed = False  # whether to ask the index takes no time
         self._seen: Seen | None = None
         self._watcher: Watcher | None = None
         folders = (MEMORIES, ARTICLES, INBOX)
@@ -124,6 +144,11 @@ class State:
             there = before and (before.by, before.drafts)
             self.version += bool(changed or (self.seen.by, self.seen.drafts) != there)
         return self.version
+
+    def take_index(self) -> None:
+        """Ask the index which notes seem to be out of date; it was brought up to date just now."""
+        before, self._seen, self.is_indexed = self.seen.unconfirmed, None, True
+        self.version += self.seen.unconfirmed != before
 
     @property
     def seen(self) -> Seen:
@@ -183,6 +208,7 @@ class State:
             | {"ref": self.called(book, note), "category": note.category, "date": span(note)}
             | {"age": age(note.created, book.today()), "outside": outside_text(note)}
             | {"outdated": outdated(book, note), "untrusted": note.path in foreign}
+            | {"updated_by": self.seen.updates.get(self.called(book, note))}
             | {"writable": book in self.shelf, "content": None}
             for book, note in found
         ]

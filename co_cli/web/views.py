@@ -15,19 +15,24 @@ from co_cli.errors import NotFound, RefusedText
 from co_cli.knowledge import Filters, Hit, Note, Notebook
 from co_cli.knowledge.inbox import plan_accept
 from co_cli.knowledge.pages import ARTICLES, INBOX, MEMORIES
-from co_cli.knowledge.plan import Plan
 from co_cli.knowledge.safety.escape import difference, escape
 from co_cli.knowledge.search.places import parts
 from co_cli.knowledge.store import Entry, disk, previous
 from co_cli.results import above_text, draft_text, hit_ref, outdated
 from co_cli.verbs import labels
-from co_cli.web.state import HIDDEN, Asked, Row, State, written
+from co_cli.web.state import Asked, Row, State, written
+from co_cli.web.updates import find_matches, question
 
 _PAGE, _ANSWERS, _GONE = 60, 15, 200  # rows of a list, answers to a question, rows of the archive
 _MOST = 1200  # rows of a list that are drawn again
 _MANY = 300  # answers among which some are looked for
 _LONG = 200_000  # characters; a longer text is not rendered, which would take seconds
-_WORDS = {"related": ("related to", "related to"), "supersedes": ("replaces", "replaced by")}
+_WORDS = {
+    "related": ("related to", "related to"),
+    "supersedes": ("replaces", "replaced by"),
+    "updates": ("updates", "updated by"),
+    "unconfirmed": ("maybe updates", "maybe updated by"),
+}
 
 
 def start(state: State, asked: Asked) -> Row:
@@ -37,18 +42,19 @@ def start(state: State, asked: Asked) -> Row:
         "project": state.workspace.project,
         "foreign": state.workspace.trust.foreign,
     }
-    return listed(state, asked) | there | state.seen.facets | {"drafts": len(state.seen.drafts)}
+    pending = {"drafts": len(state.seen.drafts), "pairs": len(state.seen.unconfirmed)}
+    return listed(state, asked) | there | state.seen.facets | pending
 
 
 def listed(state: State, asked: Asked) -> Row:
     """The notes that fit the filters, newest first, a page of them."""
     every, at = state.seen.by.values(), asked.number("from")
-    found = [pair for pair in every if _fits(asked, *pair)] if any(asked) else [*every]
+    found = [pair for pair in every if _fits(state, asked, *pair)] if any(asked) else [*every]
     many = min(max(_PAGE, asked.number("many")), _MOST)
     return {"count": len(found), "rows": state.rows(found[at : at + many])}
 
 
-def _fits(asked: Asked, book: Notebook, note: Note) -> bool:
+def _fits(state: State, asked: Asked, book: Notebook, note: Note) -> bool:
     """Whether a note is among those that are asked for; what costs most is asked last."""
     marked = asked["state"]
     has = {"protected": note.protected, "pinned": note.pinned, "outside": note.external}
@@ -59,8 +65,12 @@ def _fits(asked: Asked, book: Notebook, note: Note) -> bool:
         and asked["category"] in ("", note.category)
         and note.created[:10] >= _since(book, asked)
         and has.get(marked, True)
-        and (marked != "stale" or bool(outdated(book, note)))
+        and (marked != "stale" or _is_stale(state, book, note))
     )
+
+
+def _is_stale(state: State, book: Notebook, note: Note) -> bool:
+    return state.called(book, note) in state.seen.updates or bool(outdated(book, note))
 
 
 def _since(book: Notebook, asked: Asked) -> str:
@@ -73,8 +83,11 @@ def search(state: State, asked: Asked) -> Row:
     tags, since = tuple(filter(None, [asked["tag"]])), _since(state.shelf.project, asked)
     filters = Filters(asked["kind"], tags, since, sensitive=state.sensitive)
     most = _MANY if asked["category"] or asked["state"] else _ANSWERS  # which recall cannot tell
-    found = state.shelf.recall(asked["q"][:1000], most, filters, scope=asked["scope"])
-    kept = [pair for pair in found if _fits(asked, pair[0], pair[1].note)][:_ANSWERS]
+    fast = bool(asked["fast"])  # while somebody types
+    found = state.shelf.recall(asked["q"][:1000], most, filters, scope=asked["scope"], fast=fast)
+    fitting = [pair for pair in found if _fits(state, asked, pair[0], pair[1].note)]
+    shown = {note.path for _, hit in fitting for note in (hit.note, hit.updated_by) if note}
+    kept = [pair for pair in found if pair[1].note.path in shown][:_ANSWERS]
     rows = state.rows([(book, hit.note) for book, hit in kept])
     told = [row | _hit(state, *pair) for row, pair in zip(rows, kept, strict=True)]
     lacks = [one.reason for one in found.degraded]
@@ -87,9 +100,16 @@ def _hit(state: State, book: Notebook, hit: Hit) -> Row:
         pieces += [(text[at:start], 0), (text[start:end], 1)]
         at = end
     ref = state.seen.label.get(hit.note.path) or hit_ref(book, hit)
-    other = state.called(book, hit.replaced_by) if hit.replaced_by else None
-    told = {"ref": ref, "anchor": hit.anchor, "above": above_text(hit), "replaced_by": other}
-    return told | {"passage": [*pieces, (text[at:], 0)], "why": hit.why, "weak": hit.weak}
+    told = {"ref": ref, "anchor": hit.anchor, "above": above_text(hit)}
+    told |= {
+        name: state.called(state.shelf.holding(newer), newer)
+        for name in ("updated_by", "maybe_updated_by")
+        if (newer := getattr(hit, name)) and not state.hides(newer)
+    }
+    return told | {
+        "passage": [*pieces, (text[at:], 0)], "why": hit.why, "weak": hit.weak,
+        "earlier": hit.updated_by is not None,
+    }  # fmt: skip
 
 
 def note(state: State, asked: Asked) -> Row:
@@ -100,8 +120,12 @@ def note(state: State, asked: Asked) -> Row:
     book, one = state.find(asked["ref"])
     (row,) = state.rows([(book, one)])
     here, rendered = row["ref"], not row["untrusted"] and len(one.body) <= _LONG
-    links = {b if a == here else a: _WORDS[how][b == here] for a, b, how in state.seen.links
-             if here in (a, b)}  # fmt: skip
+    unconfirmed = [
+        (*(state.called(holder, one) for one in pair), "unconfirmed")
+        for holder, *pair in state.seen.unconfirmed
+    ]
+    links = {b if a == here else a: _WORDS[how][b == here]
+             for a, b, how in (*state.seen.links, *unconfirmed) if here in (a, b)}  # fmt: skip
     near = state.rows([state.seen.by[other] for other in links])
     passages = [
         {"anchor": part.anchor, "heading": part.own, "text": part.text}
@@ -142,21 +166,15 @@ def inbox(state: State, _: Asked) -> Row:
 
 
 def meets(state: State, asked: Asked) -> Row:
-    """What accepting a draft would meet: what says the same, what is similar, why it may not be."""
+    """What accepting a draft would ask: what says the same, what it updates, why it may not be."""
     book, draft = state.find(asked["ref"])
     try:
         plan = plan_accept(book, draft, actor="")
     except RefusedText as error:
-        return {"same": "", "similar": [], "refused": error.sentence()}
+        return {"same": "", "verdict": "", "matches": [], "refused": error.sentence()}
     same = plan.saved.ref if plan.saved.action == "consolidated" else ""
-    return {"same": same, "similar": similar(state, book, plan), "refused": ""}
-
-
-def similar(state: State, book: Notebook, plan: Plan) -> list[Row]:
-    """What is remembered already that resembles what a plan would save."""
-    met = [one for one, _ in plan.saved.similar]
-    told = [(one, HIDDEN if state.hides(one) else one.body) for one in met]
-    return [{"ref": state.called(book, one), "text": text} for one, text in told]
+    matches = find_matches(state, plan, draft.body, corrects=book.corrected(draft))
+    return {"same": same, "refused": "", **question(state, book, plan, matches)}
 
 
 def changes(state: State, asked: Asked) -> Row:

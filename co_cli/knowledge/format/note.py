@@ -152,6 +152,16 @@ def linked_uids(note: Note, field: str) -> list[str]:
     return [str(uid) for uid in (links if isinstance(links, list) else [links])]
 
 
+def is_linked(note: Note, other: Note) -> bool:
+    """Whether the header of either says what it means for the other."""
+    same_folder = os.path.dirname(note.path) == os.path.dirname(other.path)
+    return any(
+        {to.uid, *([str(to.id)] if same_folder else ())} & {*linked_uids(start, field)}
+        for start, to in ((note, other), (other, note))
+        for field in ("updates", "related", "supersedes")
+    )
+
+
 def scoped(language: str) -> dict[str, str | None]:
     """The header fields of a note for one language, or for all."""
     return {"scope": "language" if language else None, "language": language or None}

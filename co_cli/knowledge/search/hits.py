@@ -164,6 +164,15 @@ class Around(NamedTuple):
         )
         return self._replace(same=same, near=near)
 
+    def without(self, note: Note | None) -> Around:
+        """The same without one note."""
+        if note is None:
+            return self
+        same, near = (
+            [one for one in some if one.path != note.path] for some in (self.same, self.near)
+        )
+        return self._replace(same=same, near=near)
+
 
 class Synced(NamedTuple):
     """What a sync found changed; `missing` files vanished together and are only set aside."""

@@ -6,6 +6,7 @@ import { showInbox } from "./inbox.js";
 import { showArchive, showChanges, showEdit, showNew, showNote } from "./note.js";
 import { get, post, takeSecret } from "./server.js";
 import { isUnsaved, onUnsaved, openUnsaved, unsavedKeys } from "./unsaved.js";
+import { showUpdates } from "./updates.js";
 
 export const $ = (id) => document.getElementById(id);
 
@@ -22,6 +23,8 @@ export function h(name, attrs, ...children) {
   one.append(...children.flat(Infinity).filter((child) => child != null && child !== false && child !== ""));
   return one;
 }
+
+export const button = (text, onclick, more = {}) => h(more.main ? "button.main" : "button", { type: "button", onclick, ...more, main: null }, text);
 
 // The one door for HTML: what the server rendered and sanitised.
 const door = window.trustedTypes
@@ -122,7 +125,7 @@ async function undo(step = null) {
     if (!last) throw new Error("Nothing to undo in this tab. Changes lists everything that was done.");
     return { scope: last.scope, n: String(last.change) };
   });
-  if (!done || document.body.dataset.view !== "inbox") return;
+  if (!done || !["inbox", "updates"].includes(document.body.dataset.view)) return;
   [...document.querySelectorAll(".card")].find((one) => !before.has(one.dataset.item))?.querySelector(".main").focus();
 }
 
@@ -167,7 +170,8 @@ export function badges(row) {
     row.protected && ["protected", "good"],
     row.pinned && ["pinned", "good"],
     row.sensitive && ["sensitive", "warn"],
-    row.replaced_by && [`replaced by ${row.replaced_by}?`, "warn"],
+    row.earlier ? ["earlier", "warn", `Updated by ${row.updated_by}`] : row.updated_by && [`updated by ${row.updated_by}`, "warn"],
+    row.maybe_updated_by && [`maybe updated by ${row.maybe_updated_by}`, "warn"],
   ].filter(Boolean);
   return found.map(([text, kind, title]) => h(`span.badge.${kind}`, { title }, text));
 }
@@ -192,7 +196,7 @@ function excerpt(pieces) {
 function line(row) {
   const { cut, shown: passage } = row.passage ? excerpt(row.passage) : {};
   const why = row.why && h("span.why", {}, `${row.weak ? "weak: " : ""}${row.why}`);
-  return h("li", {}, h("a.row", { href: link(row), "data-ref": row.ref },
+  return h(row.earlier ? "li.earlier" : "li", {}, h("a.row", { href: link(row), "data-ref": row.ref },
     h("span.top", {}, h("span.ref", {}, row.ref), h("span", {}, place(row)), h("span", {}, row.age || row.date), why),
     passage && row.kind !== "article" && !cut ? passage : [h("span.summary", {}, row.above || title(row)), passage],
     h("span.marks", {}, row.unsaved && h("span.badge.warn", {}, "unfinished edit"), badges(row), (row.tags || []).filter((tag) => tag[0] !== "_").map((tag) => h("span.tag", {}, tag)))));
@@ -230,16 +234,18 @@ function clear() {
 function emptyText() {
   if ($("query").value) return "No notes found. Try other words, or fewer filters.";
   if (Object.values(asked()).some(Boolean)) return "No notes match these filters.";
-  return "No notes yet. Write the first one, or run: co learn “We deploy on Tuesdays”";
+  return "No notes yet. Write the first one.";
 }
 
-export async function load(more = false, again = false) {
+// With `fast`, while somebody types, in the order of the ranking alone; the final order follows.
+export async function load(more = false, again = false, fast = "") {
   const query = $("query").value.trim();
   asking?.abort();
   asking = new AbortController();
   try {
-    if (query) draw(await get("search", { q: query, ...asked() }, asking.signal));
+    if (query) draw(await get("search", { q: query, fast, ...asked() }, asking.signal));
     else draw(await get("list", { ...asked(), from: more ? rows.length : "", many: again ? rows.length : "" }, asking.signal), more);
+    $("list").setAttribute("aria-busy", String(Boolean(query && fast)));
   } catch (error) {
     if (error.name !== "AbortError") $("count").textContent = error.message;
   }
@@ -275,8 +281,10 @@ function drawFrame(facts) {
   version = facts.version;
   $("project").textContent = facts.project.split("/").pop();
   $("project").title = facts.project;
-  $("drafts").textContent = facts.drafts;
-  $("drafts").hidden = !facts.drafts;
+  for (const name of ["drafts", "pairs"]) {
+    $(name).textContent = facts[name];
+    $(name).hidden = !facts[name];
+  }
   document.body.classList.toggle("foreign", facts.foreign);
   drawFilters(facts);
 }
@@ -285,7 +293,7 @@ function drawFrame(facts) {
 
 const decoded = (text) => { try { return decodeURIComponent(text); } catch { return text; } };
 export const route = () => location.hash.replace(/^#\/?/, "").split("/").map(decoded);
-const VIEWS = { note: showNote, edit: showEdit, new: showNew, inbox: showInbox, changes: showChanges, archive: showArchive, pictures: showPictures, health: showHealth };
+const VIEWS = { note: showNote, edit: showEdit, new: showNew, inbox: showInbox, updates: showUpdates, changes: showChanges, archive: showArchive, pictures: showPictures, health: showHealth };
 
 // At once, where a link would do it a moment later.
 export function go(hash) {
@@ -371,8 +379,9 @@ addEventListener("auxclick", openTab);
 // ---- The start
 
 let typing = 0;
-$("query").addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(() => load(), 90); });
-$("search").addEventListener("submit", (event) => { event.preventDefault(); load().then(() => step(1)); });
+const later = (time, work) => { clearTimeout(typing); typing = setTimeout(work, time); };
+$("query").addEventListener("input", () => later(90, () => { load(false, false, "yes"); if ($("query").value.trim()) later(300, () => load()); }));
+$("search").addEventListener("submit", (event) => { event.preventDefault(); clearTimeout(typing); load().then(() => step(1)); });
 $("more").addEventListener("click", () => load(true));
 $("help-button").addEventListener("click", () => $("help").showModal());
 $("help").addEventListener("click", (event) => { if (event.target.closest("a")) $("help").close(); });

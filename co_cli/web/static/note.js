@@ -1,11 +1,11 @@
 // What is open beside the list: a note, the editor, all changes, the archive.
 
-import { $, act, badges, fill, go, h, link, place, refresh, rendered, tell, tellDone, title, turn, write } from "./app.js";
+import { $, act, badges, button, fill, go, h, link, place, refresh, rendered, tell, tellDone, title, turn, write } from "./app.js";
 import { get } from "./server.js";
 import { isUnsaved, keep, unsaved } from "./unsaved.js";
+import { question, side } from "./updates.js";
 
 const when = (at) => new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
-export const button = (text, onclick, more = {}) => h(more.main ? "button.main" : "button", { type: "button", onclick, ...more, main: null }, text);
 
 // Whether this is drawn already: then what is open, focused or selected in it stays so.
 let drawn = "";
@@ -25,10 +25,11 @@ export async function showNote(pane, again, ref, anchor) {
   const open = again && [...pane.querySelectorAll("details[open]")].map((one) => one.id);
   const focused = again && pane.contains(document.activeElement) && document.activeElement.dataset.key;
   pane.replaceChildren(h("article.note", { "aria-label": `${note.kind} ${note.ref}` },
-    h("p.top", {}, h("a.back", { href: "#/" }, "← Notes"), h("span.ref", {}, note.ref), h("span", {}, place(note)), h("span", { title: note.created }, `${note.date}${note.age ? `, ${note.age}` : ""}`), badges(note)),
+    h("p.top", {}, h("a.back", { href: "#/" }, "← Notes"), h("span.ref", {}, note.ref), h("span", {}, place(note)), h("span", { title: note.created }, `${note.date}${note.age ? `, ${note.age}` : ""}`), badges({ ...note, updated_by: null })),
     note.title ? h("h1", {}, note.title) : h("h1.hidden", {}, title(note)),
     note.untrusted && h("p.banner", {}, "You have not approved this note, so it is shown as plain text and no model sees it. To approve it, run ", h("code", {}, "co trust"), "."),
     isUnsaved(note.ref) && notSaved(note),
+    updates(note),
     body(note),
     note.tags.length > 0 && h("p.marks", {}, note.tags.map((tag) => h("span.tag", {}, tag))),
     note.writable ? actions(note) : h("p.quiet", {}, "Co only reads this file. Edit it where it is."),
@@ -66,10 +67,19 @@ function actions(note) {
     button("Forget", () => { const here = location.hash; return doing("forget", {}, () => { if (location.hash === here) go("#/"); }); }, { "data-key": "forget", disabled: note.protected }));
 }
 
+const linked = (one) => h("li", {}, h("span.quiet", {}, `${one.how} `), h("a", { href: link(one) }, `${one.ref} ${title(one)}`));
+
+// What updates it and what it updates, or seems to.
+const isUpdate = (one) => /update/.test(one.how);
+function updates(note) {
+  const found = note.links.filter(isUpdate), maybe = found.some((one) => one.how.startsWith("maybe"));
+  if (!found.length) return null;
+  return h("div.updates", {}, h("ul.plain", {}, found.map(linked)), maybe && h("a", { href: "#/updates" }, "Review it"));
+}
+
 function links(note) {
-  if (!note.links.length) return null;
-  return h("section", {}, h("h2.small", {}, "Linked"), h("ul.plain", {}, note.links.map((one) =>
-    h("li", {}, h("span.quiet", {}, `${one.how} `), h("a", { href: link(one) }, `${one.ref} ${title(one)}`)))));
+  const found = note.links.filter((one) => !isUpdate(one));
+  return found.length ? h("section", {}, h("h2.small", {}, "Linked"), h("ul.plain", {}, found.map(linked))) : null;
 }
 
 function history(note) {
@@ -115,23 +125,18 @@ function discard(key, route) {
   if (value) tell("Discarded.", "Undo", () => { keep(key, value); if (location.hash !== route) location.hash = route; });
 }
 
-// What is there and what was written, side by side, and the person's choice: to `send` it or `take` the other.
-export function both(error, said, send, take) {
-  const { written, similar, seen, agreed } = error.now;
-  const pair = (title, words, other, tags) => h("div", {}, h("h3", {}, title),
-    h("pre.prose", {}, words.split(/(\s+)/).map((word) => (!word.trim() || other.split(/\s+/).includes(word) ? word : h("mark", {}, word)))),
-    tags != null && h("p.quiet", {}, `Tags: ${tags || "none"}`));
-  const theirs = written ? [pair("On disk", written.text, said.text, written.tags.join(", "))] : similar.map((one) => pair(`Note ${one.ref}`, one.text, said.text));
-  const mine = pair("Yours", said.text, theirs.length > 1 ? said.text : written ? written.text : similar[0].text, written ? said.tags.split("\n").join(", ") : null);
-  const choices = written
-    ? [button("Save mine over it", () => send({ seen }), { main: true }), button("Use the text on disk", () => take(written, seen))]
-    : [button("Keep both", () => send({ agreed, similar: "keep" }), { main: true }), button(`Replace ${similar[0].ref}`, () => send({ agreed, similar: "update" }))];
-  return h("section.banner.both", { "aria-label": "Both texts", tabindex: "-1" }, h("p", {}, error.message), h("div.pair", {}, theirs, mine), h("p.actions", {}, choices));
+// What is on the disk and what was written, side by side, and the person's choice: to `send` it or `take` the other.
+function both(error, said, send, take) {
+  const { written, seen } = error.now;
+  const tags = (some) => h("p.quiet", {}, `Tags: ${some.join(", ") || "none"}`);
+  return h("section.banner.both", { "aria-label": "Both texts" }, h("p", {}, error.message),
+    h("div.pair", {}, side("On disk", written.text, said.text, tags(written.tags)), side("Yours", said.text, written.text, tags(said.tags.split("\n").filter(Boolean)))),
+    h("p.actions", {}, button("Save mine over it", () => send({ seen }), { main: true }), button("Use the text on disk", () => take(written, seen))));
 }
 
 // A form for a text and its tags, which stay in this tab under `key` until they are saved. `save` is
 // given what stands in it, and what the person chose.
-function editor({ key, route, back, title, start, save, scope = false }) {
+function editor({ key, route, back, title, start, save, scope = false, beside = "" }) {
   const kept = unsaved(key), from = { seen: start.seen, ...kept };
   const text = h("textarea", { id: "text", rows: 12, required: true, "aria-describedby": "hint" });
   text.value = kept ? kept.text : start.text;
@@ -141,7 +146,8 @@ function editor({ key, route, back, title, start, save, scope = false }) {
   if (kept?.where) where.value = kept.where;
   const aside = h("div", { role: "alert" });
   const form = h("form.editor", { "aria-label": title, "data-back": back, onsubmit: (event) => { event.preventDefault(); send(); }, oninput: () => note() },
-    h("h1", {}, title), h("label", { for: "text" }, "Text, in markdown"), text,
+    h("h1", {}, title), beside && h("figure.beside", {}, h("figcaption", {}, "The new text, which is not saved"), h("blockquote", {}, beside)),
+    h("label", { for: "text" }, "Text, in markdown"), text,
     h("label", { for: "tags" }, "Tags, separated by commas"), tags,
     scope && h("label", { for: "where" }, "Notebook"), where, aside,
     h("p.actions", {}, h("button.main", {}, "Save"), button("Cancel", () => cancel()), h("span.quiet", { id: "hint" }, "Ctrl+Enter saves, Esc leaves it for later")));
@@ -165,6 +171,7 @@ function editor({ key, route, back, title, start, save, scope = false }) {
     try {
       const done = await save(said);
       keep(key, null);
+      if (beside && unsaved("new")?.text === beside) keep("new", null); // it is in this note now
       delete form.dataset.unsaved;
       tellDone(done);
       const here = form.isConnected;
@@ -173,8 +180,12 @@ function editor({ key, route, back, title, start, save, scope = false }) {
       await refresh();
     } catch (error) {
       $("toast").replaceChildren();
-      aside.replaceChildren(error.now ? both(error, said, send, take) : h("p.banner", {}, error.message, error.status === 404 && asNew(said)));
+      const back = () => { aside.replaceChildren(); text.focus(); };
+      const edit = (ref) => openEditor({ ref }, { text: said.text });
+      if (error.now?.matches) aside.replaceChildren(question(error, said.text, { send, edit, leave: cancel, back }));
+      else aside.replaceChildren(error.now ? both(error, said, send, take) : h("p.banner", {}, error.message, error.status === 404 && asNew(said)));
       aside.scrollIntoView({ block: "nearest" });
+      if (error.now?.matches) aside.querySelector(".main").focus({ preventScroll: true });
     } finally {
       sending = text.readOnly = tags.readOnly = false;
     }
@@ -206,10 +217,11 @@ function open(pane, form) {
   form.querySelector("textarea").focus();
 }
 
-// At once, so that what is typed next is typed into it.
+// At once, so that what is typed next is typed into it. `from` is what it is opened for: a new text
+// to show beside it, and where to go afterwards.
 let atHand = null;
-export function openEditor(note) {
-  atHand = note;
+export function openEditor(note, from = {}) {
+  atHand = { note, from };
   go(editing(note.ref));
 }
 
@@ -218,12 +230,14 @@ export async function showEdit(pane, again, ref) {
   if (again && pane.querySelector("form.editor")) return;
   const mine = turn(), gone = { kind: "note", written: { text: "", tags: [] } };
   const missing = (error) => { if (error.status === 404 && isUnsaved(ref)) return gone; throw error; };
-  const note = atHand?.ref === ref ? atHand : await get("note", { ref }).catch(missing);
+  const known = atHand?.note.ref === ref ? atHand : { from: {} };
   atHand = null;
+  const note = known.note?.written ? known.note : await get("note", { ref }).catch(missing);
   if (!mine()) return;
-  const [action, back] = note.kind === "draft" ? ["accept", "#/inbox"] : ["edit", `#/note/${encodeURIComponent(ref)}`];
+  const [action, usual] = note.kind === "draft" ? ["accept", "#/inbox"] : ["edit", `#/note/${encodeURIComponent(ref)}`];
+  const back = known.from.back || usual;
   const start = { ...note.written, seen: note.seen }, save = (said) => write(action, { ...said, ref });
-  const form = editor({ key: ref, route: editing(ref), back, title: `Edit ${note.kind} ${ref}`, start, save });
+  const form = editor({ key: ref, route: editing(ref), back, title: `Edit ${note.kind} ${ref}`, start, save, beside: known.from.text });
   const compare = (now) => {
     if (!now) tell("The file is gone from the disk. Your text stays in this tab.");
     else if (now.seen !== form.dataset.seen) tell("The file changed on the disk. Saving shows you both.");
