@@ -19,7 +19,8 @@ from co_cli.knowledge.meaning.encoders import Meaning, built_in
 from co_cli.knowledge.meaning.wordpiece import spelled
 
 Kind = Literal[
-    "ask", "tell", "correct", "forget", "undo", "list", "show", "restore", "help", "changes", "other"
+    "ask", "tell", "correct", "forget", "undo", "list", "show", "restore", "help", "changes",
+    "other",
 ]  # fmt: skip
 Signal = Literal["preference", "decision", "context", "pattern", "correction"]
 KINDS: tuple[Kind, ...] = get_args(Kind)  # in the order of the head's rows, as the signals
@@ -85,10 +86,12 @@ class Reader:
         """What a new text means for each old one."""
         rows = [self._pair(old, new) for old in olds]
         means = [states.mean(1) for states in self._states(rows)] if rows else []
-        return [
-            Relation(*_shares(self.head("relation", mean)), _share(self.head("about", mean)[0]))
-            for mean in means
-        ]
+        relations = []
+        for mean in means:
+            updates, same, other = _shares(self.head("relation", mean))
+            about = _share(self.head("about", mean)[0])
+            relations.append(Relation(updates, same, other, about))
+        return relations
 
     def intent(self, sentence: str) -> Intent:
         """What one sentence asks for."""
@@ -107,19 +110,9 @@ class Reader:
         span = sentence[cut[first][1][0] : cut[last][1][1]] if cut else ""
         return Intent(kind, kinds[kind], span, _share(lasting), signal, _share(personal), kinds)
 
-    def pair(self, head: str, first: str, second: str) -> Any:
-        """The scores of one pair of texts."""
-        return self._scores(head, [self._pair(first, second)])[0]
-
     def head(self, name: str, mean: Any) -> Any:
         """The scores that a head gives to a text's mean."""
         return self._raw(f"{name}.weight") @ mean + self._raw(f"{name}.bias")
-
-    def mean(self, sentence: str) -> Any:
-        """The mean of the states of one sentence's tokens."""
-        cut = [n + _SHIFT for n in self._pieces.cut(sentence, 2 * HALF)]
-        [states] = self._states([[_START, *cut, _END]])
-        return states.mean(1)
 
     def _pair(self, first: str, second: str) -> list[int]:
         one, other = (
