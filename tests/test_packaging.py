@@ -54,8 +54,7 @@ def test_the_wheel_holds_the_whole_package_and_nothing_else(wheel: Path) -> None
     assert inside >= {
         "co_cli/py.typed",
         "co_cli/knowledge/meaning/weights/careful.bin",
-        "co_cli/knowledge/meaning/weights/turns.bin",
-        "co_cli/knowledge/meaning/weights/same.bin",
+        "co_cli/knowledge/meaning/weights/reader.bin",
         "co_cli/knowledge/meaning/weights/fast.bin",
         "co_cli/prompts/personalities/finch.md",
         "co_cli/prompts/system.md",

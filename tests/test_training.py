@@ -1,110 +1,142 @@
-"""The pairs that the model was trained on hold nothing that it is measured by."""
+"""What the models were trained on holds nothing that they are measured by."""
 
 from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+from co_cli.knowledge.meaning.encoders import WEIGHTS
 
 ROOT = Path(__file__).resolve().parent.parent
 TRAINING = ROOT / "training"
 _RUN = 10  # words in a row that no two people write by chance
+_FEW = 3  # words that anybody may write
+PARTS = {
+    "firstweek": 100,
+    "pairs": 300,
+    "scenes": 200,
+    "updates": 700,
+    "replacements.jsonl": 2000,
+    "same.jsonl": 4600,
+    "turns.jsonl": 9000,
+    "turns_more.jsonl": 1600,
+    "turns_more2.jsonl": 900,
+    "turns_more3.jsonl": 900,
+    "turns_relabelled.jsonl": 2000,
+    "unanswerable.jsonl": 250,
+}
 
 
-def runs(text: str) -> set[tuple[str, ...]]:
-    words = re.findall(r"[a-z0-9]+", text.lower())
-    return {tuple(words[at : at + _RUN]) for at in range(len(words) - _RUN + 1)} or {tuple(words)}
+def rows(path: Path) -> list[dict[str, Any]]:
+    """The objects of a file, or of all files of a folder."""
+    if path.is_dir():
+        return [row for each in sorted(path.iterdir()) for row in rows(each)]
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".jsonl":
+        return [json.loads(line) for line in text.splitlines()]
+    whole = json.loads(text)
+    return whole if isinstance(whole, list) else [whole]
 
 
-def clusters() -> list[dict[str, Any]]:
-    pages = [path.read_text(encoding="utf-8") for path in (ROOT / "training/pairs").glob("*.jsonl")]
-    return [json.loads(line) for page in pages for line in page.splitlines()]
-
-
-def trained() -> list[str]:
-    lines = clusters()
-    texts = [note["text"] for line in lines for note in line["notes"]]
-    texts += [one["q"] for line in lines for one in line["questions"]]
-    pairs = (ROOT / "training" / "replacements.jsonl").read_text(encoding="utf-8").splitlines()
-    return texts + [pair[side] for pair in map(json.loads, pairs) for side in ("old", "new")]
-
-
-def rows(*names: str) -> list[dict[str, Any]]:
-    """The lines of these files, by their place in the repository."""
-    pages = [(ROOT / name).read_text(encoding="utf-8") for name in names]
-    return [json.loads(line) for page in pages for line in page.splitlines()]
+def strings(value: Any) -> Iterator[str]:
+    """Every text in a row; a span is a part of its line, which stands beside it."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for each in value:
+            yield from strings(each)
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            if key != "span":
+                yield from strings(each)
 
 
 def plain(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.lower()))
 
 
-def of_updates(some: list[dict[str, Any]]) -> set[str]:
-    said = [text for row in some for kind in ("updates", "same", "other") for text in row[kind]]
-    return {plain(text) for text in (*said, *(row["old"] for row in some))}
+def runs(text: str) -> set[str]:
+    """A text of a few words, and every ten words in a row of a longer one."""
+    words = plain(text).split()
+    if len(words) <= _FEW:
+        return set()
+    starts = range(len(words) - _RUN + 1)
+    return {" ".join(words), *(" ".join(words[at : at + _RUN]) for at in starts)}
 
 
-def of_notebooks(some: list[dict[str, Any]]) -> set[str]:
-    return {plain(note["text"]) for row in some for note in row["notes"]}
+def measured() -> Iterator[tuple[str, str]]:
+    """Every text that something is measured by, with the name of its file."""
+    files = [*(ROOT / "tests" / "data").glob("*.jsonl"), *(ROOT / "bench").glob("*.json")]
+    dialogues = ROOT.parent / "shared" / "data" / "locomo-dev.json"
+    for path in (*files, dialogues):
+        if path.is_file() and not path.name.startswith("golden_"):
+            for text in strings(rows(path)):
+                yield path.name, text
 
 
-def measured() -> list[str]:
-    own: dict[str, Any] = json.loads((ROOT / "bench" / "own_notes.json").read_text())
-    texts = [note["content"] for note in own["notes"]]
-    texts += [one["ask"] for one in own["questions"]] + own["off_topic"]
-    fresh = ROOT / "tests" / "data" / "replacements_fresh.jsonl"
-    for pair in map(json.loads, fresh.read_text().splitlines()):
-        texts += [pair["old"], pair["new"]]
-    held = ROOT.parent / "shared" / "data" / "locomo-dev.json"
-    if held.is_file():
-        for talk in json.loads(held.read_text()):
-            texts += [one["question"] for one in talk["qa"]]
-            said = talk["conversation"]
-            texts += [t["text"] for key, turns in said.items() if isinstance(turns, list)
-                      for t in turns if key.startswith("session_")]  # fmt: skip
-    return texts
+@cache
+def measured_runs() -> dict[str, str]:
+    """The file that each run of words is from."""
+    return {run: name for name, text in measured() for run in runs(text)}
 
 
-def test_no_sentence_of_a_benchmark_is_among_the_pairs() -> None:
-    """Red when a benchmark's note or question, or most of one, was trained on."""
-    known = {run for text in trained() for run in runs(text) if len(run) == _RUN}
-    whole = {" ".join(re.findall(r"[a-z0-9]+", text.lower())) for text in trained()}
-    shared = [
-        text
-        for text in measured()
-        if runs(text) & known
-        or (len(text.split()) > 3 and " ".join(re.findall(r"[a-z0-9]+", text.lower())) in whole)
-    ]
-    assert shared == []
+def test_all_that_is_trained_on_is_checked() -> None:
+    """Red when a file of training data is added and nobody looks into it."""
+    data = {path.relative_to(TRAINING).parts[0] for path in TRAINING.rglob("*.jsonl")}
+    assert data == {*PARTS}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_no_text_of_a_test_or_benchmark_is_trained_on(part: str) -> None:
+    """Red when a note, question or line of a test, or most of one, was trained on."""
+    some = rows(TRAINING / part)
+    assert len(some) > PARTS[part]
+    known = measured_runs()
+    shared = {
+        (known[run], text)
+        for row in some
+        for text in strings(row)
+        for run in runs(text) & known.keys()
+    }
+    assert shared == set()
 
 
 def test_every_wanted_note_is_in_its_cluster() -> None:
-    assert len(clusters()) > 100
-    for cluster in clusters():
+    for cluster in (*rows(TRAINING / "pairs"), *rows(TRAINING / "firstweek")):
         ids = {note["id"] for note in cluster["notes"]}
         assert all({*one["want"]} <= ids and one["want"] for one in cluster["questions"])
 
 
-def test_what_the_reader_is_measured_by_is_not_among_what_it_learns() -> None:
-    """Red when a typed line, an update or a young notebook of the tests was trained on."""
-    halves = [f"tests/data/{name}_held.jsonl" for name in ("everyday", "turns", "utterances")]
-    typed = {plain(row["text"]) for row in rows("tests/data/everyday_open.jsonl", *halves)}
-    taught = {
-        plain(row["text"]) for row in rows("training/turns.jsonl", "training/turns_more.jsonl")
-    }
-    assert {line for line in typed & taught if len(line.split()) > 3} == set()
-    updates = rows(*sorted(f"training/updates/{path.name}" for path in TRAINING.glob("updates/*")))
-    weeks = rows(
-        *sorted(f"training/firstweek/{path.name}" for path in TRAINING.glob("firstweek/*"))
-    )
-    assert len(updates) > 700
-    assert len(weeks) == 140
-    shared = of_updates(rows("tests/data/updates_fresh.jsonl")) & of_updates(updates)
-    assert {text for text in shared if len(text.split()) > 3} == set()
-    assert of_notebooks(rows("tests/data/firstweek_fresh.jsonl")) & of_notebooks(weeks) == set()
-
-
 def test_every_span_of_a_typed_line_stands_in_it() -> None:
-    for row in rows("training/turns_more.jsonl", "training/turns_relabelled.jsonl"):
-        assert row["span"] in row["text"]
+    for part in ("turns_more", "turns_more2", "turns_more3", "turns_relabelled"):
+        for row in rows(TRAINING / f"{part}.jsonl"):
+            assert row["span"] in row["text"]
+
+
+def test_a_statement_about_a_notebook_means_one_of_its_notes_at_most() -> None:
+    for scene in rows(TRAINING / "scenes"):
+        for one in scene["said"]:
+            notes = [*one["updates"], *one["same"]]
+            assert len(notes) <= 1
+            assert all(0 <= note < len(scene["notes"]) for note in notes)
+
+
+def test_the_weights_can_be_unpacked_and_packed_again(tmp_path: Path) -> None:
+    """Red when the scripts and the package disagree about where an array lies."""
+    for script, source, target in (
+        ("unpack", WEIGHTS, tmp_path / "trained"),
+        ("pack", tmp_path / "trained", tmp_path / "packed"),
+        ("pack_reader", tmp_path / "trained", tmp_path / "packed"),
+    ):
+        path = TRAINING / f"{script}.py"
+        subprocess.run([sys.executable, str(path), str(source), str(target)], check=True)
+    for path in Path(WEIGHTS).iterdir():
+        assert (tmp_path / "packed" / path.name).read_bytes() == path.read_bytes(), path.name

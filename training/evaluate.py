@@ -2,50 +2,43 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
 
 import torch
 from model import Cluster, Texts
+from reader_data import own_notes
 from torch import Tensor, nn
 
-OWN = Path(__file__).resolve().parent.parent / "bench" / "own_notes.json"
+
+def own_cluster(*, tags: bool = True) -> list[Cluster]:
+    """The benchmark of Co's own kind of notes, as one cluster; measured, never trained on."""
+    row = own_notes()
+    if not tags:
+        row["notes"] = [note | {"tags": []} for note in row["notes"]]
+    return [Cluster(row)]
 
 
-def own_notes(*, tags: bool = True) -> list[Cluster]:
-    """The benchmark of Co's own kind of notes, as one cluster. Looked at, never trained on."""
-    data = json.loads(OWN.read_text(encoding="utf-8"))
-    notes = [
-        {"id": note["key"], "text": note["content"], "tags": note["tags"] if tags else []}
-        for note in data["notes"]
-    ]
-    questions = [
-        {"q": one["ask"], "want": [one["want"]] if isinstance(one["want"], str) else one["want"]}
-        for one in data["questions"]
-    ]
-    return [Cluster({"notes": notes, "questions": questions})]
-
-
-def figures(texts: Texts, asked: nn.Module, noted: nn.Module, every: Sequence[Cluster]) -> str:
+def figures(
+    texts: Texts, for_questions: nn.Module, for_notes: nn.Module, clusters: Sequence[Cluster]
+) -> str:
     """R@1, 5 and 10 over all notes of these clusters together."""
-    notes = texts.encode(noted, [text for one in every for text in one.notes])
-    questions = texts.encode(asked, [text for one in every for text in one.questions])
-    return shares(questions @ notes.T, every)
+    notes = texts.encode(for_notes, [text for one in clusters for text in one.notes])
+    questions = texts.encode(for_questions, [text for one in clusters for text in one.questions])
+    return recall_line(questions @ notes.T, clusters)
 
 
-def shares(scores: Tensor, every: Sequence[Cluster]) -> str:
+def recall_line(scores: Tensor, clusters: Sequence[Cluster]) -> str:
     """R@1, 5 and 10 by the scores of all notes for all questions."""
     best = scores.topk(min(10, scores.shape[1]), dim=1).indices.tolist()
-    found: dict[int, list[float]] = {1: [], 5: [], 10: []}
+    shares: dict[int, list[float]] = {1: [], 5: [], 10: []}
     row = start = 0
-    for one in every:
-        for want in one.wanted:
-            wanted = {start + at for at in want}
-            for most, shares in found.items():
-                shares.append(len(wanted & {*best[row][:most]}) / len(wanted))
+    for one in clusters:
+        for places in one.wanted:
+            wanted = {start + at for at in places}
+            for most, values in shares.items():
+                values.append(len(wanted & {*best[row][:most]}) / len(wanted))
             row += 1
         start += len(one.notes)
     return "   ".join(
-        f"R@{most} {torch.tensor(shares).mean():.3f}" for most, shares in found.items()
+        f"R@{most} {torch.tensor(values).mean():.3f}" for most, values in shares.items()
     )

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,20 +27,13 @@ class Bert(nn.Module):
     def __init__(self, weights: dict[str, Tensor], heads: int = 12) -> None:
         super().__init__()
         self.names = {name: name.replace(".", "_") for name in weights if "pooler" not in name}
-        for name, plain in self.names.items():
-            self.register_parameter(plain, nn.Parameter(weights[name].float().clone()))
+        for name, attribute in self.names.items():
+            self.register_parameter(attribute, nn.Parameter(weights[name].float().clone()))
         self.layers = 1 + max(int(name.split(".")[2]) for name in weights if "layer." in name)
         self.heads = heads
 
-    def only(self, layers: Sequence[int]) -> list[str]:
-        """Let nothing but these layers be trained; the names of their weights."""
-        chosen = tuple(f"encoder.layer.{number}." for number in layers)
-        for name, plain in self.names.items():
-            getattr(self, plain).requires_grad_(name.startswith(chosen))
-        return [name for name in self.names if name.startswith(chosen)]
-
     def weight(self, name: str) -> Tensor:
-        return getattr(self, name.replace(".", "_"))
+        return getattr(self, self.names[name])
 
     def _linear(self, name: str, value: Tensor) -> Tensor:
         return functional.linear(value, self.weight(f"{name}.weight"), self.weight(f"{name}.bias"))
@@ -49,15 +43,11 @@ class Bert(nn.Module):
         return functional.layer_norm(value, (SIZE,), weight, bias, 1e-12)
 
     def forward(self, batch: Batch) -> Tensor:
-        return self.states(batch)[0]
-
-    def states(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """The texts' vectors, and those of their tokens."""
         tokens, mask = batch
-        wide, long = tokens.shape
+        count, length = tokens.shape
         value = (
             self.weight("embeddings.word_embeddings.weight")[tokens]
-            + self.weight("embeddings.position_embeddings.weight")[:long]
+            + self.weight("embeddings.position_embeddings.weight")[:length]
             + self.weight("embeddings.token_type_embeddings.weight")[0]
         )
         value = self._norm("embeddings.LayerNorm", value)
@@ -65,21 +55,22 @@ class Bert(nn.Module):
             layer = f"encoder.layer.{number}"
             parts = [
                 self._linear(f"{layer}.attention.self.{part}", value)
-                .view(wide, long, self.heads, -1)
+                .view(count, length, self.heads, -1)
                 .transpose(1, 2)
                 for part in ("query", "key", "value")
             ]
-            seen = functional.scaled_dot_product_attention(*parts, attn_mask=mask[:, None, None, :])
-            seen = self._linear(
-                f"{layer}.attention.output.dense", seen.transpose(1, 2).reshape(wide, long, SIZE)
+            mixed = functional.scaled_dot_product_attention(
+                *parts, attn_mask=mask[:, None, None, :]
             )
-            value = self._norm(f"{layer}.attention.output.LayerNorm", seen + value)
+            mixed = mixed.transpose(1, 2).reshape(count, length, SIZE)
+            mixed = self._linear(f"{layer}.attention.output.dense", mixed)
+            value = self._norm(f"{layer}.attention.output.LayerNorm", mixed + value)
             inner = functional.gelu(self._linear(f"{layer}.intermediate.dense", value))
             value = self._norm(
                 f"{layer}.output.LayerNorm", self._linear(f"{layer}.output.dense", inner) + value
             )
-        summed = (value * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
-        return functional.normalize(summed.float(), dim=1), value
+        mean = (value * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
+        return functional.normalize(mean.float(), dim=1)
 
     def state(self) -> dict[str, Tensor]:
         """The weights by their published names."""
@@ -110,15 +101,14 @@ class Texts:
 
     @cache  # noqa: B019 - one object of a script
     def tokens(self, text: str) -> list[int]:
-        cut = self.pieces
-        numbers = [number for word in words(text) for number in cut.word(word)]
-        return [cut.first, *numbers[: LONGEST - 2], cut.last]
+        numbers = [number for word in words(text) for number in self.pieces.word(word)]
+        return [self.pieces.first, *numbers[: LONGEST - 2], self.pieces.last]
 
     def batch(self, rows: Sequence[list[int]]) -> Batch:
         """Rows of tokens side by side, padded at the end."""
-        long = max(map(len, rows))
-        tokens = torch.zeros(len(rows), long, dtype=torch.long)
-        mask = torch.zeros(len(rows), long, dtype=torch.bool)
+        length = max(map(len, rows))
+        tokens = torch.zeros(len(rows), length, dtype=torch.long)
+        mask = torch.zeros(len(rows), length, dtype=torch.bool)
         for at, row in enumerate(rows):
             tokens[at, : len(row)] = torch.tensor(row)
             mask[at, : len(row)] = True
@@ -129,22 +119,22 @@ class Texts:
         """The vectors of these texts, in their order."""
         rows = [self.tokens(text) for text in texts]
         order = sorted(range(len(rows)), key=lambda at: len(rows[at]))
-        found = torch.empty(len(rows), SIZE, device=self.device)
+        vectors = torch.empty(len(rows), SIZE, device=self.device)
         for start in range(0, len(order), size):
             part = order[start : start + size]
-            found[part] = model(self.batch([rows[at] for at in part])).float()
-        return found
+            vectors[part] = model(self.batch([rows[at] for at in part])).float()
+        return vectors
 
 
 class Cluster:
     """Notes that are near each other, and questions with the notes that answer them."""
 
-    def __init__(self, record: dict[str, list[dict[str, object]]]) -> None:
-        self.plain = [str(note["text"]) for note in record["notes"]]
-        self.notes = [tagged(str(note["text"]), note.get("tags", ())) for note in record["notes"]]  # type: ignore[arg-type]
-        place = {note["id"]: at for at, note in enumerate(record["notes"])}
-        self.questions = [str(one["q"]) for one in record["questions"]]
-        self.wanted = [[place[key] for key in one["want"]] for one in record["questions"]]  # type: ignore[attr-defined]
+    def __init__(self, row: dict[str, Any]) -> None:
+        self.plain = [note["text"] for note in row["notes"]]
+        self.notes = [tagged(note["text"], note.get("tags", ())) for note in row["notes"]]
+        place = {note["id"]: at for at, note in enumerate(row["notes"])}
+        self.questions = [one["q"] for one in row["questions"]]
+        self.wanted = [[place[key] for key in one["want"]] for one in row["questions"]]
 
 
 def clusters(folder: Path) -> Iterator[Cluster]:
@@ -154,53 +144,47 @@ def clusters(folder: Path) -> Iterator[Cluster]:
             yield Cluster(json.loads(line))
 
 
+def load_base(folder: Path) -> dict[str, Tensor]:
+    """The weights of a published model: `model.safetensors`, or `base.npz` in half precision."""
+    path = folder / "model.safetensors"
+    if not path.exists():
+        return load(folder / "base.npz")
+    from safetensors.torch import load_file
+
+    return {name: value for name, value in load_file(path).items() if "position_ids" not in name}
+
+
 def load(path: Path) -> dict[str, Tensor]:
-    """Weights from safetensors, ONNX, or our own npz, whose matrices may be whole numbers."""
-    if path.suffix == ".onnx":
-        return _from_onnx(path)
-    if path.suffix == ".safetensors":
-        from safetensors.torch import load_file
-
-        return {
-            name: value for name, value in load_file(path).items() if "position_ids" not in name
-        }
-    found: dict[str, Tensor] = {}
+    """Weights of our own, whose matrices may be whole numbers with a scale for each row."""
     with np.load(path) as file:
-        for name in file.files:
-            if name.endswith(".int8"):
-                plain = name.removesuffix(".int8")
-                scale = torch.from_numpy(file[f"{plain}.scale"].astype(np.float32).reshape(-1))
-                found[plain] = torch.from_numpy(file[name].astype(np.float32)) * scale[:, None]
-            elif not name.endswith(".scale"):
-                found[name] = torch.from_numpy(file[name].astype(np.float32))
-    return found
+        arrays = {name: torch.from_numpy(file[name]).float() for name in file.files}
+    weights: dict[str, Tensor] = {}
+    for name, value in arrays.items():
+        plain, _, kind = name.rpartition(".")
+        if kind == "int8":
+            weights[plain] = value * arrays[f"{plain}.scale"].reshape(-1)[:, None]
+        elif kind != "scale":
+            weights[name] = value
+    return weights
 
 
-def _from_onnx(path: Path) -> dict[str, Tensor]:
-    """The weights of an exported model; a matrix without a name has that of where it is used."""
-    import onnx
-
-    graph = onnx.load(path).graph
-    arrays = {one.name: onnx.numpy_helper.to_array(one) for one in graph.initializer}
-    found = {name: array for name, array in arrays.items() if not name.startswith("onnx::")}
-    for node in graph.node:
-        if node.op_type == "MatMul" and node.input[1] in arrays:
-            name = ".".join(part for part in node.name.split("/")[:-1] if part)
-            found[f"{name}.weight"] = arrays[node.input[1]].T
-    named = {name: array for name, array in found.items() if array.ndim and "pooler" not in name}
-    return {name: torch.from_numpy(array.copy()) for name, array in named.items()}
+def load_table(path: Path) -> Table:
+    """The table that is the fast encoder."""
+    with np.load(path) as file:
+        rows = file["int8"].astype(np.float32) * file["scale"].astype(np.float32).reshape(-1, 1)
+    return Table(torch.from_numpy(rows))
 
 
-def quantised(weights: dict[str, Tensor]) -> dict[str, np.ndarray]:
+def quantise(weights: dict[str, Tensor]) -> dict[str, np.ndarray[Any, Any]]:
     """Matrices as whole numbers with a scale per row, the rest in half precision."""
-    found: dict[str, np.ndarray] = {}
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
     for name, value in weights.items():
         if value.ndim == 2 and len(value) > 2:
             scale = value.abs().amax(1).clamp(min=1e-8) / 127
             scale = scale.half().float()
             rows = (value / scale[:, None]).round().clamp(-127, 127)
-            found[f"{name}.int8"] = rows.to(torch.int8).numpy()
-            found[f"{name}.scale"] = scale.numpy().astype(np.float16)
+            arrays[f"{name}.int8"] = rows.to(torch.int8).numpy()
+            arrays[f"{name}.scale"] = scale.numpy().astype(np.float16)
         else:
-            found[name] = value.numpy().astype(np.float16)
-    return found
+            arrays[name] = value.numpy().astype(np.float16)
+    return arrays

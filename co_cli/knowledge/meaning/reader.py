@@ -88,7 +88,12 @@ class Reader:
         """What a new text means for each old one."""
         rows = [self._pair(old, new) for old in olds]
         means = [states.mean(1) for states in self._states(rows)] if rows else []
-        return [_relation(self.head("relation", mean), self.head("about", mean)) for mean in means]
+        relations = []
+        for mean in means:
+            updates, same, other = _shares(self.head("relation", mean))
+            about = _share(self.head("about", mean)[0])
+            relations.append(Relation(updates, same, other, about))
+        return relations
 
     def intent(self, sentence: str) -> Intent:
         """What one sentence asks for."""
@@ -110,19 +115,9 @@ class Reader:
             _share(personal), kinds, signals[signal],
         )  # fmt: skip
 
-    def pair(self, head: str, first: str, second: str) -> Any:
-        """The scores of one pair of texts."""
-        return self._scores(head, [self._pair(first, second)])[0]
-
     def head(self, name: str, mean: Any) -> Any:
         """The scores that a head gives to a text's mean."""
         return self._raw(f"{name}.weight") @ mean + self._raw(f"{name}.bias")
-
-    def mean(self, sentence: str) -> Any:
-        """The mean of the states of one sentence's tokens."""
-        cut = [n + _SHIFT for n in self._pieces.cut(sentence, 2 * HALF)]
-        [states] = self._states([[_START, *cut, _END]])
-        return states.mean(1)
 
     def _pair(self, first: str, second: str) -> list[int]:
         one, other = (
@@ -239,11 +234,6 @@ class Reader:
         np.exp(heed, out=heed)
         heed /= heed.sum(2, keepdims=True)
         return (values @ heed.transpose(0, 2, 1)).reshape(_SIZE, long)
-
-
-def _relation(scores: Any, about: Any) -> Relation:
-    updates, same, other = _shares(scores)
-    return Relation(updates, same, other, _share(about[0]))
 
 
 def _share(score: float) -> float:
