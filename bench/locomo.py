@@ -117,8 +117,8 @@ def ways(talk: Talk, folder: Path, quick: bool) -> Iterator[tuple[str, Search]]:
         yield "FTS5, OR, porter", index.search
         with Notebook.open(folder, backend="fts5") as book:
             yield "Co, fts5", lambda ask: numbers(book.recall(ask, 10))
-        with Notebook.open(folder, backend="hybrid", fusion="rrf") as book:
-            yield "Co, hybrid, rrf", lambda ask: numbers(book.recall(ask, 10))
+        with Notebook.open(folder) as book:
+            yield "Co, fast", lambda ask: numbers(book.recall(ask, 10, fast=True))
     with Notebook.open(folder) as book:
         yield FREE, lambda ask: numbers(book.recall(ask, 10, strict=False))
         yield "Co", lambda ask: numbers(book.recall(ask, 10))

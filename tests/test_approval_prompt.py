@@ -396,7 +396,9 @@ def carried(answer: str, text: str = "We use PostgreSQL 16") -> list[tuple[str, 
     reviewed, _ = ask(Typist(answer), proposal(text))
     carry_out(CoDeps(), reviewed.decisions[0])
     names = ("updates", "related", "supersedes")
-    return [(n.body, *(n.meta.get(name) for name in names)) for n in Notebook(NOTES).notes()]
+    header = [[n.meta.get(name) for name in names] for n in Notebook(NOTES).notes()]
+    bodies = [note.body for note in Notebook(NOTES).notes()]
+    return [(body, *rest) for body, rest in zip(bodies, header, strict=True)]  # type: ignore[misc]
 
 
 @pytest.mark.usefixtures("known")

@@ -548,11 +548,7 @@ def test_what_a_person_said_of_themselves_becomes_a_draft_in_their_own_words(wor
     assert draft.body == draft.meta["quote"] == "I'm allergic to shellfish."
 
 
-
-
-def test_what_is_not_read_of_an_export_is_told(
-    work: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_not_read_of_an_export_is_told(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Red when an import says nothing of conversations that are too many or too long."""
     monkeypatch.setattr("co_cli.cli.import_._SENTENCES", 30)
     long = [f"I live in street {n}." for n in range(40)]

@@ -413,7 +413,7 @@ def test_a_notebook_over_its_limit_says_so_once(monkeypatch: pytest.MonkeyPatch)
 KEYS = "[u] link as an update, [r]eplace 1, [e]dit 1 instead, [k]eep both as unrelated, do [n]ot"
 
 
-def asked(text: str, *keys: str, question: str = "do [n]ot save", **env: str) -> str:
+def asked(text: str, *keys: str, question: str = "do [n]ot save", **env: Any) -> str:
     """What a terminal shows a person who learns this and answers with these keys."""
     with Terminal("learn", text, **env) as terminal:
         for times, key in enumerate(keys, 1):

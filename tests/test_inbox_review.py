@@ -319,7 +319,7 @@ def test_leaving_a_chat_offers_a_review_of_all_that_waits(answer: str) -> None:
     built = prompts.build("", None, project=str(Path.cwd()), usable=())
     chat = Chat(session.deps, session.choice, lambda _: session.choice, lambda *_: built, "")
     person = Person(answer, *["y"] * 2 * (answer == "y"))
-    chat.console, chat._session = person.console, session
+    chat.editor.console, chat._session = person.console, session
     chat.screen = Screen(person.console, person.read)
     asyncio.run(chat._draft())
     assert person.questions[0] == "  Review 2 drafts now? [y/n] > "

@@ -575,13 +575,13 @@ def spoken(how: str, pieces: list[str]) -> str:
         file=io.StringIO(), width=WIDTH, height=25, force_terminal=True, color_system="truecolor",
         highlight=False, legacy_windows=False, _environ={},
     )  # fmt: skip
+    live = ""
     with StreamView(console) as speech:
         for piece in pieces:
             getattr(speech, how)(piece)
-            assert speech.live is not None
-            speech.live.refresh()
+            live += speech.live(20)
     assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+    return console.file.getvalue() + live
 
 
 def colours(sent: str) -> set[str]:

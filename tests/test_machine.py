@@ -161,7 +161,9 @@ class Machine(RuleBasedStateMachine):
     def link(self, data: st.DataObject, decides: str) -> None:
         name, other = data.draw(st.permutations(sorted(self.said)))[:2]
         before = _read(self.root)
-        saved = self.book.link(name, **self._links(decides, other))
+        note = self.book.find(other)
+        updates, related = ([note], []) if decides == "updates" else ([], [note])
+        saved = self.book.link(name, updates=updates, related=related)
         if saved.change:  # else it said so before
             self._noted(saved.change, before)
 

@@ -13,7 +13,7 @@ import pytest
 from cli import co
 
 from co_cli import trust
-from co_cli.agent.approval import STOPPED, Decision, Proposal, Review, Reviewed, Verdict
+from co_cli.agent.approval import STOPPED, Decision, Proposal, Review, Reviewed
 from co_cli.chat.events import Command, EditNote, Offer, PlainText, ToolFinished, TurnEvent
 from co_cli.deps import CoDeps
 from co_cli.errors import EmbedderUnavailable
@@ -38,8 +38,7 @@ class Person:
 
     async def __call__(self, review: Review) -> Reviewed:
         self.cards.append(review.proposals)
-        verdict: Verdict = self.verdict
-        return Reviewed([Decision(one, verdict) for one in review.proposals], by_key=True)
+        return Reviewed([Decision(one, self.verdict) for one in review.proposals], by_key=True)
 
     def texts(self) -> list[str]:
         return [one.text for card in self.cards for one in card]

