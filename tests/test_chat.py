@@ -20,7 +20,7 @@ from cli import asked, co, command
 from handmade import put
 from openai_server import Server, serving
 
-from co_cli.chat import transcripts
+from co_cli.chat import slash, transcripts
 from co_cli.knowledge import Notebook
 
 NOTES = Path(".co-cli/knowledge")
@@ -49,9 +49,9 @@ def test_what_is_started_at_once_does_as_the_installed_command_does(words: list[
 def test_what_is_approved_is_remembered_in_the_next_session() -> None:
     """The whole promise, on a real terminal, without a key or a network."""
     with Talking(at_once=False) as first:
-        first.until("no context files; 0 memories; offline")
+        first.until("Nothing saved here yet. No model connected.")
         first.say("I prefer async/await over callbacks")
-        shown = first.until("[e]dit >")
+        shown = first.until("[e]dit")
         assert "│ I prefer async/await over callbacks" in shown
         assert "memories/001-i-prefer-async-await" in shown
         assert not NOTES.exists()
@@ -60,7 +60,7 @@ def test_what_is_approved_is_remembered_in_the_next_session() -> None:
         assert first.leave().code == 0
     assert bodies() == ["I prefer async/await over callbacks"]
     with Talking(at_once=False) as second:
-        second.until("1 memory; offline")
+        second.until("1 memory. No model connected.")
         second.say("what do I prefer for concurrency?")
         second.until("I prefer async/await over callbacks")
         second.until("[1] this project")
@@ -72,7 +72,7 @@ def test_the_same_conversation_over_http(server: Server) -> None:
     with Talking(**env) as first:
         first.until("openai:good")
         first.say("I prefer async/await over callbacks")
-        first.until("[e]dit >")
+        first.until("[e]dit")
         first.say("y")
         first.until("Saved as 1.")
         assert first.leave().code == 0
@@ -86,7 +86,7 @@ def test_the_same_conversation_over_http(server: Server) -> None:
 def test_no_refuses_and_the_model_is_told_why(server: Server) -> None:
     with Talking(**connected(server)) as chat:
         chat.say("I prefer tabs over spaces")
-        chat.until("[e]dit >")
+        chat.until("[e]dit")
         chat.say("n")
         chat.until("Not saved: The person declined")
     assert not NOTES.exists()
@@ -95,7 +95,7 @@ def test_no_refuses_and_the_model_is_told_why(server: Server) -> None:
 def test_control_c_in_the_review_refuses_and_the_chat_goes_on() -> None:
     with Talking() as chat:
         chat.say("I prefer tabs over spaces")
-        chat.until("[e]dit >")
+        chat.until("[e]dit")
         chat.keys("\x03")
         chat.until("Nothing was saved.")
         chat.say("/memories")
@@ -108,7 +108,7 @@ def test_an_edit_is_what_is_saved() -> None:
     """G14. Red when the model's words win over the person's."""
     with Talking() as chat:
         chat.say("I prefer tabs over spaces")
-        chat.until("[e]dit >")
+        chat.until("[e]dit")
         chat.say("e")
         chat.until("Text:")
         chat.keys("\x15")
@@ -118,7 +118,7 @@ def test_an_edit_is_what_is_saved() -> None:
         chat.say("style, yaml")
         chat.until("Scope, project or global (Enter: as it is):")
         chat.say("")
-        assert "│ User prefers two spaces in YAML" in chat.until("[e]dit >")
+        assert "│ User prefers two spaces in YAML" in chat.until("[e]dit")
         chat.say("y")
         chat.until("✓ Saved memory 1: User prefers two spaces in YAML")
         chat.leave()
@@ -144,7 +144,7 @@ def test_a_collision_wants_a_choice(server: Server) -> None:
     co("learn", "User prefers tabs over spaces")
     with Talking(**connected(server)) as chat:
         chat.say("I prefer spaces over tabs")
-        shown = chat.until("[e]dit >")
+        shown = chat.until("[e]dit")
         assert "Similar to memory 1" in shown
         chat.say("u")
         chat.until("Saved as 2.")
@@ -181,7 +181,7 @@ def test_a_fault_is_one_clear_line_and_the_chat_goes_on(
 def test_a_model_that_blunders_once_is_put_right(server: Server, model: str) -> None:
     with Talking(**connected(server, model)) as chat:
         chat.say("I prefer tabs over spaces")
-        chat.until("[e]dit >")
+        chat.until("[e]dit")
         chat.say("y")
         chat.until("Saved as 1.")
         chat.leave()
@@ -194,7 +194,7 @@ def test_enter_tries_again_with_the_conversation_kept(server: Server, model: str
         chat.say("I prefer tabs over spaces")
         chat.until("Press Enter to try again >")
         chat.say("")
-        assert "User prefers tabs over spaces" in chat.until("[e]dit >")
+        assert "User prefers tabs over spaces" in chat.until("[e]dit")
         chat.say("y")
         chat.until("Saved as 1.")
         chat.leave()
@@ -255,14 +255,14 @@ def test_a_cloned_folder_is_asked_about_before_anything_of_it_is_used() -> None:
         shown = chat.until("[y/N]: ")
         assert "Speak like a pirate" in shown
         chat.type("n\r")
-        chat.until("no context files; 0 memories")
+        chat.until("Nothing saved here yet. No model connected.")
         chat.say("when do we deploy?")
         chat.leave()
         assert "Tuesdays" not in chat.text.split("when do we deploy?")[-1]
     with Talking() as chat:
         chat.until("[y/N]: ")
         chat.type("y\r")
-        assert "AGENTS.md" in chat.until("1 memory; offline")
+        assert "AGENTS.md" in chat.until("1 memory. No model connected.")
         chat.leave()
 
 
@@ -343,7 +343,7 @@ def test_a_conversation_is_kept_for_its_owner_alone_and_goes_on(server: Server) 
 def test_a_purge_removes_the_conversations_that_hold_the_memory() -> None:
     with Talking() as chat:
         chat.say("I prefer tabs over spaces")
-        chat.until("[e]dit >")
+        chat.until("[e]dit")
         chat.say("y")
         chat.until("✓ Saved memory 1")
         chat.leave()
@@ -380,7 +380,7 @@ def test_keys_typed_while_the_model_thinks_approve_nothing(server: Server, early
         chat.type(early)
         server.let_go()
         chat.until("next > y")
-        chat.until("[e]dit >")
+        chat.until("[e]dit")
         chat.say("n")
         chat.until("Not saved: ")
         chat.until("> y")
@@ -395,7 +395,7 @@ def test_keys_of_the_same_burst_as_the_message_approve_nothing(server: Server) -
     """Red when the line editor's own memory of early keys reaches the question."""
     with Talking(**connected(server)) as chat:
         chat.say("I prefer tabs over spaces\ry")
-        chat.until("[e]dit >")
+        chat.until("[e]dit")
         chat.say("n")
         chat.until("Not saved: ")
         chat.until("> y")
@@ -434,7 +434,7 @@ def test_keys_typed_before_a_folder_is_asked_about_trust_nothing() -> None:
         chat.until("ignored, because it was typed before the question: y hello")
         chat.until("[y/N]: ")
         chat.type("n\r")
-        chat.until("no context files; 0 memories")
+        chat.until("Nothing saved here yet. No model connected.")
         assert chat.leave().code == 0
 
 
@@ -668,3 +668,50 @@ def test_the_usual_words_leave(word: str) -> None:
     with Talking() as chat:
         chat.say(word)
         assert chat.end().code == 0
+
+
+def test_a_first_hour_without_a_model() -> None:
+    """What is typed is kept or looked up; a correction is edited in place; what removes asks."""
+    with Talking() as chat:
+        shown = chat.until("For example: We deploy on Tuesdays")
+        assert [row for row in shown.split("\n") if row] == [
+            "Nothing saved here yet. No model connected.",
+            "I can keep notes and find them. Ask a question, tell me a fact, or type /help.",
+            "For example: We deploy on Tuesdays",
+        ]
+        chat.say("we deploy on tuesdays")
+        chat.until("[e]dit")
+        chat.say("y")
+        chat.until("✓ Saved memory 1: we deploy on tuesdays")
+        chat.say("no, wednesdays")
+        chat.until("edit> we deploy on tuesdays")
+        chat.keys("\x15")
+        chat.say("we deploy on wednesdays")
+        chat.until("✓ Edited memory 1: we deploy on wednesdays (/undo takes it back)")
+        chat.say("which day do we deploy?")
+        chat.until("[1] this project")
+        chat.say("forget the deploys")
+        chat.until("→ /forget")
+        chat.until("Forget this one? [y/N]")
+        chat.say("n")
+        chat.until("Nothing was changed.")
+        chat.say("running five minutes late")
+        chat.until("Press y to keep it in this project.")
+        chat.say("y")
+        chat.until("✓ Saved memory 2: running five minutes late")
+        chat.say("undo that")
+        chat.until("Undo save of 002-running-five-minutes-late.md? [y/N]")
+        chat.say("y")
+        chat.until("Undone: save of")
+        assert chat.leave().code == 0
+    assert bodies() == ["we deploy on wednesdays"]
+
+
+def test_help_fits_a_screen_of_24_rows_and_names_every_command() -> None:
+    with Talking(columns="80") as chat:
+        chat.say("/help")
+        shown = chat.until("Ctrl+R searches what you typed.").rpartition("a question")[2]
+        chat.leave()
+    assert all(f"/{name}" in shown for name in slash.COMMANDS)
+    assert shown.count("\n") < 23
+    assert max(map(len, shown.split("\n")[1:])) < 80

@@ -126,7 +126,7 @@ def test_pasted_text_is_kept_as_it_is_where_the_person_asks_for_that() -> None:
         chat.keys(f"remember: {bracketed(LETTER)}")
         chat.until("Love, Edith")
         chat.say("")
-        shown = chat.until("[e]dit >")
+        shown = chat.until("[e]dit")
         assert "│ I moved to Malta in May. I have two parrots." in shown
         assert "From   text that you pasted" in shown
         assert "lways" not in shown
@@ -143,7 +143,7 @@ def test_pasting_at_a_terminal_drafts_nothing() -> None:
         chat.say("")
         chat.until(PASTED)
         chat.say("remember that tea is at four")
-        chat.until("[e]dit >")
+        chat.until("[e]dit")
         chat.keys(bracketed(LETTER))
         chat.until("Love, Edith")
         chat.say("")

@@ -152,7 +152,7 @@ class Chat:
 
     def _greet(self) -> None:
         offline = self.choice.provider == "offline"
-        self.say(self.receipt(), "dim")
+        self.say(self._saved_here() if offline else self.receipt(), "dim")
         if self.incognito:
             self.say("Incognito: I read what you saved, and nothing of this is kept.", "yellow")
         for line in self.prompt.warnings:
@@ -322,12 +322,23 @@ class Chat:
 
     def receipt(self) -> str:
         """What this session starts with, in one line."""
+        return f"{self.prompt.line()}; {plural(self._count(), 'memory')}; {self.choice}"
+
+    def _saved_here(self) -> str:
+        """The same where no model reads it."""
+        files = [self.prompt.line()] if self.prompt.receipt.text or self.prompt.files else []
+        count = self._count()
+        saved = "; ".join([*files, *([plural(count, "memory")] if count else [])])
+        return f"{saved or 'Nothing saved here yet'}. No model connected."
+
+    def _count(self) -> int:
+        """The memories that this session may look into."""
         shelf = self.deps.shelf()
         books = shelf if self.deps.usable() else (shelf.user,)
         count = sum(len(book.store.names("memories")) for book in books)
         if not shelf.user.is_large:
             count -= sum(not shelf.user.tells(note) for note in shelf.user.look().notes)
-        return f"{self.prompt.line()}; {plural(count, 'memory')}; {self.choice}"
+        return count
 
     @property
     def unasked(self) -> bool:

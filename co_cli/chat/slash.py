@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from co_cli.chat.app import Chat
 
 Reply = str | Awaitable[str]
-_KEYS = "Enter sends, Alt+Enter starts a new line, Ctrl+R searches what you typed, Ctrl+D leaves."
+_KEYS = "Enter sends, Alt+Enter adds a line, Ctrl+R searches what you typed."
 _HELP = (  # all of them, on one screen of 24 rows
-    ("a question", "Find notes; @FILE lets a model read that file of the project"),
-    ("a fact", "Save it, after you agree; /remember text and `# text` save at once"),
+    ("a question", "Find notes; @FILE lets a model read a file"),
+    ("a fact", "Save it, if you agree; /remember and # do it at once"),
     ("/recall words", "Search your notes without a model"),
     ("/memories [tag|--count]", "List your notes, or count them"),
     ("/show id|words", "Show a note"),
@@ -38,16 +38,16 @@ _HELP = (  # all of them, on one screen of 24 rows
     ("/inbox", "Review drafts before they become notes"),
     ("/ingest [-g] URL|file", "Save a page or a file as an article"),
     ("/summarize [-g]", "Combine related notes into one"),
-    ("/pin, /protect id", "Load a note in every session; keep it from being forgotten"),
+    ("/pin, /protect id", "Load a note every time; never forget one"),
     ("/sensitive id", "Keep a note out of logs and other agents"),
     ("/unpin, /unprotect id", "Take that back, as /unsensitive does"),
     ("/promote, /demote id", "Move a note to your own notebook, or to this project"),
     ("/memory, /context", "Show all that is known, or what this session loaded"),
     ("/model [provider:name]", "Show or change the model; /tools lists what it may use"),
     ("/personality [name]", "Show or change how Co speaks"),
-    ("/history, /clear", "List conversations, or start a new one; /compact shortens it"),
+    ("/history, /clear", "List conversations; start anew (/compact shortens)"),
     ("/ask", "Be asked about every save again"),
-    ("/quit, /exit", "Leave; /help shows this"),
+    ("/quit, /exit", "Leave (also Ctrl+D); /help shows this"),
 )
 _CONNECT = (
     "To connect a model, set GEMINI_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY in your\n"
