@@ -1,20 +1,25 @@
 """Everyday lines in the chat without a model: what each is taken for, and whether words change.
 
-.venv/bin/python -m bench.everyday            the open half, line by line where it is wrong
-.venv/bin/python -m bench.everyday --held     the half set aside: counts only
+.venv/bin/python bench/everyday.py            the open half, line by line where it is wrong
+.venv/bin/python bench/everyday.py --held     the half set aside: counts only
 """
 
 import json
+import os
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the `co` command does
+
+from co_cli.offline.draft import facts
 from co_cli.offline.reading import Line, is_personal, read, statements, without_lead
 
 DATA = Path(__file__).resolve().parent.parent / "tests" / "data"
 
 
-def is_right(row: dict[str, object], line: Line) -> bool:
+def is_right(row: dict[str, Any], line: Line) -> bool:
     """Whether the chat does what was wanted: looks up, asks to keep, edits, or runs a command."""
     kind, act = row["kind"], line.act
     if kind == "tell":
@@ -28,7 +33,7 @@ def is_right(row: dict[str, object], line: Line) -> bool:
     return act == "request" and line.intent is not None and line.intent.kind == kind
 
 
-def is_acceptable(row: dict[str, object], line: Line) -> bool:
+def is_acceptable(row: dict[str, Any], line: Line) -> bool:
     """Whether the person gets there with one more key, or reads the note anyway."""
     offered = line.act in ("unclear", "passing") and row["kind"] == "tell"
     shown = line.act in ("ask", "unclear") and row["kind"] in ("ask", "show", "list", "other")
@@ -36,10 +41,30 @@ def is_acceptable(row: dict[str, object], line: Line) -> bool:
     return offered or shown or unsaved
 
 
+def drafted(talk: dict[str, Any]) -> tuple[int, int, int]:
+    """Of a labelled conversation: the expected drafts that were made, all made, all expected."""
+    turns = talk["turns"]
+    own = [one["text"] for one in turns if one["who"] == "person" and not one.get("external")]
+    left = facts(own, [turns[one["turn"]]["text"] for one in talk.get("settled", ())])
+    made, good = len(left), 0
+    for wanted in talk["expected"]:
+        words = [word.lower() for word in wanted["words"]]
+        fits = [one for one in left if all(word in one.text.lower() for word in words)]
+        left = [one for one in left if one not in fits[:1]]
+        good += bool(fits)
+    return good, made, len(talk["expected"])
+
+
+def rows_of(name: str) -> list[dict[str, Any]]:
+    """The rows of a file of JSON lines."""
+    return [json.loads(line) for line in (DATA / name).read_text("utf-8").splitlines()]
+
+
 def main() -> int:
     held = "--held" in sys.argv
-    name = "everyday_held.jsonl" if held else "everyday_open.jsonl"
-    rows = [json.loads(line) for line in (DATA / name).read_text("utf-8").splitlines()]
+    half = "held" if held else "open"
+    name = f"everyday_{half}.jsonl"
+    rows = rows_of(name)
     right, acceptable, words, wrong = 0, 0, 0, Counter[str]()
     placed = statements_seen = 0
     for row in rows:
@@ -61,6 +86,9 @@ def main() -> int:
     print(f"{name}: {right} right ({share}), {acceptable} acceptable, {bad} wrong")
     print(f"words as typed: {words} of {statements_seen}; place: {placed} of {statements_seen}")
     print(", ".join(f"{kind}: {many}" for kind, many in wrong.most_common()))
+    talks = [drafted(talk) for talk in rows_of(f"conversations_{half}.jsonl")]
+    good, made, expected = map(sum, zip(*talks, strict=True))
+    print(f"drafts: {good} of {made} expected; {good} of {expected} facts drafted")
     return 0
 
 

@@ -1,6 +1,6 @@
 """What a question finds in the notes and in the session's files, quoted as it stands."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from co_cli import logs, results
@@ -22,7 +22,7 @@ class Quote(NamedTuple):
     """One note or passage, as a person reads it, and the same for a program."""
 
     text: str
-    row: Mapping[str, Any]
+    rows: Sequence[Mapping[str, Any]]
     weak: bool
     score: float
     note: Note | None = None
@@ -77,10 +77,10 @@ def _quote(book: Notebook, hit: Hit, hits: list[tuple[Notebook, Hit]]) -> Quote:
     remark = results.update_text(book, hit)
     text = "\n".join(filter(None, [results.above_text(hit), hit.text]))
     lines = [quoted(book, hit.note, text, remark, ref=results.hit_ref(book, hit))]
-    for other, old in hits:
-        if old.updated_by == hit.note:
-            lines.append(f"earlier: {quoted(other, old.note, old.text)}")
-    return Quote("\n".join(lines), results.hit_json(book, hit), hit.weak, hit.score, hit.note)
+    earlier = [(other, old) for other, old in hits if old.updated_by == hit.note]
+    lines += [f"earlier: {quoted(other, old.note, old.text)}" for other, old in earlier]
+    rows = [results.hit_json(*pair) for pair in ((book, hit), *earlier)]
+    return Quote("\n".join(lines), rows, hit.weak, hit.score, hit.note)
 
 
 def _is_earlier(hit: Hit, hits: list[tuple[Notebook, Hit]]) -> bool:
@@ -89,4 +89,4 @@ def _is_earlier(hit: Hit, hits: list[tuple[Notebook, Hit]]) -> bool:
 
 def _passage(part: Passage) -> Quote:
     row = {"ref": part.name, "kind": "file", "content": part.text, "weak": False}
-    return Quote(f"{part.text[:_LONGEST]}\n  {part.name}", row, False, part.score)
+    return Quote(f"{part.text[:_LONGEST]}\n  {part.name}", [row], False, part.score)

@@ -99,7 +99,7 @@ class OfflineChat:
     def _look_up(self, query: str) -> list[TurnEvent]:
         found = answer(self.deps, self.files, query)
         self.last = next((one.note for one in found.quotes if one.note), self.last)
-        return [PlainText(found.text), Quoted([one.row for one in found.quotes])]
+        return [PlainText(found.text), Quoted([row for one in found.quotes for row in one.rows])]
 
     def _edit(self, said: str) -> TurnEvent:
         """The note that was spoken of last, for the person to edit."""
