@@ -88,7 +88,9 @@ def candidates(
         )
     finally:
         shelf.close()
-    memories = [(book, hit) for book, hit in near if hit.note.kind == "memory"]
+    # The nearest note of a young notebook is shown to who asks, and is nobody's meaning.
+    likely = [(book, hit) for book, hit in near if hit.plausible or not hit.weak]
+    memories = [(book, hit) for book, hit in likely if hit.note.kind == "memory"]
     strong = [(book, hit) for book, hit in memories if not hit.weak]
     return [(book, hit.note) for book, hit in strong or memories][:_NEAR], False
 

@@ -338,7 +338,7 @@ def test_what_a_save_did_is_told_to_a_program() -> None:
         "decayed": [],
     }
     linked = loads("learn", "We deploy on Fridays now", "--update")
-    assert (linked["action"], sorted(linked["updates"])) == ("updated", ["1", "2"])
+    assert (linked["action"], linked["updates"][0]) == ("updated", "2")
 
 
 FIVE = ["Apples are red", "Bears eat honey", "Cars need fuel", "Doors open", "Eels swim well"]
@@ -499,7 +499,7 @@ def test_recall_finds_what_was_said() -> None:
     assert ok("recall", "--limit", "1", "deploy").count("deploy") == 1
 
 
-def test_recall_says_when_there_is_nothing() -> None:
+def test_recall_says_when_there_is_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert co("recall", "zebra") == Result(
         0,
         "",
@@ -507,6 +507,9 @@ def test_recall_says_when_there_is_nothing() -> None:
         'Nothing is saved yet. Try: co learn "I prefer pytest over unittest"\n',
     )
     ok("learn", "We deploy on Tuesdays")
+    nearest = f"1  {TODAY} (today)  (weak; meaning)\n    We deploy on Tuesdays\n"
+    assert co("recall", "zebra") == Result(0, nearest, "")  # a young notebook shows what it has
+    monkeypatch.setenv("CO_CLI_SEARCH_BACKEND", "fts5")
     assert co("recall", "zebra") == Result(
         0, "", "No memories found matching 'zebra'\n1 note searched.\n"
     )
@@ -605,8 +608,11 @@ def test_recall_finds_articles_and_names_them() -> None:
     assert (shown["external"], shown["source"]) == (True, "https://example.org/a")
 
 
-def test_articles_and_folders_count_as_searched_and_as_saved() -> None:
+def test_articles_and_folders_count_as_searched_and_as_saved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Red when Co says that nothing is saved beside an article or an added folder."""
+    monkeypatch.setenv("CO_CLI_SEARCH_BACKEND", "fts5")
     notes = Path("notes")
     notes.mkdir()
     (notes / "bread.md").write_text("Flour and water.")
@@ -635,7 +641,7 @@ def test_a_memory_with_text_from_outside_says_so_and_not_that_the_person_told_it
     [row] = loads("recall", "when do we deploy")["results"]
     assert (row["external"], row["source"]) == (True, "outside")
     assert "  from outside  " in ok("recall", "when do we deploy")
-    assert ok("ask", "when do we deploy?").startswith("From outside on ")
+    assert ", from outside" in ok("ask", "when do we deploy?")
 
 
 def test_a_long_passage_of_an_article_is_cut_on_a_terminal_alone() -> None:
@@ -1790,7 +1796,7 @@ def test_nobody_who_wants_no_colour_gets_any(args: tuple[str, ...]) -> None:
     [
         (("forget", "1", "--purge"), "[y/N]", "n"),
         (("trust",), "[y/N]", "n"),
-        (("learn", "We deploy on Thursdays"), "[c]ancel", "c"),
+        (("learn", "We deploy on Thursdays"), "do [n]ot save", "n"),
         (("knowledge", "decay", "--force"), "[y/N]", ""),
     ],
 )
@@ -1892,8 +1898,8 @@ WIDE = "👍🏽" * 90 + " ✓ Trusted. " + "Я" * 70 + " " + "e\u0301" * 80
         (("recall", "trusted"), "ЯЯ \n", ("    ", "1  ")),
         (("knowledge", "list"), "Total", ("    ", "1  ", "ref ", "Total")),
         (("forget", "1", "--purge"), "[y/N]", ("    ", "Remove ")),
-        (("learn", WIDE.replace("Trusted", "Thrusted")), "[c]ancel",
-         ("  │ ", "This is similar", "[u]pdate", "    or [c]")),
+        (("learn", f"We deploy on Thursdays now. {WIDE}"), "[n]ot save",
+         ("  │ ", "This seems to", "    of date", "[u] link", "    ")),
     ],
 )  # fmt: skip
 def test_no_text_on_a_terminal_goes_on_where_co_speaks(
@@ -1901,7 +1907,7 @@ def test_no_text_on_a_terminal_goes_on_where_co_speaks(
 ) -> None:
     """G13. Red when a terminal has to break a row itself, for then its rest looks like Co's own."""
     Path("AGENTS.md").write_text(f"{WIDE}\n")
-    ok("learn", WIDE)
+    ok("learn", f"We deploy on Tuesdays. {WIDE}" if args[0] == "learn" else WIDE)
     with Terminal(*args, columns=str(columns), NO_COLOR="1") as terminal:
         shown = terminal.expect(last)
     assert shown.count("\n  │ " if args[0] in ("trust", "learn") else "\n    ") > 0

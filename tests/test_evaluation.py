@@ -19,9 +19,6 @@ from co_cli.workspace import Workspace
 MEMORIES = Path(".co-cli/knowledge/memories")
 
 
-GATE = ", and ".join(f"gate {n} of the harbour opens at {n} in the morning" for n in range(1, 9))
-
-
 def note(number: int, text: str, more: str = "", day: str = "2026-02-09") -> None:
     MEMORIES.mkdir(parents=True, exist_ok=True)
     head = f'id: {number}\nuid: {"u" * 8}{number}\ncreated: "{day}T14:30:00Z"\n{more}'
@@ -39,8 +36,8 @@ def test_a_page_counts_what_wants_attention_and_names_the_command() -> None:
     """Red when a planted fault is not counted, or its command does not name the note."""
     note(1, "We deploy on Tuesdays")
     note(2, "We now deploy on Fridays instead", day="2026-03-09")
-    note(3, f"{GATE} for the fishing boats")
-    note(4, f"For the fishing boats {GATE}", day="2026-03-09")
+    note(3, "Marta owns the payments service")
+    note(4, "The payments service is owned by Marta", day="2026-03-09")
     note(5, "The summer sale is on", 'expires: "2026-03-01"\n')
     note(6, "The app starts in app.py", "check: app.py\n")
     note(7, "The registry token is ghp_" + "a1B2" * 9)
@@ -48,8 +45,8 @@ def test_a_page_counts_what_wants_attention_and_names_the_command() -> None:
     told = measures()
     counted = {name: (row["many"], row["of"]) for name, row in told.items()}
     assert counted == {
-        "found first": (5, 7),
-        "found, but not first": (2, 7),
+        "found first": (6, 7),
+        "found, but not first": (1, 7),
         "not among the first five": (0, 7),
         "near-twins": (1, 7),
         "contradictions": (1, 7),
@@ -64,7 +61,7 @@ def test_a_page_counts_what_wants_attention_and_names_the_command() -> None:
     }
     assert [told[name]["do"] for name in ("near-twins", "contradictions", "stale", "secrets")] == [
         "Keep the newer: co knowledge merge 4 3 --keep-first",
-        "If the newer holds: co knowledge merge 2 1 --keep-first",
+        "If the newer holds: co knowledge review",
         "Put it right: co knowledge edit 6",
         "Take it out: co forget 7 --purge",
     ]
@@ -134,9 +131,8 @@ def test_what_cannot_be_asked_for_is_counted_and_nothing_is_changed() -> None:
     use.used([], timestamp(now()))
     before = sorted((path.name, path.read_bytes()) for path in MEMORIES.iterdir())
     shelf = Workspace().shelf
-    missed = evaluate(shelf, lambda _: "quarterly budget")[2]
-    assert (missed.many, missed.of) == (8, 8)
-    assert missed.refs[0] == "1"
+    missed = evaluate(shelf, lambda _: "quarterly budget")[2]  # the nearest one is shown
+    assert (missed.many, missed.of) == (7, 8)
     assert sorted((path.name, path.read_bytes()) for path in MEMORIES.iterdir()) == before
 
 
