@@ -47,7 +47,9 @@ def list_json(deps: CoDeps, shelf: Shelf, every: Listed, page: Listed) -> dict[s
     return {"display": display, "count": len(every), "memories": rows}
 
 
-def _updated_json(deps: CoDeps, book: Notebook, note: Note, links: Links[Notebook]) -> dict[str, str]:
+def _updated_json(
+    deps: CoDeps, book: Notebook, note: Note, links: Links[Notebook]
+) -> dict[str, str]:
     """Which memory holds instead of this one, where one does."""
     newer = newest_update(note, links)
     if newer is None or not deps.tellable(newer[0], [newer[1]]):
