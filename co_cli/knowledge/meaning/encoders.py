@@ -106,7 +106,12 @@ class Meaning:
     def tokens(self, text: str) -> list[int]:
         """The pieces of a text; none when too few of its words are known to mean something."""
         found = self.pieces.known(text, LONGEST)
-        return [] if found and self.languages and self.languages.claims(found) else found
+        if self.languages is None:
+            return found
+        if not found and self.pieces.spells(text, LONGEST):  # it may be English full of names
+            cut = self.pieces.cut(text, LONGEST)
+            return [] if self.languages.claims(cut, in_doubt=True) else cut
+        return [] if found and self.languages.claims(found) else found
 
     def is_other(self, text: str) -> bool:
         """Whether a text is in a language that only the extra can read."""
