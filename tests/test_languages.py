@@ -109,7 +109,9 @@ def test_short_text_in_another_language_is_recognised(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["The project uses FastAPI", "Jobs run on Celery", "feline predation", "which db?",
-     "CTEs instead of subqueries", "Our VPN is OpenVPN", "where does Jörg park in São Paulo?",
+     "CTEs instead of subqueries", "PostgreSQL migrations run at night",
+     "GraphQL schema stitching between teams", "Our VPN is OpenVPN",
+     "where does Jörg park in São Paulo?",
      "ask Frau Dossow about the keys", "", " ?!.", "\u200b", "42 10.5 2026-01-05",
      "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"],
 )  # fmt: skip

