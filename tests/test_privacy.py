@@ -88,13 +88,15 @@ def test_an_incognito_chat_promises_to_keep_nothing_and_leaves_drafts_alone() ->
     with Talking("--incognito") as chat:
         assert "drafts" not in chat.until("\n>")
         chat.say("what do you know about sourdough?")
-        assert "offer to remember" not in chat.until("I have nothing about that.")
-        chat.say("stop asking me")
-        chat.until("I will not ask. Say “ask me again”")
+        chat.until("Nothing about that yet.")
+        chat.say("running five minutes late")
+        chat.until("Not saved: that may not matter for long.")
+        chat.say("We deploy on Wednesdays")
+        chat.until(f"Not saved: {WHY}")
         chat.say("/inbox")
         chat.until(f"{WHY}; 2 drafts wait until you leave: co inbox")
         left = chat.leave()
-    assert (left.code, "offer to remember" in left.out) == (0, False)
+    assert (left.code, "Press y" in left.out) == (0, False)
 
 
 def test_a_notebook_that_is_only_read_answers_from_its_index_or_without() -> None:

@@ -30,7 +30,8 @@ from co_cli.chat.events import (
 from co_cli.deps import CoDeps
 from co_cli.errors import CoError, MovedOn
 from co_cli.knowledge import Note
-from co_cli.knowledge.compare.same import same
+from co_cli.knowledge.meaning.reader import Intent
+from co_cli.knowledge.store import disk
 from co_cli.offline.answers import answer, quoted
 from co_cli.offline.files import Files
 from co_cli.offline.reading import Line, is_personal, read, statements, tags_of, without_lead
@@ -91,10 +92,13 @@ class OfflineChat:
         elif line.intent is None or line.act == "other":
             yield PlainText(HELP)
         else:
-            with self.deps.notebooks() as shelf:
-                yield await asyncio.to_thread(command, shelf, said, line.intent, self.last)
-        if line.act in ("unclear", "passing"):
+            yield await asyncio.to_thread(self._command, said, line.intent)
+        if line.act in ("unclear", "passing") and not disk.only_reads:
             yield await asyncio.to_thread(self._offer, said)
+
+    def _command(self, said: str, intent: Intent) -> TurnEvent:
+        with self.deps.notebooks() as shelf:
+            return command(shelf, said, intent, self.last)
 
     def _look_up(self, query: str) -> list[TurnEvent]:
         found = answer(self.deps, self.files, query)
@@ -126,21 +130,22 @@ class OfflineChat:
         if told := [text for text in known if text]:
             yield PlainText("\n\n".join([KNOWN, *told]))
         new = [part for part, text in zip(parts, known, strict=True) if not text]
-        if not new:
+        if not new and not disk.only_reads:
             yield await asyncio.to_thread(self._offer, said)
-            return
         wanted = await asyncio.to_thread(_proposals, new, offered=not line.is_sure)
         async for event in self._keep(wanted):
             yield event
 
     def _known(self, text: str) -> str:
         """The note that says this already, quoted; nothing where none does."""
+        [one] = _proposals([text])
+        plan = planned(self.deps, one)
         with self.deps.notebooks() as shelf:
-            said = [
-                (book, note) for book in shelf for note in book.notes() if same(note.body, text)
-            ]
-            matches = [] if said else shelf.compare(text)[:1]
-            said += [(book, one.note) for book, one in matches if one.verdict == "restates"]
+            matches = shelf.compare(text)[:1]
+            said = [(book, one.note) for book, one in matches if one.verdict == "restates"]
+            if plan.action == "consolidated" and not plan.refused:  # to the word
+                book, ref = shelf.place(plan.ref)
+                said = [(book, book.find(ref))]
             for book, note in said:
                 if self.deps.tellable(book, [note]):
                     self.last = note
