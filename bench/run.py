@@ -24,6 +24,7 @@ OTHERS = (
     "locomo.py",
     "own.py",
     "languages.py",
+    "reader.py",
     "cold.py",
     "speed.py",
     "exact.py",
