@@ -25,6 +25,7 @@ OTHERS = (
     "own.py",
     "updates.py",
     "languages.py",
+    "reader.py",
     "cold.py",
     "speed.py",
     "exact.py",
