@@ -1475,7 +1475,7 @@ def test_status_says_what_is_loaded_and_how_things_are() -> None:
     assert lines[1].startswith("Context   1 context file, ")
     assert lines[-5:] == [
         f"Memories  1 of 200 in {project}/.co-cli/knowledge (1 protected, 1 archived)",
-        "          meaning: 1 of 1 notes read closely",
+        "          Semantic index: 1 of 1 notes",
         f"Memories  0 of 200 in {home()}",
         OTHER_LANGUAGES,
         "Health    1 problem: co knowledge doctor",
@@ -1495,6 +1495,7 @@ def test_status_says_what_is_loaded_and_how_things_are() -> None:
             "archived": 1,
             "problems": 1,
             "closely": [1, 1],
+            "unconfirmed": 0,
         },
         {
             "scope": "user",
@@ -1509,6 +1510,7 @@ def test_status_says_what_is_loaded_and_how_things_are() -> None:
             "archived": 0,
             "problems": 0,
             "closely": None,
+            "unconfirmed": 0,
         },
     ]
     assert found["project"] == str(project)

@@ -65,7 +65,7 @@ def test_a_page_counts_what_wants_attention_and_names_the_command() -> None:
         "Put it right: co knowledge edit 6",
         "Take it out: co forget 7 --purge",
     ]
-    assert sorted(told["found, but not first"]["refs"]) == ["1", "3"]
+    assert told["found, but not first"]["refs"] == ["3"]
     assert "words that you would ask with" in told["found, but not first"]["do"]
     page = co("knowledge", "eval")
     assert page.code == 0
@@ -89,8 +89,8 @@ def test_what_both_notebooks_say_is_counted_and_the_project_s_may_go() -> None:
     """Red when only one notebook is looked at for what is said twice."""
     co("learn", "Invoices go out on the first of the month")
     co("learn", "-g", "Invoices go out on the first of the month")
-    co("learn", "-g", "Never restart the worker during business hours")
-    co("learn", "-g", "Always restart the worker during business hours")
+    co("learn", "-g", "The staging server is called vega")
+    co("learn", "-g", "We renamed the staging server to lyra")
     told = measures()
     assert told["in both notebooks"]["do"] == "Your own notebook says it too: co forget 1"
     assert told["contradictions"]["refs"] == ["g3 g2"]
@@ -186,8 +186,8 @@ def test_the_page_names_the_notes_and_an_empty_notebook_says_so() -> None:
     for text in (
         "We deploy on Tuesdays",
         "We deploy on Fridays",
-        "Lunch is at noon",
-        "Lunch is at one",
+        "Invoices go out on the 1st",
+        "Invoices go out on the 3rd",
     ):
         co("learn", text)
     rivals = [

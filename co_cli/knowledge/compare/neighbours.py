@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from co_cli.knowledge.compare.relation import Verdict, odds, read_relations
+from co_cli.knowledge.compare.same import same
 from co_cli.knowledge.format.note import Note, last_change
 
 # The odds, as a logarithm, from which a memory updates another, and the probability from which it
@@ -20,6 +21,9 @@ def related(note: Note, near: Sequence[Note]) -> list[Row]:
     others = [one for one in near if one.path != note.path and not one.consolidated]
     for one in others if not note.consolidated else ():
         new, old = (note, one) if last_change(note) > last_change(one) else (one, note)
+        if same(new.body, old.body):  # which the reader may take for an update
+            rows.append((new.name, old.name, "restates", 1.0))
+            continue
         [relation] = read_relations(new.body, (old.body,))
         if odds(relation.updates) > _UPDATES:
             rows.append((new.name, old.name, "updates", relation.updates))

@@ -9,6 +9,7 @@ from math import inf, log
 from typing import Literal, NamedTuple
 
 from co_cli.errors import EmbedderUnavailable
+from co_cli.knowledge.compare.same import same
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.meaning.reader import Relation, reader
 
@@ -80,6 +81,8 @@ def odds(probability: float) -> float:
 
 def states_same(one: str, other: str) -> bool:
     """Whether two sentences state one fact; False where the reader cannot be had."""
+    if same(one, other):  # which the reader may take for an update
+        return True
     try:
         pair = [*read_relations(one, (other,)), *read_relations(other, (one,))]
     except EmbedderUnavailable:
