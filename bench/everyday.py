@@ -23,7 +23,7 @@ def is_right(row: dict[str, Any], line: Line) -> bool:
     """Whether the chat does what was wanted: looks up, asks to keep, edits, or runs a command."""
     kind, act = row["kind"], line.act
     if kind == "tell":
-        return act == ("tell" if str(row["want"]).startswith("kept") else "passing")
+        return bool(act == ("tell" if str(row["want"]).startswith("kept") else "passing"))
     if kind == "correct":  # one that makes sense alone is a statement that updates
         return act in ("correct", "tell")
     if kind in ("ask", "other"):
@@ -80,7 +80,7 @@ def main() -> int:
             own = without_lead(text)[0]
             words += "".join("".join(statements(own)).split()) == "".join(own.split())
             statements_seen += 1
-            placed += not row["lasting"] or is_personal(own) == row["personal"]
+            placed += int(not row["lasting"] or is_personal(own) == row["personal"])
     bad = len(rows) - right - acceptable
     share = f"{right / len(rows):.3f}"
     print(f"{name}: {right} right ({share}), {acceptable} acceptable, {bad} wrong")

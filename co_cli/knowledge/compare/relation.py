@@ -10,10 +10,13 @@ from typing import Literal, NamedTuple
 
 from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.compare.same import same
+from co_cli.knowledge.compare.same import key
 from co_cli.knowledge.format.note import Note
+from co_cli.knowledge.meaning.encoders import built_in
 from co_cli.knowledge.meaning.reader import Relation, reader
 
 Verdict = Literal["updates", "restates", "similar"]
+_LATIN_ENDS = "\u0250"
 CANDIDATES = 8  # notes that one text is read with
 # The odds, as logarithms, from which a text updates the note it fits best, and any further one.
 # Measured on notebooks and statements left out of training: docs/benchmarks.md.
@@ -46,6 +49,9 @@ def match(text: str, notes: Sequence[Note]) -> list[Match]:
 
     None where the reader cannot be had; recall says why.
     """
+    notes = [note for note in notes if is_readable(note.body)]
+    if not (notes and is_readable(text)):
+        return []
     try:
         relations = read_relations(text, tuple(note.body for note in notes))
     except EmbedderUnavailable:
@@ -62,6 +68,14 @@ def match(text: str, notes: Sequence[Note]) -> list[Match]:
         if one.same >= _RESTATES
     ]
     return updated or restated
+
+
+def is_readable(text: str) -> bool:
+    """Whether the reader may know the language: it reads English, and nothing beyond Latin."""
+    letters = [char for char in text if char.isalpha()]
+    return 2 * sum(char < _LATIN_ENDS for char in letters) >= len(letters) and not (
+        built_in().is_other(text)
+    )
 
 
 def updated_texts(new: str, olds: Sequence[str]) -> list[bool]:
@@ -83,6 +97,10 @@ def states_same(one: str, other: str) -> bool:
     """Whether two sentences state one fact; False where the reader cannot be had."""
     if same(one, other):  # which the reader may take for an update
         return True
+    if key(one) == key(other):
+        return True
+    if not (is_readable(one) and is_readable(other)):
+        return False
     try:
         pair = [*read_relations(one, (other,)), *read_relations(other, (one,))]
     except EmbedderUnavailable:
