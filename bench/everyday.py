@@ -27,7 +27,7 @@ def is_right(row: dict[str, Any], line: Line) -> bool:
     if kind == "correct":  # one that makes sense alone is a statement that updates
         return act in ("correct", "tell")
     if kind in ("ask", "other"):
-        return act == kind
+        return bool(act == kind)
     if kind == "help" and act == "other":  # the one line says what Co does
         return True
     return act == "request" and line.intent is not None and line.intent.kind == kind
@@ -80,7 +80,7 @@ def main() -> int:
             own = without_lead(text)[0]
             words += "".join("".join(statements(own)).split()) == "".join(own.split())
             statements_seen += 1
-            placed += int(not row["lasting"] or is_personal(own) == row["personal"])
+            placed += int(not row["lasting"] or is_personal(own) is bool(row["personal"]))
     bad = len(rows) - right - acceptable
     share = f"{right / len(rows):.3f}"
     print(f"{name}: {right} right ({share}), {acceptable} acceptable, {bad} wrong")
