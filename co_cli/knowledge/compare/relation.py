@@ -9,8 +9,7 @@ from math import inf, log
 from typing import Literal, NamedTuple
 
 from co_cli.errors import EmbedderUnavailable
-from co_cli.knowledge.compare.same import same
-from co_cli.knowledge.compare.same import key
+from co_cli.knowledge.compare.same import key, same
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.meaning.encoders import built_in
 from co_cli.knowledge.meaning.reader import Relation, reader
