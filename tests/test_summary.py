@@ -9,8 +9,10 @@ import re
 import stat
 import time
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -633,7 +635,8 @@ def test_only_memories_of_one_category_are_summarised() -> None:
 def test_the_chat_summarises_too_and_not_where_nothing_is_kept(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    command: Any = partial(COMMANDS["summarize"].run, None)
+    chat = SimpleNamespace(editor=SimpleNamespace(suspended=nullcontext))
+    command: Any = partial(COMMANDS["summarize"].run, chat)
 
     def run(said: str) -> Any:
         return asyncio.run(command(said))
