@@ -24,14 +24,15 @@ TARGET = ROOT / "docs" / "chat.svg"
 COLUMNS, ROWS = 92, 200
 PATIENCE = 120.0
 READY = "\x1b[?25l\x1b[0m\x1b[?7l"  # what the line editor sends when it takes keys
-CHOICE = "[e]dit >"
+CHOICE = "[g] everywhere >"  # the last of what a card offers
 # What to wait for, at its next occurrence, and what to type then.
 SESSION = [
     (READY, "We deploy on Tuesdays\r"),
     (CHOICE, "y\r"),
     (READY, "when do we deploy?\r"),
-    (READY, "no wait, we deploy on Thursdays\r"),
-    (CHOICE, "y\r"),
+    (READY, "From March on we deploy on Thursdays\r"),
+    (CHOICE, "u\r"),
+    (READY, "when do we deploy?\r"),
     (READY, "\x04"),
 ]
 PALETTE = dict(
