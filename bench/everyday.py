@@ -87,8 +87,8 @@ def main() -> int:
     print(f"words as typed: {words} of {statements_seen}; place: {placed} of {statements_seen}")
     print(", ".join(f"{kind}: {many}" for kind, many in wrong.most_common()))
     talks = [drafted(talk) for talk in rows_of(f"conversations_{half}.jsonl")]
-    good, made, expected = map(sum, zip(*talks, strict=True))
-    print(f"drafts: {good} of {made} expected; {good} of {expected} facts drafted")
+    hits, made, expected = map(sum, zip(*talks, strict=True))
+    print(f"drafts: {hits} of {made} expected; {hits} of {expected} facts drafted")
     return 0
 
 

@@ -129,11 +129,11 @@ def test_an_edit_is_what_is_saved() -> None:
 def test_several_saves_are_reviewed_on_one_screen(server: Server) -> None:
     with Talking(**connected(server)) as chat:
         chat.say("I prefer tabs and also we decided to ship on Tuesdays")
-        shown = chat.until("one alone: y2, n2, e2, g2 >")
+        shown = chat.until("one alone: 2 for yes or no")
         assert "1  Remember this?" in shown
         assert "2  Remember this?" in shown
         chat.say("n1")
-        chat.until("one alone: y2, n2, e2, g2 >")
+        chat.until("one alone: 2 for yes or no")
         chat.say("y")
         chat.until("Not saved: ")
         chat.leave()
@@ -145,8 +145,8 @@ def test_a_collision_wants_a_choice(server: Server) -> None:
     with Talking(**connected(server)) as chat:
         chat.say("I prefer spaces over tabs")
         shown = chat.until("[e]dit")
-        assert "Similar to memory 1" in shown
-        chat.say("u")
+        assert "This brings memory 1 out of date" in shown
+        chat.say("r")
         chat.until("Saved as 2.")
         chat.leave()
     assert bodies() == ["User prefers spaces over tabs"]
@@ -407,9 +407,9 @@ def test_keys_typed_between_two_questions_of_a_review_answer_neither(server: Ser
     """Red when one line of answers carries over to the question after it."""
     with Talking(**connected(server)) as chat:
         chat.say("I prefer tabs and also we decided to ship on Tuesdays")
-        chat.until("one alone: y2, n2, e2, g2 >")
+        chat.until("one alone: 2 for yes or no")
         chat.say("n1\ry")
-        chat.until("one alone: y2, n2, e2, g2 >")
+        chat.until("one alone: 2 for yes or no")
         chat.say("n")
         chat.until("Not saved: ")
         chat.until("> y")

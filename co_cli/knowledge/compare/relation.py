@@ -20,6 +20,7 @@ CANDIDATES = 8  # notes that one text is read with
 # The odds, as logarithms, from which a text updates the note it fits best, and any further one.
 # Measured on notebooks and statements left out of training: docs/benchmarks.md.
 _UPDATES, _ALSO = 0.75, 5.0
+_AS_WELL, _GAP = 3.0, 0.5  # or from which another does that is so near the likeliest one
 _RESTATES = 0.5
 _SAME = 0.55  # the mean probability of both orders from which two sentences state one fact
 
@@ -59,7 +60,7 @@ def match(text: str, notes: Sequence[Note]) -> list[Match]:
     updated = [
         Match(note, "updates", one.updates)
         for place, (note, one) in enumerate(ranked)
-        if odds(one.updates) > (_ALSO if place else _UPDATES)
+        if (_is_updated_too(one, ranked[0][1]) if place else odds(one.updates) > _UPDATES)
     ]
     restated = [
         Match(note, "restates", one.same)
@@ -75,6 +76,12 @@ def is_readable(text: str) -> bool:
     return 2 * sum(char < _LATIN_ENDS for char in letters) >= len(letters) and not (
         built_in().is_other(text)
     )
+
+
+def _is_updated_too(relation: Relation, best: Relation) -> bool:
+    """Whether a text updates a further note, beside the one that it updates most likely."""
+    one = odds(relation.updates)
+    return one > _ALSO or (one > _AS_WELL and odds(best.updates) - one < _GAP)
 
 
 def updated_texts(new: str, olds: Sequence[str]) -> list[bool]:
