@@ -23,11 +23,11 @@ def is_right(row: dict[str, Any], line: Line) -> bool:
     """Whether the chat does what was wanted: looks up, asks to keep, edits, or runs a command."""
     kind, act = row["kind"], line.act
     if kind == "tell":
-        return act == ("tell" if str(row["want"]).startswith("kept") else "passing")
+        return bool(act == ("tell" if str(row["want"]).startswith("kept") else "passing"))
     if kind == "correct":  # one that makes sense alone is a statement that updates
         return act in ("correct", "tell")
     if kind in ("ask", "other"):
-        return act == kind
+        return bool(act == kind)
     if kind == "help" and act == "other":  # the one line says what Co does
         return True
     return act == "request" and line.intent is not None and line.intent.kind == kind
@@ -80,15 +80,15 @@ def main() -> int:
             own = without_lead(text)[0]
             words += "".join("".join(statements(own)).split()) == "".join(own.split())
             statements_seen += 1
-            placed += not row["lasting"] or is_personal(own) == row["personal"]
+            placed += int(not row["lasting"] or is_personal(own) is bool(row["personal"]))
     bad = len(rows) - right - acceptable
     share = f"{right / len(rows):.3f}"
     print(f"{name}: {right} right ({share}), {acceptable} acceptable, {bad} wrong")
     print(f"words as typed: {words} of {statements_seen}; place: {placed} of {statements_seen}")
     print(", ".join(f"{kind}: {many}" for kind, many in wrong.most_common()))
     talks = [drafted(talk) for talk in rows_of(f"conversations_{half}.jsonl")]
-    good, made, expected = map(sum, zip(*talks, strict=True))
-    print(f"drafts: {good} of {made} expected; {good} of {expected} facts drafted")
+    hits, made, expected = map(sum, zip(*talks, strict=True))
+    print(f"drafts: {hits} of {made} expected; {hits} of {expected} facts drafted")
     return 0
 
 

@@ -97,8 +97,8 @@ def opened(root: str | os.PathLike[str], **how: Any) -> Notebook:
 
 
 def names(book: Notebook, query: str, limit: int = 50, **options: Any) -> list[str]:
-    """The files that answer, best first."""
-    return [hit.note.name for hit in book.recall(query, limit, **options)]
+    """The files that answer, best first, without the one that a young notebook always shows."""
+    return [hit.note.name for hit in book.recall(query, limit, **options) if hit.plausible]
 
 
 def reasons(found: Recall[Any]) -> str:

@@ -1889,7 +1889,8 @@ def test_doctor_does_not_call_it_well_above_a_problem() -> None:
     assert loads("knowledge", "doctor")["healthy"] is False
 
 
-WIDE = "👍🏽" * 90 + " ✓ Trusted. " + "Я" * 70 + " " + "e\u0301" * 80
+THUMBS = "👍🏽" * 90
+WIDE = THUMBS + " ✓ Trusted. " + "Я" * 70 + " " + "e\u0301" * 80
 
 
 @pytest.mark.parametrize("columns", [40, 120])
@@ -1900,7 +1901,7 @@ WIDE = "👍🏽" * 90 + " ✓ Trusted. " + "Я" * 70 + " " + "e\u0301" * 80
         (("recall", "trusted"), "ЯЯ \n", ("    ", "1  ")),
         (("knowledge", "list"), "Total", ("    ", "1  ", "ref ", "Total")),
         (("forget", "1", "--purge"), "[y/N]", ("    ", "Remove ")),
-        (("learn", f"We deploy on Thursdays now. {WIDE}"), "[n]ot save",
+        (("learn", f"We moved the deploy to Thursdays, after lunch. {THUMBS}"), "[n]ot save",
          ("  │ ", "This seems to", "    of date", "[u] link", "    ")),
     ],
 )  # fmt: skip
@@ -1909,7 +1910,7 @@ def test_no_text_on_a_terminal_goes_on_where_co_speaks(
 ) -> None:
     """G13. Red when a terminal has to break a row itself, for then its rest looks like Co's own."""
     Path("AGENTS.md").write_text(f"{WIDE}\n")
-    ok("learn", f"We deploy on Tuesdays. {WIDE}" if args[0] == "learn" else WIDE)
+    ok("learn", f"We deploy on Tuesdays, before lunch. {THUMBS}" if args[0] == "learn" else WIDE)
     with Terminal(*args, columns=str(columns), NO_COLOR="1") as terminal:
         shown = terminal.expect(last)
     assert shown.count("\n  │ " if args[0] in ("trust", "learn") else "\n    ") > 0

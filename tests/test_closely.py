@@ -140,11 +140,11 @@ def test_reindex_and_import_read_everything_and_status_says_so(tmp_path: Path) -
     lines = "".join(json.dumps({"content": text}) + "\n" for text in PARAPHRASES)
     (tmp_path / "notes.jsonl").write_text(lines)
     assert co("knowledge", "import", str(tmp_path / "notes.jsonl"), "--yes").code == 0
-    assert "meaning: 4 of 4 notes read closely\n" in co("status").out
+    assert "Semantic index: 4 of 4 notes\n" in co("status").out
     os.unlink(root / ".co-cli" / "knowledge" / "knowledge.db-vectors")
     os.unlink(root / ".co-cli" / "knowledge" / "knowledge.db")
     assert co("recall", "cake").code == 0
-    assert "meaning: 0 of 4 notes read closely (co knowledge reindex" in co("status").out
+    assert "Semantic index: 0 of 4 notes (co knowledge reindex" in co("status").out
     told = json.loads(co("knowledge", "reindex", "--json").out)["indexes"][0]
     assert (told["closely"], told["with_meaning"]) == (4, 4)
 

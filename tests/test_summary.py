@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
 import stat
 import time
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -632,7 +635,12 @@ def test_only_memories_of_one_category_are_summarised() -> None:
 def test_the_chat_summarises_too_and_not_where_nothing_is_kept(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run: Any = partial(COMMANDS["summarize"].run, None)
+    chat = SimpleNamespace(editor=SimpleNamespace(suspended=nullcontext))
+    command: Any = partial(COMMANDS["summarize"].run, chat)
+
+    def run(said: str) -> Any:
+        return asyncio.run(command(said))
+
     assert run("--dry-run") == ""
     assert "0 groups of memories that belong together" in capfd.readouterr().out
     assert run("all of them").startswith("Usage: ")

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from co_cli.knowledge.compare.relation import Verdict, odds, read_relations
+from co_cli.knowledge.compare.relation import Verdict, is_readable, odds, read_relations
 from co_cli.knowledge.compare.same import same
 from co_cli.knowledge.format.note import Note, last_change
 
@@ -18,8 +18,8 @@ def related(note: Note, near: Sequence[Note]) -> list[Row]:
     EmbedderUnavailable where there is no reader.
     """
     rows: list[Row] = []
-    others = [one for one in near if one.path != note.path and not one.consolidated]
-    for one in others if not note.consolidated else ():
+    others = [one for one in near if one.path != note.path and is_comparable(one)]
+    for one in others if is_comparable(note) else ():
         new, old = (note, one) if last_change(note) > last_change(one) else (one, note)
         if same(new.body, old.body):  # which the reader may take for an update
             rows.append((new.name, old.name, "restates", 1.0))
@@ -30,3 +30,8 @@ def related(note: Note, near: Sequence[Note]) -> list[Row]:
         elif relation.same >= _SAME:
             rows.append((new.name, old.name, "restates", relation.same))
     return rows
+
+
+def is_comparable(note: Note) -> bool:
+    """Whether a memory states something of its own, in a language that the reader knows."""
+    return not note.consolidated and is_readable(note.body)

@@ -9,15 +9,18 @@ from math import inf, log
 from typing import Literal, NamedTuple
 
 from co_cli.errors import EmbedderUnavailable
-from co_cli.knowledge.compare.same import same
+from co_cli.knowledge.compare.same import key, same
 from co_cli.knowledge.format.note import Note
+from co_cli.knowledge.meaning.encoders import built_in
 from co_cli.knowledge.meaning.reader import Relation, reader
 
 Verdict = Literal["updates", "restates", "similar"]
+_LATIN_ENDS = "\u0250"
 CANDIDATES = 8  # notes that one text is read with
 # The odds, as logarithms, from which a text updates the note it fits best, and any further one.
 # Measured on notebooks and statements left out of training: docs/benchmarks.md.
 _UPDATES, _ALSO = 0.75, 5.0
+_AS_WELL, _GAP = 3.0, 0.5  # or from which another does that is so near the likeliest one
 _RESTATES = 0.5
 _SAME = 0.55  # the mean probability of both orders from which two sentences state one fact
 
@@ -46,6 +49,9 @@ def match(text: str, notes: Sequence[Note]) -> list[Match]:
 
     None where the reader cannot be had; recall says why.
     """
+    notes = [note for note in notes if is_readable(note.body)]
+    if not (notes and is_readable(text)):
+        return []
     try:
         relations = read_relations(text, tuple(note.body for note in notes))
     except EmbedderUnavailable:
@@ -54,7 +60,7 @@ def match(text: str, notes: Sequence[Note]) -> list[Match]:
     updated = [
         Match(note, "updates", one.updates)
         for place, (note, one) in enumerate(ranked)
-        if odds(one.updates) > (_ALSO if place else _UPDATES)
+        if (_is_updated_too(one, ranked[0][1]) if place else odds(one.updates) > _UPDATES)
     ]
     restated = [
         Match(note, "restates", one.same)
@@ -62,6 +68,20 @@ def match(text: str, notes: Sequence[Note]) -> list[Match]:
         if one.same >= _RESTATES
     ]
     return updated or restated
+
+
+def is_readable(text: str) -> bool:
+    """Whether the reader may know the language: it reads English, and nothing beyond Latin."""
+    letters = [char for char in text if char.isalpha()]
+    return 2 * sum(char < _LATIN_ENDS for char in letters) >= len(letters) and not (
+        built_in().is_other(text)
+    )
+
+
+def _is_updated_too(relation: Relation, best: Relation) -> bool:
+    """Whether a text updates a further note, beside the one that it updates most likely."""
+    one = odds(relation.updates)
+    return one > _ALSO or (one > _AS_WELL and odds(best.updates) - one < _GAP)
 
 
 def updated_texts(new: str, olds: Sequence[str]) -> list[bool]:
@@ -83,6 +103,10 @@ def states_same(one: str, other: str) -> bool:
     """Whether two sentences state one fact; False where the reader cannot be had."""
     if same(one, other):  # which the reader may take for an update
         return True
+    if key(one) == key(other):
+        return True
+    if not (is_readable(one) and is_readable(other)):
+        return False
     try:
         pair = [*read_relations(one, (other,)), *read_relations(other, (one,))]
     except EmbedderUnavailable:

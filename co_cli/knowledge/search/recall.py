@@ -14,7 +14,7 @@ from co_cli import paths
 from co_cli.errors import CoError, EmbedderUnavailable
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.meaning.encoders import Embedder, built_in
-from co_cli.knowledge.pages import MEMORIES, Pages
+from co_cli.knowledge.pages import Pages
 from co_cli.knowledge.search import words
 from co_cli.knowledge.search.excerpts import excerpts
 from co_cli.knowledge.search.files import FOLDERS, NoteFiles
@@ -237,9 +237,9 @@ class Search:
             found = ranking.candidates()
             answers = ranking.answers(found)
             counts = index.lookup.articles(), index.lookup.hidden(filters)
+            plausible = {self.files.path(one.row.name) for one in answers}
             hits = self._hits(ranking, found, limit, filters)[0]
-            plausible = {one.row.name for one in answers}
-            hits = [hit._replace(plausible=_name(hit.note) in plausible) for hit in hits]
+            hits = [hit._replace(plausible=hit.note.path in plausible) for hit in hits]
             hits = self._with_doubts(index, hits, filters)
             return hits, len(answers), *counts, index.lookup.updates()
 
@@ -263,12 +263,13 @@ class Search:
 
     def _with_doubts(self, index: Index, hits: list[Hit], filters: Filters) -> list[Hit]:
         """The hits, each with the note that seems to update it, where nobody has confirmed that."""
-        doubts, met = dict[str, Note](), {_name(hit.note) for hit in hits}
+        doubts, met = dict[str, Note](), {hit.note.path for hit in hits}
         is_shown = Filters(languages=filters.languages, sensitive=filters.sensitive).fit
-        for new, old, _ in index.lookup.unconfirmed():
+        for new, name, _ in index.lookup.unconfirmed():
+            old = self.files.path(name)
             if old in met and old not in doubts and (note := self.files.note(new)):
                 doubts |= {old: note} if is_shown(note) else {}
-        return [hit._replace(maybe_updated_by=doubts.get(_name(hit.note))) for hit in hits]
+        return [hit._replace(maybe_updated_by=doubts.get(hit.note.path)) for hit in hits]
 
     def _hits(
         self, ranking: Ranking, found: list[Candidate], limit: int, filters: Filters
@@ -396,11 +397,6 @@ class Search:
             lambda index, synced: None if synced.missing else index.lookup.having(uids)
         )
         return None if found is None else [n for n in self.files.notes(found) if n.kind == "memory"]
-
-
-def _name(note: Note) -> str:
-    """What the index calls a note."""
-    return note.file.removeprefix(f"{MEMORIES}/")
 
 
 def _readings(note: Note | None) -> dict[bytes, str]:
