@@ -87,14 +87,14 @@ def embed(texts: Any) -> Any:
 
 def of_answers(books: Sequence[Notebook], questions: Sequence[Question]) -> Figures:
     """The right note first or among three, and what the best score says about there being one."""
-    read = list(answers(books, questions))
-    answerable = [one for one in read if one.answerable]
+    results = list(answers(books, questions))
+    answerable = [one for one in results if one.answerable]
     yield "right note first", fmean(one.place == 1 for one in answerable)
     yield "right note among three", fmean((one.place or 9) <= 3 for one in answerable)
     line = np.quantile([one.score for one in answerable], 1 - SURE)
-    sure = [one for one in read if one.score >= line]
+    sure = [one for one in results if one.score >= line]
     yield "sure answers right, half are sure", fmean(one.place == 1 for one in sure)
-    nothing = [one.score >= line for one in read if not one.answerable]
+    nothing = [one.score >= line for one in results if not one.answerable]
     yield "unanswerable, told as sure", fmean(nothing)
 
 
@@ -143,9 +143,9 @@ def same(fact: str, texts: Sequence[str]) -> Iterator[float]:
 
 def of_lines(some: Sequence[Sentence]) -> Figures:
     """What a typed line asks for, and whether it is about the person."""
-    read = [(one, reader().intent(one.text)) for one in some]
-    yield "kind of a line", fmean(KINDS[one.kind] == intent.kind for one, intent in read)
-    labelled = [(one.personal, intent.personal > 0.5) for one, intent in read]
+    intents = [(one, reader().intent(one.text)) for one in some]
+    yield "kind of a line", fmean(KINDS[one.kind] == intent.kind for one, intent in intents)
+    labelled = [(one.personal, intent.personal > 0.5) for one, intent in intents]
     yield "personal or not", fmean(own == yes for own, yes in labelled if own is not None)
 
 
@@ -181,9 +181,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--whole", action="store_true", help="read all, not a sample (12 minutes)")
     missed = 0
-    for name, read in sets(parser.parse_args().whole):
+    for name, figures in sets(parser.parse_args().whole):
         print(name, flush=True)
-        for label, value in read():
+        for label, value in figures():
             missed += tell(f"  {label}", value, TARGETS[label], least=label not in AT_MOST)
     return 1 if missed else 0
 

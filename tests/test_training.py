@@ -100,12 +100,12 @@ def test_no_text_of_a_test_or_benchmark_is_trained_on(part: str) -> None:
     """Red when a note, question or line of a test, or most of one, was trained on."""
     some = rows(TRAINING / part)
     assert len(some) > PARTS[part]
-    known = measured_runs()
+    files = measured_runs()
     shared = {
-        (known[run], text)
+        (files[run], text)
         for row in some
         for text in strings(row)
-        for run in runs(text) & known.keys()
+        for run in runs(text) & files.keys()
     }
     assert shared == set()
 

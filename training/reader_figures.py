@@ -116,17 +116,17 @@ def shares(statements: Sequence[Scored], weight: float, line: float, least: floa
     the latter above `least`.
     """
     totals = dict.fromkeys(("updates", "same", "other", "none"), 0)
-    named, unrelated = dict(totals), 0
+    counts, unrelated = dict(totals), 0
     for one in statements:
         totals[one.kind] += 1
         both = one.updates + weight * one.about
         best = int(both.argmax())
         if both[best] > line and one.about[best] > least:
             if best == 0 and one.kind != "none":
-                named[one.kind] += 1
+                counts[one.kind] += 1
             else:
                 unrelated += 1
-    of_kind = [named[kind] / max(1, totals[kind]) for kind in ("updates", "same", "other")]
+    of_kind = [counts[kind] / max(1, totals[kind]) for kind in ("updates", "same", "other")]
     return [*of_kind, unrelated / len(statements)]
 
 

@@ -31,19 +31,17 @@ def glosses(folder: Path) -> Iterator[str]:
 def descriptions() -> Iterator[str]:
     """The first lines of what each package says of itself."""
     text = subprocess.check_output(["apt-cache", "dumpavail"], text=True, errors="replace")
-    for found in re.finditer(r"^Description(?:-en)?: (.+)\n((?: .+\n)*)", text, re.MULTILINE):
-        yield found.group(1)
-        body = " ".join(line.strip() for line in found.group(2).splitlines()).replace(" . ", "\n")
+    for match in re.finditer(r"^Description(?:-en)?: (.+)\n((?: .+\n)*)", text, re.MULTILINE):
+        yield match[1]
+        body = " ".join(line.strip() for line in match[2].splitlines()).replace(" . ", "\n")
         yield from (part.strip()[:400] for part in re.split(r"\n|(?<=[.!?])\s+(?=[A-Z])", body)[:4])
 
 
 def main() -> None:
     """Print each sentence once."""
-    seen: set[str] = set()
-    for text in (*glosses(Path(sys.argv[1])), *descriptions()):
-        line = " ".join(text.split())
-        if len(line) > 15 and line not in seen:
-            seen.add(line)
+    texts = (*glosses(Path(sys.argv[1])), *descriptions())
+    for line in dict.fromkeys(" ".join(text.split()) for text in texts):
+        if len(line) > 15:
             print(line)
 
 
