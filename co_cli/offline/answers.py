@@ -79,6 +79,8 @@ def _quote(book: Notebook, hit: Hit, hits: list[tuple[Notebook, Hit]]) -> Quote:
     lines = [quoted(book, hit.note, text, remark, ref=results.hit_ref(book, hit))]
     earlier = [(other, old) for other, old in hits if old.updated_by == hit.note]
     lines += [f"earlier: {quoted(other, old.note, old.text)}" for other, old in earlier]
+    if (newer := hit.maybe_updated_by) is not None:  # a note of the same notebook
+        lines.append(f"maybe newer: {quoted(book, newer)}")
     rows = [results.hit_json(*pair) for pair in ((book, hit), *earlier)]
     return Quote("\n".join(lines), rows, hit.weak, hit.score, hit.note)
 
