@@ -81,7 +81,7 @@ class Meaning:
                 found = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except (OSError, ValueError) as error:
             raise self._unusable(error) from error
-        if len(found) != self.files[name]["size"]:
+        if name not in self.files or len(found) != self.files[name]["size"]:
             raise self._unusable(ValueError(f"{name} is not whole"))
         return found
 
