@@ -663,7 +663,7 @@ def test_recall_tells_kinds_apart_with_and_without_an_index(
 
     assert found("coroutines") == ["a:asyncio-tasks"]
     assert found("asyncio") == ["a:asyncio-tasks"]
-    assert found("coroutines", "--kind", "memory") == []
+    assert "a:asyncio-tasks" not in found("coroutines", "--kind", "memory")
     assert found("zebras", "--kind", "article") == ["ga:zebras"]
 
 

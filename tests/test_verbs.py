@@ -302,12 +302,12 @@ def test_memories_are_counted_by_category() -> None:
 @pytest.mark.parametrize(
     ("args", "near"),
     [
-        (("list",), "'co knowledge list'"),
+        (("merge", "1", "2"), "'co knowledge merge'"),
         (("search", "x"), "'recall'"),
         (("remember", "x"), "'learn'"),
         (("delete", "1"), "'forget'"),
         (("pin", "1"), "'co knowledge pin'"),
-        (("undo",), "'co knowledge undo'"),
+        (("restore", "1"), "'co knowledge restore'"),
         (("knowledge", "lst"), "'list'"),
         (("knowledge", "delete", "1"), "'forget'"),
         (("knowledge", "chat"), "'co chat'"),

@@ -11,7 +11,6 @@ from typing import Literal, NamedTuple
 from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.compare.same import key, same
 from co_cli.knowledge.format.note import Note
-from co_cli.knowledge.meaning.encoders import built_in
 from co_cli.knowledge.meaning.reader import Relation, reader
 
 Verdict = Literal["updates", "restates", "similar"]
@@ -71,11 +70,9 @@ def match(text: str, notes: Sequence[Note]) -> list[Match]:
 
 
 def is_readable(text: str) -> bool:
-    """Whether the reader may know the language: it reads English, and nothing beyond Latin."""
+    """Whether the reader may know the language: it reads nothing beyond Latin letters."""
     letters = [char for char in text if char.isalpha()]
-    return 2 * sum(char < _LATIN_ENDS for char in letters) >= len(letters) and not (
-        built_in().is_other(text)
-    )
+    return 2 * sum(char < _LATIN_ENDS for char in letters) >= len(letters)
 
 
 def _is_updated_too(relation: Relation, best: Relation) -> bool:

@@ -4,7 +4,6 @@ Knows no index and no file: it is given hits in the order of the ranking and giv
 """
 
 from collections.abc import Callable, Sequence
-from itertools import compress
 from math import exp
 from typing import TypeVar
 
@@ -63,18 +62,19 @@ def answer(
 def _scores(query: str, hits: Sequence[Hit]) -> Sequence[float | None]:
     """The reader's log odds that each hit answers; nothing for a question that is not English.
 
-    None for a hit that only the extra `languages` can read.
+    None for a hit that is in another language, unless the reader makes sense of it all the same:
+    English full of names may look like one.
     """
     weights = built_in()
     if not weights.tokens(query):
         return ()
-    english = [not weights.is_other(hit.reading) for hit in hits]
-    if not any(english):
+    other = [weights.is_other(hit.reading) for hit in hits]
+    if all(other):
         return [None] * len(hits)
     from co_cli.knowledge.meaning.reader import reader  # numpy is for who reads
 
-    scores = iter(reader().answers(query, [hit.reading for hit in compress(hits, english)]))
-    return [next(scores) if is_read else None for is_read in english]
+    scores = reader().answers(query, [hit.reading for hit in hits])
+    return [None if o and s < _SURE else s for o, s in zip(other, scores, strict=True)]
 
 
 def _ordered(

@@ -238,10 +238,10 @@ class Search:
             answers = ranking.answers(found)
             counts = index.lookup.articles(), index.lookup.hidden(filters)
             plausible = {self.files.path(one.row.name) for one in answers}
-            hits = self._hits(ranking, found, limit, filters)[0]
+            hits, matched = self._hits(ranking, found, limit, filters, {*map(id, answers)})
             hits = [hit._replace(plausible=hit.note.path in plausible) for hit in hits]
             hits = self._with_doubts(index, hits, filters)
-            return hits, len(answers), *counts, index.lookup.updates()
+            return hits, matched, *counts, index.lookup.updates()
 
         found, state = self._use(act)
         hits, matched, articles, hidden, updates = found or ([], 0, 0, 0, {})
@@ -272,11 +272,15 @@ class Search:
         return [hit._replace(maybe_updated_by=doubts.get(hit.note.path)) for hit in hits]
 
     def _hits(
-        self, ranking: Ranking, found: list[Candidate], limit: int, filters: Filters
-    ) -> tuple[list[Hit], int]:
-        """The notes themselves, without what says the same as a better one; how many match."""
+        self, ranking: Ranking, found: list[Candidate], limit: int, filters: Filters,
+        answers: set[int],
+    ) -> tuple[list[Hit], int]:  # fmt: skip
+        """The notes themselves, without what says the same as a better one; how many match.
+
+        Of what was found, those with the ids in `answers` match.
+        """
         hits: list[Hit] = []
-        matched = len(found)
+        matched = len(answers)
         said: dict[str, str] = {}
         for one in found:
             if len(hits) >= limit:
@@ -284,7 +288,7 @@ class Search:
             article = one.row.article
             note = ranking.parts.article(one.row) if article else self.files.note(one.row.name)
             if note is None or not (filters.sensitive or filters.fit(note)):
-                matched -= note is not None  # nor is it told that there is one
+                matched -= note is not None and id(one) in answers  # nor is its being there told
                 continue
             text = one.text if article else note.body
             other = said.setdefault(words.folded(text[:_SHORT]), text)
@@ -292,7 +296,7 @@ class Search:
                 from co_cli.knowledge.compare.same import same  # seldom are two hits that alike
 
                 if same(other, text):
-                    matched -= 1
+                    matched -= id(one) in answers
                     continue
             told, also = excerpts(ranking, one)
             text, note = told.text[:LONGEST], self._numbered(ranking.lookup, note)
