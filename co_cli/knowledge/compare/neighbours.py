@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from co_cli.knowledge.compare.relation import Verdict, is_readable, odds, read_relations
+from co_cli.knowledge.compare.relation import Verdict, odds, read_relations
 from co_cli.knowledge.compare.same import same
 from co_cli.knowledge.format.note import Note, last_change
+from co_cli.knowledge.meaning.wordpiece import is_readable
 
 # The odds, as a logarithm, from which a memory updates another, and the probability from which it
 # restates one. Nobody asked, so both are surer than in a save.

@@ -12,9 +12,9 @@ from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.compare.same import key, same
 from co_cli.knowledge.format.note import Note
 from co_cli.knowledge.meaning.reader import Relation, reader
+from co_cli.knowledge.meaning.wordpiece import is_readable
 
 Verdict = Literal["updates", "restates", "similar"]
-_LATIN_ENDS = "\u0250"
 CANDIDATES = 8  # notes that one text is read with
 # The odds, as logarithms, from which a text updates the note it fits best, and any further one.
 # Measured on notebooks and statements left out of training: docs/benchmarks.md.
@@ -67,12 +67,6 @@ def match(text: str, notes: Sequence[Note]) -> list[Match]:
         if one.same >= _RESTATES
     ]
     return updated or restated
-
-
-def is_readable(text: str) -> bool:
-    """Whether the reader may know the language: it reads nothing beyond Latin letters."""
-    letters = [char for char in text if char.isalpha()]
-    return 2 * sum(char < _LATIN_ENDS for char in letters) >= len(letters)
 
 
 def _is_updated_too(relation: Relation, best: Relation) -> bool:

@@ -13,6 +13,7 @@ _ENGLISH = 0.62  # share of whole words and of small words; German, French and S
 _FEW, _CRUMB = 5, 2.5  # of fewer words only pieces of so many letters are asked
 _REMEMBERED = 50_000  # words whose pieces are kept
 _COUNTS = Struct("<5H")
+_LATIN_ENDS = "\u0250"
 _PLAIN = re.compile(r"[a-z0-9]+|[!-/:-@\[-`{-~]")
 _IDEOGRAPH = (  # compiled where there is other text than ASCII
     "[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002ceaf"
@@ -95,6 +96,12 @@ def words(text: str) -> Iterable[str]:
     if len(parts := text.split()) > 1:
         return chain.from_iterable(map(words, parts))
     return "".join(map(_spaced, unicodedata.normalize("NFD", text.lower()))).split()
+
+
+def is_readable(text: str) -> bool:
+    """Whether a text may be in a language that the reader knows: most letters are Latin."""
+    letters = [char for char in text if char.isalpha()]
+    return 2 * sum(char < _LATIN_ENDS for char in letters) >= len(letters)
 
 
 def spelled(text: str) -> Iterator[tuple[str, tuple[int, int]]]:

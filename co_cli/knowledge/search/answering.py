@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from co_cli.errors import EmbedderUnavailable
 from co_cli.knowledge.meaning.encoders import built_in
+from co_cli.knowledge.meaning.wordpiece import is_readable
 from co_cli.knowledge.search.hits import Degraded, Hit, Recall
 
 READ = 8  # hits that are read with the question
@@ -74,7 +75,10 @@ def _scores(query: str, hits: Sequence[Hit]) -> Sequence[float | None]:
     from co_cli.knowledge.meaning.reader import reader  # numpy is for who reads
 
     scores = reader().answers(query, [hit.reading for hit in hits])
-    return [None if o and s < _SURE else s for o, s in zip(other, scores, strict=True)]
+    return [
+        None if is_other and (score < _SURE or not is_readable(hit.reading)) else score
+        for hit, is_other, score in zip(hits, other, scores, strict=True)
+    ]
 
 
 def _ordered(
