@@ -90,15 +90,19 @@ def click(shell: Shell) -> float:
 def recalls(shell: Shell, debt: str, rounds: int) -> int:
     """A question that stands in a note, and one that needs meaning."""
     phrases, asked = queries(shell.base, "phrases"), queries(shell.base)
-    floor, words, meaning = shell.least(
+    floor, words, meaning, read = shell.least(
         rounds,
         lambda _: click(shell),
         lambda number: timed(shell.run, CO, "recall", phrases[number]),
+        lambda number: timed(shell.run, CO, "recall", "--fast", f"{DOG} {asked[number]}"),
         lambda number: timed(shell.run, CO, "recall", f"{DOG} {asked[number]}"),
     )
     missed = compare(f"cold co recall by words, {debt} / import click", words, floor, 2.5)
-    label = f"cold co recall by meaning, {debt} / import click"
-    return missed + compare(label, meaning, floor, 4.5)
+    label = f"cold co recall --fast by meaning, {debt} / import click"
+    missed += compare(label, meaning, floor, 4.5)
+    return missed + compare(
+        f"cold co recall with the reader, {debt} / import click", read, floor, 18
+    )
 
 
 def learning(shell: Shell, rounds: int) -> int:
@@ -112,7 +116,7 @@ def learning(shell: Shell, rounds: int) -> int:
         lambda _: timed(shell.run, CO, "learn", prose.text(20)),
     )
     missed = compare("co learn says so / import click", told, floor, 3)
-    return missed + compare("co learn is done / import click", whole, floor, 5)
+    return missed + compare("co learn is done / import click", whole, floor, 15)
 
 
 def reading(shell: Shell, rounds: int) -> int:

@@ -120,13 +120,13 @@ def table(label: str, asked: Asked) -> None:
 def verdict(unpaid: Asked, paid: Asked) -> int:
     """Every figure with its target; how many were missed."""
     missed = 0
-    for most, target in ((1, 0.50), (5, 0.78), (10, 0.86)):
+    for most, target in ((1, 0.72), (5, 0.85), (10, 0.89)):
         missed += tell(f"own notes at {most}, paid", paid.at(most), target, least=True)
     missed += tell("own notes at 5, unpaid", unpaid.at(5), 0.72, least=True)
     for state, asked in (("paid", paid), ("unpaid", unpaid)):
         missed += tell(f"wrongly empty, {state}", asked.empty, 9)
-        missed += tell(f"off topic, nothing or doubtful, {state}", asked.declined, 0.80, least=True)
-        missed += tell(f"answerable, only doubtful hits, {state}", asked.only_weak, 0.16)
+        missed += tell(f"off topic, nothing or doubtful, {state}", asked.declined, 0.85, least=True)
+        missed += tell(f"answerable, only doubtful hits, {state}", asked.only_weak, 0.10)
     return missed
 
 

@@ -57,9 +57,9 @@ def test_that_saves_are_not_asked_about_is_shown_until_it_is_turned_off() -> Non
         chat.say("/ask")
         chat.until("Co asks before every change.")
         chat.say("I prefer tabs over spaces")
-        chat.until("[e]dit >")
+        chat.until("everywhere >")
         chat.say("a")
-        chat.until("Co now saves without asking until you leave. /ask makes it ask again.")
+        chat.until("Saving without asking until you leave. /ask turns that off.")
         chat.until(f"{on}\n>")
         chat.say("Dana owns the billing service")
         chat.until("Saved as [2]")
@@ -67,7 +67,7 @@ def test_that_saves_are_not_asked_about_is_shown_until_it_is_turned_off() -> Non
         chat.say("/ask")
         chat.until("Co asks again before it saves.")
         chat.say("We deploy on Tuesdays")
-        assert on not in chat.until("[e]dit >")
+        assert on not in chat.until("everywhere >")
         chat.say("n")
         assert chat.leave().code == 0
 
@@ -76,9 +76,9 @@ def test_forgetting_is_asked_about_each_time() -> None:
     co("learn", "We deploy on Tuesdays")
     with Talking() as chat:
         chat.say("forget 1")
-        chat.until("  [y]es  [n]o >")
+        chat.until("Forget this one? [y/N] >")
         chat.say("n")
-        chat.until("Not forgotten.")
+        chat.until("Nothing was changed.")
         assert chat.leave().code == 0
 
 
@@ -292,14 +292,14 @@ def test_what_a_model_had_saved_is_told_line_by_line_in_words_of_the_chat(server
     co("learn", "User prefers tabs over spaces")
     with Talking(**connected(server)) as chat:
         chat.say("I prefer spaces over tabs")
-        chat.until("[e]dit >")
+        chat.until("everywhere >")
         chat.say("u")
         chat.sees(
             "\n✓ Saved memory 2: User prefers spaces over tabs"
             "\nIt replaces memory 1, which is archived (/restore 1).\n"
         )
         chat.say("I prefer tabs over spaces, always")
-        chat.until("[e]dit >")
+        chat.until("everywhere >")
         chat.say("k")
         rows = chat.sees("✓ Saved memory 3: ")
         assert chat.leave().code == 0
@@ -310,7 +310,7 @@ def test_a_confirmation_offline_keeps_its_lines() -> None:
     co("learn", "We deploy on Tuesdays")
     with Talking() as chat:
         chat.say("forget 1")
-        chat.until("[n]o >")
+        chat.until("[y/N] >")
         chat.say("y")
         rows = chat.sees("Forgot memory 1")
         assert "✓ Forgot memory 1: We deploy on Tuesdays" in [row.rstrip() for row in rows]
@@ -327,13 +327,13 @@ def test_a_card_is_drawn_anew_for_a_window_of_another_width(server: Server) -> N
     """G13. Red when a narrower window leaves text of a model without its bar, or loses a key."""
     with Talking(**connected(server)) as chat:
         chat.say(LONG)
-        chat.until("[e]dit >")
+        chat.until("everywhere >")
         chat.type("y")
-        chat.sees("[e]dit > y")
+        chat.sees("everywhere > y")
         for columns, lines in ((40, 3), (100, 1)):
             chat.resize(columns)
             chat.sees("Remember this?")
-            quoted = [row for row in chat.sees("[e]dit > y") if row.startswith("  │ ")]
+            quoted = [row for row in chat.sees("everywhere > y") if row.startswith("  │ ")]
             assert len(quoted) == lines
             assert max(map(len, quoted)) < columns
         chat.type("\r")
@@ -344,7 +344,7 @@ def test_a_card_is_drawn_anew_for_a_window_of_another_width(server: Server) -> N
 def test_an_edit_survives_another_width(server: Server) -> None:
     with Talking(**connected(server)) as chat:
         chat.say("I prefer tabs over spaces")
-        chat.until("[e]dit >")
+        chat.until("everywhere >")
         chat.say("e")
         chat.keys(" in Go")
         chat.sees("Text:  User prefers tabs over spaces in Go")
@@ -392,13 +392,12 @@ def test_a_first_conversation_fits_any_width(columns: int, colourless: bool) -> 
     env: dict[str, Any] = {"NO_COLOR": "1"} if colourless else {}
     with Talking(columns=str(columns), **env) as chat:
         chat.say("I prefer tabs over spaces in every Go file")
-        chat.until("[e]dit >")
+        chat.until("everywhere >")
         chat.say("y")
         chat.say("I prefer spaces over tabs in every Go file")
-        chat.sees("\n  │ -User prefers tabs over spaces")
-        chat.sees("\n  │ +User prefers spaces over tabs")
-        chat.until("│ -User")
-        chat.until("[e]dit >")
+        chat.until("memory 1")
+        chat.sees("\n  │ I prefer spaces over tabs")
+        chat.until("everywhere >")
         chat.say("k")
         chat.say("/memories")
         chat.keys("")
@@ -408,7 +407,7 @@ def test_a_first_conversation_fits_any_width(columns: int, colourless: bool) -> 
         shown = chat.leave()
     assert bool(COLOUR.search(shown.out)) is not colourless
     listed = rows[rows.index("This project") + 1 : rows.index("", rows.index("This project"))]
-    column = listed[0].index("User")
+    column = listed[0].index("I prefer")
     marked = [row for row in listed if row[column - 1] != " " or row[column] == " "]
     assert (marked, [row[:4] for row in listed if row[:4].strip()]) == ([], ["   1", "   2"])
     assert rows[rows.index("This project") - 2] == ""  # a turn stands apart
@@ -423,8 +422,8 @@ def test_a_dumb_terminal_is_enough(server: Server) -> None:
         chat.type("I prefer spaces over tabs\r")
         chat.until("I prefer spaces over tabs")
         server.let_go()
-        chat.until("│ -User prefers tabs over spaces")
-        chat.until("[e]dit > ")
+        chat.until("│ User prefers tabs over spaces")
+        chat.until("everywhere > ")
         chat.type("k\r")
         chat.until("Saved as 2.")
         chat.until("\n> ")

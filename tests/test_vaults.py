@@ -479,4 +479,4 @@ def test_a_chat_notices_an_older_co_once() -> None:
     with Terminal("chat", at_once=True) as terminal:
         terminal.expect("[y/N]")
         terminal.type("y\n")
-        assert terminal.expect("Tell me something").count("older Co") == 1
+        assert terminal.expect("Ask a question").count("older Co") == 1
