@@ -163,6 +163,7 @@ class Terminal:
 
     def __init__(self, *args: str, columns: str = "100", at_once: bool = False, **env: str) -> None:
         self.shown = ""
+        self._returns = ""  # carriage returns that may yet turn out to end a line
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.terminal, slave = pty.openpty()
         termios.tcsetwinsize(slave, (24, int(columns)))
@@ -207,8 +208,12 @@ class Terminal:
             data = os.read(self.terminal, 65536)
         except OSError:  # Linux says EIO when the other side has closed
             data = b""
-        # A piece may end in the middle of a character, or of a line's end.
-        self.shown = (self.shown + self._decoder.decode(data)).replace("\r\n", "\n")
+        # A piece may end in the middle of a character, or of a line's end, which waits for its
+        # rest: what is shown only grows, so that a place in it stays the same place.
+        text = self._returns + self._decoder.decode(data)
+        piece = text.rstrip("\r") if data else text
+        self._returns = text[len(piece) :]
+        self.shown += re.sub("\r+\n", "\n", piece)
         return bool(data)
 
     def expect(self, text: str, times: int = 1) -> str:

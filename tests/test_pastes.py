@@ -147,7 +147,7 @@ def test_pasting_at_a_terminal_drafts_nothing() -> None:
         chat.keys(bracketed(LETTER))
         chat.until("Love, Edith")
         chat.say("")
-        chat.until("next > ")
+        chat.until("next >")
         chat.say("n")
         chat.until(PASTED)
         left = chat.leave()

@@ -50,23 +50,23 @@ def heard(server: Server) -> list[str]:
 # Approval in advance
 
 
-def test_that_saves_are_not_asked_about_is_shown_until_it_is_turned_off() -> None:
+def test_that_saves_are_not_asked_about_is_shown_until_it_is_turned_off(server: Server) -> None:
     """Red when `a` is on and the screen does not say so, or /ask does not end it."""
     on = "Saving without asking. /ask turns that off."
-    with Talking() as chat:
+    with Talking(**connected(server)) as chat:
         chat.say("/ask")
         chat.until("Co asks before every change.")
         chat.say("I prefer tabs over spaces")
         chat.until("everywhere >")
         chat.say("a")
         chat.until("Saving without asking until you leave. /ask turns that off.")
-        chat.until(f"{on}\n>")
-        chat.say("Dana owns the billing service")
-        chat.until("Saved as [2]")
-        chat.until(f"{on}\n>")
+        chat.until(on)
+        chat.say("I prefer trains over planes")
+        chat.until("Saved as 2.")
+        chat.until(on)
         chat.say("/ask")
         chat.until("Co asks again before it saves.")
-        chat.say("We deploy on Tuesdays")
+        chat.say("I prefer tea over coffee")
         assert on not in chat.until("everywhere >")
         chat.say("n")
         assert chat.leave().code == 0
@@ -296,11 +296,11 @@ def test_what_a_model_had_saved_is_told_line_by_line_in_words_of_the_chat(server
         chat.say("u")
         chat.sees(
             "\n✓ Saved memory 2: User prefers spaces over tabs"
-            "\nIt replaces memory 1, which is archived (/restore 1).\n"
+            "\nIt updates memory 1, which recall now shows as earlier.\n"
         )
         chat.say("I prefer tabs over spaces, always")
         chat.until("everywhere >")
-        chat.say("k")
+        chat.say("y")
         rows = chat.sees("✓ Saved memory 3: ")
         assert chat.leave().code == 0
     assert "co knowledge" not in "\n".join(rows)
@@ -313,7 +313,8 @@ def test_a_confirmation_offline_keeps_its_lines() -> None:
         chat.until("[y/N] >")
         chat.say("y")
         rows = chat.sees("Forgot memory 1")
-        assert "✓ Forgot memory 1: We deploy on Tuesdays" in [row.rstrip() for row in rows]
+        whole = "Forgot memory 1: We deploy on Tuesdays (/restore 1 brings it back)"
+        assert whole in [row.rstrip() for row in rows]
         assert chat.leave().code == 0
 
 
@@ -398,12 +399,12 @@ def test_a_first_conversation_fits_any_width(columns: int, colourless: bool) -> 
         chat.until("memory 1")
         chat.sees("\n  │ I prefer spaces over tabs")
         chat.until("everywhere >")
-        chat.say("k")
+        chat.say("y")
         chat.say("/memories")
         chat.keys("")
         rows = chat.sees("This project")
         chat.say("/help")
-        chat.sees("(also Ctrl+D)")
+        chat.sees("Enter sends,")
         shown = chat.leave()
     assert bool(COLOUR.search(shown.out)) is not colourless
     listed = rows[rows.index("This project") + 1 : rows.index("", rows.index("This project"))]

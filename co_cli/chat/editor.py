@@ -222,6 +222,8 @@ class Editor(Terminal):
         waiting = [*self.queue.waiting * (not taken), self.draft.text * self.is_asking]
         text = "\n".join(filter(None, waiting))[-1000:]
         shown = rows(text, columns, _NEXT, " " * len(_NEXT))[-_MOST_WAITING:] if text else []
+        if shown:  # the label stays where the first rows are left out
+            shown[0] = _NEXT + shown[0][len(_NEXT) :]
         live = self.live(max(height - len(shown) - _ROUND, 3))
         self.moves = bool(live)
         over: StyleAndTextTuples = []
