@@ -57,7 +57,16 @@ class _Application(Application[None]):
         self._redraw()
 
     def _redraw(self, render_as_done: bool = False) -> None:
-        renderer, columns = self.renderer, self.output.get_size().columns
+        now = self.output.get_size()  # another size in the middle is for the next drawing
+        self.output.get_size = lambda: now  # type: ignore[method-assign]
+        try:
+            self._take_back(now.columns)
+            super()._redraw(render_as_done)
+        finally:
+            del self.output.get_size
+
+    def _take_back(self, columns: int) -> None:
+        renderer = self.renderer
         screen, size = renderer.last_rendered_screen, renderer._last_size
         if screen and size and size.columns != columns:
             at = renderer._cursor_pos
@@ -65,7 +74,6 @@ class _Application(Application[None]):
             ends = [max((x for x in row if row[x].char.strip()), default=0) for row in drawn]
             self.output.cursor_up(sum(end // columns for end in [*ends, at.x]))
             renderer.erase()
-        super()._redraw(render_as_done)
 
 
 class Terminal:
