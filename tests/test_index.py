@@ -796,7 +796,7 @@ def test_too_many_open_files_are_told_and_answered_as_well_as_can_be(root: str) 
     """G9. Red when a refused file is taken for a note without text, or for a reason to crash."""
     write(root, 5)
     told: set[str] = set()
-    for more in range(60):
+    for more in range(300):
 
         def act(say: Say, more: int = more) -> None:
             free = os.open("/", os.O_RDONLY)
